@@ -22,7 +22,7 @@ from thresholds.chunks import counting, fitting
 from thresholds.chunks.sources import BlockSource, MappedFile
 
 AVERAGES = ["macro", "weighted", "micro"]
-HOW: dict[str, dict[str, Any]] = {
+HOW: dict[str, dict[str, Any]] = {  # how rows are read
     "spilled": {},
     "passes": {"spill": None},
     "any order": {"map": in_any_order},
@@ -54,17 +54,29 @@ def test_blocks_in_shards_are_fitted_as_all_rows_are(kind: str, how: str) -> Non
         assert_same(rule, expected(rows, average), kind)
 
 
+@pytest.mark.parametrize("opened", [0, 10**6])
 @pytest.mark.parametrize("kind", KINDS)
-def test_many_candidates_are_narrowed_in_passes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few quantiles first, then all scores between those where the best cut may lie."""
-    monkeypatch.setattr(counting, "_MOST_CANDIDATES", 20)
-    monkeypatch.setattr(counting, "_FEWEST_QUANTILES", 3)
+def test_many_candidates_are_narrowed_in_passes(kind: str, opened: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few quantiles first, more where the best cut may lie, then all scores there, once they are few."""
+    for name, value in {"_MOST_KEPT": 200, "_MOST_COUNTED": 20, "_FEWEST": 3, "_MOST_OPENED": opened}.items():
+        monkeypatch.setattr(counting, name, value)
     for seed in range(6):
         rng = np.random.default_rng(seed)
         rows = draw(rng, kind, 1500)
         average = AVERAGES[seed % 3]
         rule = fit_chunks(rows.shards(rng), average, map=in_any_order, **rows.about)
         assert_same(rule, expected(rows, average), kind)
+
+
+@pytest.mark.parametrize("options", [{"guard": "shrink"}, {"max_overprediction": 1.5}, {"min_precision": 0.5}])
+def test_guards_and_limits_count_at_all_scores_of_positives(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "_MOST_KEPT", 20)
+    monkeypatch.setattr(counting, "_MOST_COUNTED", 20)
+    rows = draw(np.random.default_rng(0), "dense", 800)
+    rule = fit_chunks(rows.shards(np.random.default_rng(0)), map=in_any_order, **options)
+    assert_same(rule, expected(rows, **options))
 
 
 def test_options_are_those_of_a_fit() -> None:
@@ -208,6 +220,7 @@ def test_what_lies_in_place_is_not_counted(tmp_path: Path, monkeypatch: pytest.M
         raise AssertionError("counted")
 
     monkeypatch.setattr(fitting, "_fit_counts", no)
+    monkeypatch.setattr(fitting, "memory_limit", lambda: 1000)
     fit_chunks(rows.of(slice(None)))
     fit_chunks(memory_maps(rows, tmp_path))
     fit_chunks(Blocks(rows.of(slice(None)), 30))
@@ -215,6 +228,8 @@ def test_what_lies_in_place_is_not_counted(tmp_path: Path, monkeypatch: pytest.M
         fit_chunks(rows.of(slice(None)), map=in_any_order)
     with pytest.raises(AssertionError, match="counted"):
         fit_chunks(memory_maps(rows, tmp_path), max_overprediction=2)
+    monkeypatch.setattr(fitting, "memory_limit", lambda: 10**9)
+    fit_chunks(memory_maps(rows, tmp_path), max_overprediction=2)  # is small beside memory
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ are the candidates, and all that a second pass over the rows has to count is wha
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,15 +16,31 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.dtypes import rounded_up
-from thresholds._arrays.types import AnyFloats, Floats, Keys
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import AnyFloats, Dense, Floats, Keys, Places
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.chunks.arrow import (
+    Place,
+    Rows,
+    about_kind,
+    as_keys,
+    as_numbers,
+    from_tables,
+    kind_of,
+    opened_of_rows,
+    rows_of_keys,
+    rows_of_labels,
+    to_table,
+)
 from thresholds.chunks.blocks import block_of, weights_of
 from thresholds.data.counted import Kind
+from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, distinct, joined_keys, union_of_keys
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
 from thresholds.results import counted
+from thresholds.rule import Rule
 
 _FEW = 2**20  # candidates, counts at which take 40 MB
 _N_COARSE = 32  # of a label that has more
@@ -128,15 +144,8 @@ class Candidates:
             present = (weights > 0).astype(np.int64)
             block = replace(block, unit_weights=present, sample_weight=present)
 
-        def read(first: int, last: int) -> tuple[LabelKeys, Keys]:
-            items = block.label_items(first, last)
-            positives = LabelKeys(items.starts, items.keys).where(items.positive_weights > 0)
-            weighing = items.keys if items.is_unweighted else items.keys[items.weights > 0]
-            ends = [weighing.min(), weighing.max()] if weighing.size else []
-            return union_of_keys([positives]), np.array(ends, weighing.dtype)
-
-        parts = map_tiles(block, read, n_jobs=n_jobs)
-        ends = to_scores(np.concatenate([ends for _, ends in parts]))
+        keys, ends = _positives_of(block, n_jobs)
+        ends = to_scores(ends)
         seen = Seen(
             block.n_samples,
             exact_sum(weights),
@@ -145,7 +154,7 @@ class Candidates:
             float(ends.max()) if ends.size else math.nan,
         )
         opened = Opened.nothing(kind.n_labels, kind.key_dtype)
-        return cls(kind, joined_keys([keys for keys, _ in parts]), opened, seen)
+        return cls(kind, keys, opened, seen)
 
     def __add__(self, other: "Candidates") -> "Candidates":
         """Return the scores of both, each once."""
@@ -236,6 +245,65 @@ class Candidates:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
+    def to_arrow(self) -> Any:
+        """Return the candidates as a `pyarrow.Table`, with the columns of `Counts.to_arrow`.
+
+        Tables may be concatenated and their rows put in any order: `from_arrow` makes the union of what it gets.
+
+        Returns
+        -------
+        pyarrow.Table
+        """
+        opened = rows_of_labels(
+            Place.OPENED, as_numbers(self.opened.lowest), None, as_numbers(self.opened.highest)
+        )
+        is_opened = self.opened.lowest <= self.opened.highest
+        n_samples, weight, *ends = self.seen
+        about = {
+            "what": "Candidates",
+            "kind": about_kind(self.kind),
+            "seen": [n_samples, str(weight), *(float(end).hex() for end in ends)],
+        }
+        parts = [rows_of_keys(self.keys), Rows(*(column[is_opened] for column in opened))]
+        return to_table(parts, about)
+
+    @classmethod
+    def from_arrow(cls, data: object) -> "Candidates":
+        """Return the union of tables of `to_arrow`.
+
+        Parameters
+        ----------
+        data : a `pyarrow.Table`, a batch, whatever streams Arrow, or an iterable of these
+            All rows of each table, in any order.
+
+        Returns
+        -------
+        Candidates
+
+        Raises
+        ------
+        InputError
+            For other tables, and for candidates that do not add up, as `+`.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> candidates = thresholds.Candidates.of([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.7]])
+        >>> thresholds.Candidates.from_arrow([candidates.to_arrow(), candidates.to_arrow()])
+        Candidates(4 rows, 2 labels, 2 float64 scores)
+        """
+        rows, abouts = from_tables(data, "Candidates")
+        kind = kind_of(abouts)
+        own = rows.at(rows.place == 0)
+        seen = None
+        for about in abouts:
+            n_samples, weight, *ends = about["seen"]
+            part = Seen(n_samples, Fraction(weight), *map(float.fromhex, ends))
+            seen = part if seen is None else seen + part
+        assert seen is not None, "there is a table"
+        keys = distinct(own.label, as_keys(own.key, kind), kind.n_labels)
+        return cls(kind, keys, opened_of_rows(rows, kind), seen)
+
     def scores_of(self, label: int | str) -> AnyFloats:
         """Return the scores of a label, given by name or position, rising."""
         j = _checks.place_of(label, self.label_names, self.n_labels)
@@ -262,6 +330,37 @@ class Candidates:
         if self.n_candidates <= _FEW or not reads_steps_only(checked):
             return self
         return self.quantiles(_N_COARSE)
+
+    def including(self, *rules: Rule) -> "Candidates":
+        """Return the same with the scores at which rules begin to predict a label, so that what they decide is counted.
+
+        Parameters
+        ----------
+        rules : of these labels, each of which decides by a label's own score
+
+        Returns
+        -------
+        Candidates
+
+        Raises
+        ------
+        InputError
+            For a rule that looks at whole rows, or of other labels.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> candidates = thresholds.Candidates.of([[1], [1]], [[0.9], [0.6]])
+        >>> candidates.including(thresholds.FixedRule(0.5, 1)).scores_of(0)
+        array([0.5, 0.6, 0.9])
+        """
+        parts = [self.keys]
+        for rule in rules:
+            switches = _switches(rule, self.kind)
+            sizes = [own.size for own in switches]
+            keys = keys_at_or_above(np.concatenate(switches), self.kind)
+            parts.append(LabelKeys(np.append(0, np.cumsum(sizes)), keys))
+        return replace(self, keys=union_of_keys(parts))
 
     def labels(self, first: int, last: int) -> "Candidates":
         """Return the scores of labels `first` up to, but not at, `last`, to count these in a pass of their own.
@@ -385,6 +484,36 @@ class Candidates:
         return keys_at_or_above(np.broadcast_to(numbers, self.n_labels), self.kind)
 
 
+def _positives_of(block: Problem, n_jobs: int | None) -> tuple[LabelKeys, Keys]:
+    """Return the distinct keys of each label's positives, and some keys, the lowest and the highest among them."""
+    if block.is_dense_unweighted and not is_sparse(block.truth):
+        row, label = _true_cells(block.truth)  # (n_positives,) each
+        keys = to_keys(block.scores[row, label].astype(block.dtype))
+        ends = np.array([block.scores.min(), block.scores.max()], block.dtype)
+        return distinct(label, keys, block.n_labels), to_keys(ends)
+
+    def read(first: int, last: int) -> tuple[LabelKeys, Keys]:
+        items = block.label_items(first, last)
+        weighing = items.keys if items.is_unweighted else items.keys[items.weights > 0]
+        ends = [weighing.min(), weighing.max()] if weighing.size else []
+        positives = LabelKeys(items.starts, items.keys).where(items.positive_weights > 0)
+        keys = distinct(positives.label, positives.keys, last - first)
+        return keys, np.array(ends, weighing.dtype)
+
+    parts = map_tiles(block, read, n_jobs=n_jobs)
+    return joined_keys([keys for keys, _ in parts]), np.concatenate([ends for _, ends in parts])
+
+
+def _true_cells(truth: Dense) -> tuple[Places, Places]:
+    """Return row and label of each true cell of a dense matrix."""
+    if truth.itemsize == 1 and truth.flags.c_contiguous:
+        # NumPy finds true ones in a row of booleans four times as fast.
+        row, label = np.divmod(np.flatnonzero(truth.view(np.bool_).reshape(-1)), truth.shape[1])
+        return row, label
+    row, label = np.nonzero(truth)
+    return row, label
+
+
 def reads_steps_only(options: FitOptions) -> bool:
     """Whether a fit looks for the best step of each label, or of all labels jointly, and at nothing else."""
     return (
@@ -393,6 +522,24 @@ def reads_steps_only(options: FitOptions) -> bool:
         and options.guarded_by is None
         and options.max_predicted is None
     )
+
+
+def _switches(rule: object, kind: Kind) -> Sequence[Floats]:
+    """Return the scores at which a rule begins, or ends, to predict each of the labels."""
+    switches = rule.switch_scores() if isinstance(rule, Rule) else None
+    if switches is None:
+        raise InputError(
+            f"rule is {shown(rule)}, expected one that decides by each label's own score"
+        )
+    assert isinstance(rule, Rule), "others have no switches"
+    if len(switches) != kind.n_labels:
+        raise InputError(
+            f"rule has {counted(len(switches), 'label')}, expected {kind.n_labels} as the candidates have"
+        )
+    order = _checks.places(
+        kind.label_names, rule.label_names, "candidates", "the labels of the rule"
+    )
+    return switches if order is None else [switches[place] for place in np.argsort(order)]
 
 
 def parts_of(kind: type[Part], parts: object) -> list[Part]:

@@ -96,6 +96,17 @@ class Passes:
     seen: dict[int, Seen] = field(default_factory=dict)  # by shard, once there was a pass
     _number: int = 1  # of the next pass
 
+    def __post_init__(self) -> None:
+        """Refuse a map that cannot be called; blocks of Dask's arrays are Dask's to compute, if no map is given."""
+        if not callable(self.map):
+            raise InputError(
+                f"map is {shown(self.map)}, expected a function that is called as map(function, tasks)"
+            )
+        if self.is_local and self.source.is_of_dask:
+            from thresholds.chunks.through_dask import through_dask
+
+            self.map = through_dask
+
     @property
     def is_local(self) -> bool:
         """Whether blocks are read by this process."""

@@ -92,18 +92,22 @@ class ItemsWithRuns(Items):
     @property
     def has_runs(self) -> bool:
         """Whether some item is a run."""
-        return bool(self._are_runs.any())
+        return bool(self.are_runs.any())
 
     @property
-    def _are_runs(self) -> Booleans:
-        """Tell which items are runs, (n_items,)."""
+    def are_runs(self) -> Booleans:
+        """Which items are runs, (n_items,)."""
         return self.floors < self.keys
+
+    def at_floors(self) -> Items:
+        """Return them as if each cell of a run had the lowest key that it may have."""
+        return Items(*self)._replace(keys=self.floors)
 
     def ask_at(self, keys: Keys) -> None:
         """Note a key of each group, (n_groups,), that lies in a run."""
         group = label_of(self.starts)  # (n_items,)
         key = keys[group]
-        is_inside = self._are_runs & (self.floors <= key) & (key <= self.keys)
+        is_inside = self.are_runs & (self.floors <= key) & (key <= self.keys)
         self.asked.note_keys(self.first + group[is_inside], key[is_inside])
 
     def ask_between(self, cuts: Keys) -> None:
@@ -111,7 +115,7 @@ class ItemsWithRuns(Items):
         group = label_of(self.starts)  # (n_items,)
         n_below = np.searchsorted(cuts, self.floors, side="right")  # cuts that leave it whole
         n_inside = np.searchsorted(cuts, self.keys, side="right") - n_below
-        n_inside = np.where(self._are_runs, np.maximum(n_inside, 0), 0)  # (n_items,)
+        n_inside = np.where(self.are_runs, np.maximum(n_inside, 0), 0)  # (n_items,)
 
         # Few cells are opened rather than parted by more cuts.
         are_few = (n_inside > _FEW_CUTS) & (self.weights < n_inside)
@@ -126,6 +130,10 @@ class ItemsWithRuns(Items):
         at = np.repeat(n_below, n_noted) + number * np.repeat(step, n_noted)
         self.asked.note_keys(self.first + np.repeat(group, n_noted), cuts[at])
 
+    def ask_inside(self, keys: Keys) -> None:
+        """Note the runs whose highest key is that of their group, (n_groups,)."""
+        self._note_runs(self.are_runs & (self.keys == keys[label_of(self.starts)]))
+
     def counts_at(self, keys: Keys) -> Ints:
         """Count as `Items` do."""
         self.ask_at(keys)
@@ -139,8 +147,8 @@ class ItemsWithRuns(Items):
     def keys_at(self, ranks: Floats) -> Keys:
         """Return keys as `Items` do."""
         keys = super().keys_at(ranks)
-        group = label_of(self.starts)  # (n_items,)
-        self._note_runs(self._are_runs & (self.keys == keys[:, group]).any(axis=0))
+        for of_rank in keys:
+            self.ask_inside(of_rank)
         return keys
 
     def _note_runs(self, wanted: Booleans) -> None:

@@ -250,6 +250,16 @@ class CountedProblem(Problem):
         return self.totals.present
 
     @property
+    def n_known_cells(self) -> int | None:
+        """Number of cells whose truth is known; None where all are."""
+        return None if self.totals.all_known else int(self.rows_of_label.sum())
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether each row weighs 1."""
+        return bool((self.weight_of_label * self.unit == self.rows_of_label).all())
+
+    @property
     def has_whole_weights(self) -> bool:
         """Whether each row weighs a whole number: as the unit divides all of them, where it is one."""
         return self.unit % 1 == 0

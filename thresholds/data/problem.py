@@ -59,11 +59,23 @@ class Items(NamedTuple):
         """Whether some item stands for cells of several keys, of which only the highest is known."""
         return False
 
+    def at_floors(self) -> "Items":
+        """Return them as if each cell of a run had the lowest key that it may have."""
+        return self
+
+    @property
+    def are_runs(self) -> Booleans:
+        """Which items do, (n_items,)."""
+        return np.zeros(self.keys.size, np.bool_)
+
     def ask_at(self, keys: Keys) -> None:
         """Say that cells at a key of each group, (n_groups,), are to be known apart from others, as they are here."""
 
     def ask_between(self, cuts: Keys) -> None:
         """Say that cells on both sides of cuts, which rise, are to be known apart, as they are here."""
+
+    def ask_inside(self, keys: Keys) -> None:
+        """Say that cells of the item of each group with a given key, (n_groups,), are to be known, as they are here."""
 
     def counts_at(self, keys: Keys) -> Ints:
         """Return weight and true positives above a key of each group, then those at it, (4, n_groups)."""
@@ -123,13 +135,14 @@ class Problem:
         missing: object = 0.0,
         label_names: object = None,
         soft: bool = False,
-        keep_sparse: bool = False,
+        keep_sparse: bool | None = False,
         unknown: object = None,
         unknown_cells: Matrix | None = None,
         n_jobs: int | None = 1,
     ) -> "Problem":
         """Check the arguments of a fit, on threads if there are many cells, and keep them.
 
+        `keep_sparse` is as in `fit_empirical`, whose default is None; what fits nothing need not say it.
         `unknown` is what stands for truth that is not known; of truth that was read before, `unknown_cells` are those
         of another problem.
         """
@@ -158,7 +171,7 @@ class Problem:
             missing=_checks.missing(missing, scores.dtype),
             label_names=names,
             soft=soft,
-            keep_sparse=keep_sparse and is_sparse(scores),
+            keep_sparse=keep_sparse is not False and is_sparse(scores),
             groups=None if groups is None else group_numbers(groups, scores.shape[0]),
             unknown=unknown_cells,
         )
@@ -209,6 +222,11 @@ class Problem:
         return weights if self.unknown is None else weights * (self.known_in_row > 0)
 
     @property
+    def has_runs(self) -> bool:
+        """Whether some item of a label stands for cells of several keys, of which only the highest is known."""
+        return False
+
+    @property
     def total_weight(self) -> int:
         """Weight of all rows that have a known cell, in multiples of `unit`."""
         return int(self.row_weights.sum())
@@ -242,6 +260,11 @@ class Problem:
         if self.unknown is None:
             return np.full(self.n_labels, present.sum())
         return known_weights(self.unknown, present)
+
+    @property
+    def n_known_cells(self) -> int | None:
+        """Number of cells whose truth is known; None where all are."""
+        return None if self.unknown is None else int(self.known_in_row.sum())
 
     @cached_property
     def known_in_row(self) -> Ints:
@@ -305,10 +328,14 @@ class Problem:
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys and truth, (last - first, n_samples), of dense, unweighted labels."""
         keys = to_keys(transposed(self.scores, first, last, self.dtype))
+        return keys, self.dense_truth(first, last)
+
+    def dense_truth(self, first: int, last: int) -> Bytes:
+        """Return the truth of labels `first:last`, (last - first, n_samples)."""
         truth = self.by_label[0]
         if is_sparse(truth):
-            return keys, np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
-        return keys, transposed(truth, first, last, np.dtype(np.uint8))
+            return np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
+        return transposed(truth, first, last, np.dtype(np.uint8))
 
     def label_items(self, first: int, last: int) -> Items:
         """Return the items of labels `first:last`, weights being an empty array if all are 1."""

@@ -93,7 +93,9 @@ class TruthFile:
         """Take the matrix of an `.npz` or `.npy` for truth."""
         rows = source.whole()
         assert rows is not None, "arrays are read whole"
-        if source.n_labels != scores.n_labels:
+        if source.more_labels and source.n_labels < scores.n_labels:
+            rows.y_score.resize(rows.y_score.shape[0], scores.n_labels)
+        elif source.n_labels != scores.n_labels:
             raise InputError(
                 f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}"
             )

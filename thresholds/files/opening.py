@@ -11,7 +11,8 @@ from thresholds._checks import InputError, names_of_labels
 from thresholds._checks.boundary import reading, reading_json
 from thresholds._checks.unknown import unknown_value
 from thresholds.files.arrays.npy import NpySource
-from thresholds.files.arrays.npz import NpzSource
+from thresholds.files.arrays.scipy_npz import open_npz
+from thresholds.files.arrays.text import SvmLightSource, TextSource
 from thresholds.files.converting import FromLogits
 from thresholds.files.joining import Joined, TruthFile
 from thresholds.files.source import LabelledFile, Source, Wanted, gather_labelled
@@ -44,8 +45,12 @@ class _OpenTable(Protocol):
 # is an `_OpenMatrix` or an `_OpenTable`, and add a line; name it at the end of `--help` (`cli/parser.py`) and in
 # docs/files.md. A suffix of two parts has to be known to `_suffix`, too.
 _ARRAYS: dict[str, _OpenMatrix] = {
-    ".npz": NpzSource,
+    ".npz": open_npz,
     ".npy": NpySource,
+    ".txt": TextSource,
+    ".svm": SvmLightSource,
+    ".svmlight": SvmLightSource,
+    ".libsvm": SvmLightSource,
 }
 # One file or many shards. Beside these, a folder may be a `DatasetTable`.
 _TABLES: dict[str, _OpenTable] = {

@@ -76,6 +76,7 @@ class Source(ABC):
     test_idx: Ints | None = None
     of_text: bool = False  # scores are written as text, which has no dtype
     has_unknown: bool = False  # truth is -1 where it is not known
+    more_labels: bool = False  # there may be more of them than a file of truth names
 
     @abstractmethod
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:

@@ -97,7 +97,7 @@ def fit_empirical(
     groups: object = None,
     missing: float = 0.0,
     unknown: object = None,
-    keep_sparse: bool = False,
+    keep_sparse: bool | None = None,
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
@@ -143,9 +143,9 @@ def fit_empirical(
     confidence : None, or a probability inside (0, 1) with which the floors hold on new rows
         The best cut (under a guard the nearest) among those for which that is shown by exact tests; none of them
         assumes anything of the scores. A label of which nothing can be shown is never predicted, with a floor of recall
-        alone always (never with `keep_sparse`). `rule.guarantees` says what is promised for which labels, and how many
-        positives or predictions the others lack (docs/guarantees.md). `max_overprediction` stays a limit on the rows of
-        the fit.
+        alone always (never with sparse scores, unless `keep_sparse` is False). `rule.guarantees` says what is promised
+        for which labels, and how many positives or predictions the others lack (docs/guarantees.md).
+        `max_overprediction` stays a limit on the rows of the fit.
     family : "each" (default): the promises of each label hold with that confidence; "all": those of all labels at once
     max_predicted : float or None
         The most cells, of all labels together, that may be predicted on the rows of the fit (by weight, if rows have
@@ -160,7 +160,10 @@ def fit_empirical(
     missing : score of the entries that a sparse `y_score` leaves out
     unknown : what stands in `y_true` for truth that is not known; such a cell counts as if its label lacked the row
         None (default): nothing does. "nan": NaN, None, pandas.NA, masked cells. A number other than 0 and 1, as -1.
-    keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
+    keep_sparse : None (default) and True: cut a sparse `y_score` above `missing` only
+        The best of the rules whose predictions are sparse, and the kind that `predict` takes sparse scores for. A label
+        whose positives are not among the stored scores is never predicted. False: the best of all rules; a label may
+        then be predicted wherever its score is absent, in nearly every row. Dense scores are cut anywhere.
     label_names : strings, one per label
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second

@@ -130,7 +130,7 @@ def count_decisions(rule: "Rule", problem: Problem) -> ConfusionCounts:
     switches = rule.switch_scores()
     assert switches is not None, "refused before"
     order = _checks.places(
-        problem.label_names, rule.label_names, "y_score", "the labels of the rule"
+        problem.label_names, rule.label_names, "counts", "the labels of the rule"
     )
     if order is not None:
         switches = [switches[place] for place in np.argsort(order)]

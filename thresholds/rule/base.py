@@ -1,7 +1,6 @@
 """A rule: what turns the scores of labels into decisions about them."""
 
 import copy
-import json
 import os
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 from thresholds.errors import need
 from thresholds.results import Shown, Table, counted, n_more, names_of, wrapped
+from thresholds.rule.saving import as_text
 
 if TYPE_CHECKING:
     from thresholds.rule.capped import CappedRule, Order
@@ -528,7 +528,7 @@ class Rule(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+        text = as_text(self.to_dict())
         write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
 
     def on_other_rows(self) -> str:

@@ -12,7 +12,7 @@ is known.
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -148,7 +148,7 @@ class Columns(NamedTuple):
         return quantiles
 
     def are_tied(self, labels: Places) -> Booleans:
-        """Tell of each quantile whether the label has that score more than once: (n_given, n_levels), of labels with scores."""
+        """Tell of each quantile of labels with scores whether it is there more than once: (n_given, n_levels)."""
         at = self._places(labels)
         before = (at > self.starts[labels, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
         is_last = at + 1 >= self.starts[labels + 1, np.newaxis]
@@ -341,12 +341,14 @@ class ScoreProfile(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`."""
         counts = [None if np.isnan(count) else int(count) for count in self.predicted.tolist()]
+        # Labels without scores, most of very many, need no room for theirs.
+        quantiles = self.quantiles if self.scored is None else self.quantiles[self.scored > 0]
         return {
             "n_rows": self.n_rows,
             "predicted": counts,
             "n_sampled": self.n_sampled,
             "sparse": self.sparse,
-            "quantiles": base64.b64encode(self.quantiles.astype("<f4").tobytes()).decode(),
+            "quantiles": base64.b64encode(quantiles.astype("<f4").tobytes()).decode(),
             "scored": None if self.scored is None else self.scored.tolist(),
             "rows": {name: _as_list(self.rows[name]) for name in _NAMES},
         }
@@ -355,22 +357,18 @@ class ScoreProfile(Shown):
     def from_dict(cls, values: Mapping[str, Any]) -> "ScoreProfile":
         """Build it from what `to_dict` gave."""
         refuse_unknown(values, (item.name for item in fields(cls)))
-        predicted = [
-            np.nan if count is None else float(_count(count, "predicted", 0))
-            for count in _checks.a_list(values["predicted"], "predicted")
-        ]
+        predicted = _checks.a_list(values["predicted"], "predicted")
+        _check_counts([count for count in predicted if count is not None], "predicted")
         scored = values["scored"]
         if scored is not None:
-            counts = (_count(n, "scored", 0) for n in _checks.a_list(scored, "scored"))
-            scored = np.fromiter(counts, np.int64)
-        quantiles = _decoded(values["quantiles"])
-        if quantiles.size == len(predicted) * len(LEVELS):
-            quantiles = quantiles.reshape(-1, len(LEVELS))
+            _check_counts(_checks.a_list(scored, "scored"), "scored")
+            scored = np.array(scored, np.int64)
+        quantiles = _of_all_labels(_decoded(values["quantiles"]), scored, len(predicted))
         rows = values["rows"]
         refuse_unknown(rows, _NAMES)
         return cls(
             n_rows=values["n_rows"],
-            predicted=np.array(predicted),
+            predicted=np.array(predicted, np.float64),  # None becomes NaN.
             n_sampled=values["n_sampled"],
             sparse=values["sparse"],
             quantiles=quantiles,
@@ -515,6 +513,29 @@ def _count(value: object, name: str, smallest: int) -> int:
     if count > _MOST_COUNTED:
         raise InputError(f"{name} is {_checks.shown(count)}, expected at most 2**53")
     return count
+
+
+def _check_counts(counts: Sequence[Any], name: str) -> None:
+    """Check numbers of rows, as `_count` does."""
+    _checks.counts(counts, name, 0)
+    _count(max(counts, default=0), name, 0)
+
+
+def _of_all_labels(quantiles: Float32s, scored: Ints | None, n_labels: int) -> Float32s:
+    """Return the quantiles of a file by label, (n_labels, n_levels): it may have those of labels with scores alone.
+
+    As they are if that is not their number.
+    """
+    if quantiles.size == n_labels * len(LEVELS):
+        return quantiles.reshape(-1, len(LEVELS))
+    if scored is None or scored.size != n_labels:
+        return quantiles
+    has_scores = scored > 0
+    if quantiles.size != np.count_nonzero(has_scores) * len(LEVELS):
+        return quantiles
+    by_label = np.full((n_labels, len(LEVELS)), np.nan, np.float32)
+    by_label[has_scores] = quantiles.reshape(-1, len(LEVELS))
+    return by_label
 
 
 def _at_most(figure: RowFigure | None, most: int, name: str) -> None:
