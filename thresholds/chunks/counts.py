@@ -10,8 +10,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
+from thresholds._kernels.keys import to_keys
 from thresholds.chunks.arrow import (
     Place,
     Rows,
@@ -538,7 +540,10 @@ class Counts:
         items, is_run = self.tally.rising()
         if reads_steps_only(options):
             jointly = options.average == "micro"
-            return open_runs(items, is_run, options.beta, jointly=jointly)
+            above_missing = options.keep_sparse is not False and self.kind.sparse
+            missing = to_keys(np.array([self.kind.missing], key_dtype(self.kind.dtype)))
+            floor = missing if above_missing else None
+            return open_runs(items, is_run, options.beta, jointly=jointly, floor=floor)
         return runs_with_positives(items, is_run)
 
     @with_fit_options(DEFAULTS)

@@ -59,10 +59,12 @@ class _Points(NamedTuple):
         return highest_ratio(choose, beta2_positives)[0]
 
 
-def open_runs(counted: Items, is_run: Booleans, beta: float, *, jointly: bool) -> OpenRuns:
+def open_runs(
+    counted: Items, is_run: Booleans, beta: float, *, jointly: bool, floor: Keys | None = None
+) -> OpenRuns:
     """Return where the best cut of each label, or of all `jointly`, may lie beside the candidates.
 
-    Items of each label rise; those that are runs are told, (n_items,).
+    Items of each label rise; those that are runs are told, (n_items,). With a `floor`, one key, a fit cuts above it.
     """
     # What a cut below each item counts: that can be reached. Where an item is a run, at best its positives come first.
     starts = counted.starts
@@ -70,7 +72,10 @@ def open_runs(counted: Items, is_run: Booleans, beta: float, *, jointly: bool) -
     tp = _at_or_above(starts, label, counted.positive_weights)
     predicted = _at_or_above(starts, label, counted.weights)
     saved = np.where(is_run, counted.weights - counted.positive_weights, 0)
-    reached = _Points(starts, tp, predicted)
+    may_cut = np.ones(is_run.size, np.bool_) if floor is None else counted.keys > floor
+    # A cut that is not allowed shows nothing, nor does one below a run that the floor may part.
+    shows = may_cut if floor is None else may_cut & ~is_run
+    reached = _Points(starts, np.where(shows, tp, 0), predicted)
     hoped = _Points(starts, tp, predicted - saved)
     positives = tp[starts[:-1]]  # (n_labels,)
     slack = _ROUNDING * float(predicted.max())
@@ -83,11 +88,11 @@ def open_runs(counted: Items, is_run: Booleans, beta: float, *, jointly: bool) -
             np.full(positives.size, hoped.highest_joint_ratio(beta2_all) * (1 + _ROUNDING)),
         ]
     else:
-        ratio = tp / np.maximum(beta**2 * positives[label] + predicted, 1)
+        ratio = reached.tp / np.maximum(beta**2 * positives[label] + predicted, 1)
         ratios = [np.maximum.reduceat(ratio, starts[:-1])]
 
     # A run is out if one cut beats its best case at both ratios, and so at all between. Never is a cut, too.
-    is_out = ~is_run | (counted.positive_weights == 0)
+    is_out = ~is_run | (counted.positive_weights == 0) | ~may_cut
     for at in ratios:
         best = reached.best(at[label])  # (n_labels,)
         is_never = reached.values(at[label])[best] <= 0
