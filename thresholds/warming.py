@@ -28,6 +28,7 @@ from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.chunks.candidates import Candidates
 from thresholds.chunks.counts import Counts
+from thresholds.chunks.expected import fit_expected as fit_expected_in_chunks
 from thresholds.comparison.compare import compare
 from thresholds.comparison.differences import diff_rules
 from thresholds.diagnosis import diagnose, diagnose_expected, plan_annotation
@@ -278,6 +279,7 @@ def _expecting(data: _Data) -> Iterator[Call]:
     for average in _OVER_LABELS:
         yield partial(fit_expected, data.scores, average)
         yield partial(fit_expected, data.scores, average, per_label=False)
+    yield partial(fit_expected_in_chunks, {"y_score": data.scores}, n_jobs=1)
     yield partial(fit_expected, data.scores, exact=True)
     yield partial(fit_expected, data.scores, "samples")
     yield partial(batch_effect, data.scores, 0, sizes=[2, 5])

@@ -9,6 +9,9 @@ shard is made and added up for real; sizes are those of its `nbytes`. Nothing is
 * by label: each worker adds up its own; then each is sent an eighth of the labels by every other, adds up these
   (`Counts.labels`), and sends them to the driver, which puts them side by side (`Counts.joined`).
 
+Then, for labels of which one row in 2,000 is positive, which part of the candidates a second counting pass is left with
+where a first one counted at some quantiles.
+
     python experiments/scale/tree.py > experiments/scale/tree.txt
 """
 
@@ -20,10 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds import Candidates, Counts
+from thresholds.metrics import macro_auroc
 
 N_WORKERS, SHARDS_OF_WORKER, N_ROWS, N_LABELS = 8, 8, 1024, 100
 BASE_RATE = 1 / N_LABELS
 N_QUANTILES = 32
+RARE, QUANTILES = 0.0005, (32, 256, 1024)
 
 Part = Any  # Candidates or Counts
 
@@ -67,6 +72,25 @@ def main() -> None:
             f"{name:28}{''.join(f'{megabytes(size):>12}' for size in sizes)}  "
             + "".join(f"{megabytes(found.total):>11}{megabytes(found.busiest):>8}" for found in sent)
         )
+
+
+def show_what_is_left() -> None:
+    """Count a label at quantiles, and print how many candidates are left, as a share."""
+    print(f"\none row in {1 / RARE:,.0f} positive; candidates that are left after counting at so many quantiles")
+    print(f"{'rows':>12}{'AUROC':>8}{'candidates':>12}" + "".join(f"{n:>9}" for n in QUANTILES))
+    for n_rows in (10**6, 10**7):
+        for distance in (2.0, 3.0, 4.0):
+            rng = np.random.default_rng(0)
+            truth = rng.random((n_rows, 1)) < RARE
+            scores = (rng.normal(size=truth.shape) + distance * truth).astype(np.float32)
+            candidates = Candidates.of(truth, scores)
+            cells = f"{n_rows:>12,}{macro_auroc(truth, scores):>8.3f}{candidates.n_candidates:>12,}"
+            for n in QUANTILES:
+                first = candidates.quantiles(n)
+                needed = Counts.of(truth, scores, first).needed_for("macro", candidates=candidates)
+                n_left = 0 if needed is None else needed.n_candidates - first.n_candidates
+                cells += f"{n_left / candidates.n_candidates:>9.1%}"
+            print(cells)
 
 
 def make_shard(number: int) -> tuple[Any, Any]:
@@ -126,3 +150,4 @@ def megabytes(size: int) -> str:
 
 if __name__ == "__main__":
     main()
+    show_what_is_left()

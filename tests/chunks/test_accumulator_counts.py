@@ -24,6 +24,15 @@ FITS: list[dict[str, object]] = [
     {"average": "micro", "placement": "mid"},
     {"average": "macro", "zero_division": 1.0, "placement": "score"},
 ]
+GUARDED: list[dict[str, object]] = [
+    {"average": "macro", "guard": "auto"},
+    {"average": "weighted", "guard": "shrink", "max_overprediction": 2.0},
+    {"average": "micro", "guard": "pool"},
+    {"average": "macro", "min_precision": 0.2, "min_recall": 0.1},
+    {"average": "macro", "min_recall": 0.3, "confidence": 0.9},
+    {"average": "micro", "max_predicted": 700},
+    {"average": "micro", "per_label": False},
+]
 N_ROWS, N_LABELS = 600, 12
 
 
@@ -77,6 +86,13 @@ def test_exact_counts_give_the_rule_of_the_rows(form: str, fit: dict[str, Any]) 
     assert without_sampled_rows(found.compute(**fit)) == without_sampled_rows(whole)
     shared = {name: value for name, value in fit.items() if name != "placement"}
     assert found.bound(**shared) == whole.objective
+
+
+@pytest.mark.parametrize("fit", GUARDED, ids=str)
+def test_exact_counts_keep_guards_limits_and_promises(fit: dict[str, Any]) -> None:
+    y_true, y_score, _ = rows_of()
+    found = filled(y_true, y_score, keep="counts").compute(**fit)
+    assert without_sampled_rows(found) == without_sampled_rows(fit_empirical(y_true, y_score, **fit))
 
 
 @pytest.mark.each_value(case=20)
@@ -133,6 +149,21 @@ def test_the_objective_is_what_the_rule_reaches_and_the_bound_is_kept(
     assert rule.objective == reached
     assert rule.objective <= whole.objective <= rows.bound(**shared) + 1e-15
     assert rule.thresholds.shape == (N_LABELS,)
+
+
+@pytest.mark.parametrize("placement", ["low", "mid", "score"])
+@pytest.mark.parametrize("guard", [{"guard": "shrink"}, {"guard": "auto", "max_overprediction": 2.0}])
+def test_guards_move_thresholds_between_bins(guard: dict[str, Any], placement: str) -> None:
+    y_true, y_score, _ = rows_of()
+    rule = filled(y_true, y_score, exact=False, n_bins=16).compute("macro", placement=placement, **guard)
+    decided = rule.predict(y_score)
+    assert rule.objective == thresholds.metrics.f1_score(y_true, decided, average="macro", zero_division=0)
+    report = rule.guard_report
+    assert report is not None
+    np.testing.assert_array_equal(report.predicted_after, decided.sum(axis=0))
+    np.testing.assert_array_equal(report.guarded, rule.thresholds)
+    before = thresholds.ThresholdRule(report.unguarded).predict(y_score)
+    np.testing.assert_array_equal(report.predicted_before, before.sum(axis=0))
 
 
 def test_more_bins_lose_less_and_enough_of_them_nothing() -> None:

@@ -92,6 +92,29 @@ def test_what_guards_and_limits_ask_for_is_counted(options: Any) -> None:
     assert_same(found, expected)
 
 
+@pytest.mark.parametrize("guard", ["auto", None])
+def test_verdicts_are_those_of_rows(guard: Any) -> None:
+    rng = np.random.default_rng(4)
+    y_true, _ = drawn(rng)
+    y_score = rng.normal(size=y_true.shape) + 2 * y_true  # of which no two are equal
+    folds = hashed_folds(np.arange(len(y_true)), 3, 0)
+    expected = thresholds.cross_fit(y_true, y_score, cv=folds, guard=guard)
+    found = chunks.cross_fit(Blocks(cut(rng, y_true=y_true, y_score=y_score)), cv=3, guard=guard)
+    assert_same(found, expected)
+    assert found.verdicts is not None
+    assert found.verdicts.to_dict() == expected.verdicts.to_dict()
+    assert found.diagnosis.state.tolist() == expected.diagnosis.state.tolist()
+    np.testing.assert_array_equal(found.diagnosis.caps, expected.diagnosis.caps)
+    assert "count as untied" in found.diagnosis.note
+
+
+def test_rows_with_weights_have_no_verdicts() -> None:
+    rng = np.random.default_rng(4)
+    y_true, y_score = drawn(rng)
+    blocks = cut(rng, y_true=y_true, y_score=y_score, sample_weight=np.full(len(y_true), 2.0))
+    assert chunks.cross_fit(Blocks(blocks), cv=3, guard=None).verdicts is None
+
+
 def test_scores_may_be_sparse_and_truth_unknown() -> None:
     rng = np.random.default_rng(1)
     y_true, y_score = drawn(rng)

@@ -11,6 +11,7 @@ from tests.chunks.options import (
     LIMITED,
     PROMISED,
     SHARED,
+    Rows,
     differences,
     fitted,
     passes,
@@ -46,7 +47,7 @@ def test_counts_at_candidates_are_once_all_that_is_needed_was_counted(kind):
     rng = np.random.default_rng(100 + KINDS.index(kind))
     rows = rows_of(kind, rng)
     blocks = rows.blocks(rng)
-    for options in FITS:
+    for options in FITS + SHARED:
         counts, n_passes = passes(blocks, options)
         assert differences(counts.fit(**options), fitted(rows, options)) == [], options
         assert n_passes <= 7
@@ -82,6 +83,19 @@ def test_a_guard_is_refused_what_candidates_alone_do_not_tell():
         counts.fit("macro", guard="auto")
 
 
+def test_a_shared_cut_is_looked_for_where_it_may_lie_alone():
+    rng = np.random.default_rng(5)
+    truth = rng.random((10_000, 8)) < np.geomspace(0.002, 0.2, 8)
+    scores = (rng.normal(size=truth.shape) * 2 + 3 * truth).astype(np.float32)
+    rows = Rows(truth, scores, {})
+    for options in SHARED:
+        counts, n_passes = passes([rows], options)
+        assert differences(counts.fit(**options), fitted(rows, options)) == [], options
+        assert n_passes == 3
+        # Far from all scores of positives, counted for every label.
+        assert counts.tally.candidates.keys.size < 2 * truth.sum()
+
+
 def test_a_promise_takes_no_weights_but_0_and_1():
     rng = np.random.default_rng(1)
     rows = rows_of("plain", rng)
@@ -96,18 +110,19 @@ def test_a_promise_takes_no_weights_but_0_and_1():
 
 
 def test_a_run_of_many_cells_is_parted_before_it_is_opened():
-    # 2 positives among 40,000 rows: the runs between them hold nearly all of these.
+    # 2 positives among 400,000 rows, and a limit at a rank far above them: 200,000 rows are one run.
     rng = np.random.default_rng(2)
-    scores = rng.normal(size=(40_000, 1))
+    scores = rng.normal(size=(400_000, 1))
     truth = np.zeros_like(scores)
-    truth[np.argsort(scores[:, 0])[[20_000, 39_000]]] = 1
-    options = {"guard": "shrink"}
+    truth[np.argsort(scores[:, 0])[[10_000, 200_000]]] = 1
+    options = {"max_overprediction": 50_000.0}
     candidates = Candidates.of(truth, scores)
     sizes = []
     while candidates is not None:
         counts = Counts.of(truth, scores, candidates)
         sizes.append(counts.tally.tied.keys.size)
         candidates = counts.needed_for(**options)
-    rows = rows_of("plain", rng)._replace(y_true=truth, y_score=scores)
+    rows = Rows(truth, scores, {})
     assert differences(counts.fit(**options), fitted(rows, options)) == []
-    assert max(sizes) < 8192
+    assert len(sizes) == 3
+    assert 0 < max(sizes) < 2**16

@@ -13,7 +13,16 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
 
-from thresholds import InstanceRule, RegionRule, TopKRule, fit_empirical, fit_expected, fit_regions, fit_top_k
+from thresholds import (
+    InstanceRule,
+    RegionRule,
+    ThresholdRule,
+    TopKRule,
+    fit_empirical,
+    fit_expected,
+    fit_regions,
+    fit_top_k,
+)
 from thresholds.rule import Rule
 
 Array = NDArray[np.generic]

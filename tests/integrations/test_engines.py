@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ def test_dask_when_a_worker_is_killed(cluster: Any, data: tuple[Any, Any], paths
     assert (tmp_path / "killed").exists()
 
 
-def read_or_die(read: Any, fatal: str, mark: str, path: str) -> Any:
+def read_or_die(read: Any, fatal: str, mark: str, path: str, labels: Any) -> Any:
     """Read a shard; the first worker that comes to a certain one is killed."""
     import os
     import signal
@@ -130,7 +131,7 @@ def read_or_die(read: Any, fatal: str, mark: str, path: str) -> Any:
     if path == fatal and not os.path.exists(mark):
         open(mark, "x").close()
         os.kill(os.getpid(), signal.SIGKILL)
-    return read(path)
+    return read(path, labels)
 
 
 # Ray and Spark
@@ -145,24 +146,66 @@ def test_ray(data: tuple[Any, Any], paths: list[str]) -> None:
         ray.shutdown()
 
 
-@pytest.fixture
-def spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
     """Start Spark on two threads."""
     need("pyspark", "test-engines")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java: on Debian, apt-get install openjdk-17-jre-headless")
     from pyspark.sql import SparkSession
 
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    spark = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    yield spark
-    spark.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        spark = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
+        spark.sparkContext.setLogLevel("ERROR")
+        yield spark
+        spark.stop()
 
 
 def test_spark(spark: Any, data: tuple[Any, Any], paths: list[str]) -> None:
     check(run("On a cluster", "Spark", spark=spark, paths=paths), data)
+
+
+def test_a_frame_of_spark(spark: Any, data: tuple[Any, Any]) -> None:
+    import pyarrow as pa
+
+    truth, scores = data
+    table = pa.table({"y_true": list(truth.astype(np.int8)), "y_score": list(scores)})
+    frame = spark.createDataFrame(table).repartition(5)
+    check(run("On a cluster", "Spark, a data frame", frame=frame), data)
+
+
+# Without an engine
+
+
+def serial(paths: list[str]) -> Any:
+    """Add up what comes of shards, one after another."""
+    return lambda function, *arguments: sum(function(path, *arguments) for path in paths)
+
+
+@pytest.mark.parametrize("few", [0, 2**20])  # candidates, above which a pass counts at few of them
+@pytest.mark.parametrize("block", [1, 3, N_LABELS])
+def test_labels_in_blocks(
+    data: tuple[Any, Any], paths: list[str], block: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thresholds.chunks.candidates._FEW", few)
+    names = {"add_up": serial(paths), "n_labels": N_LABELS, "block": block}
+    check(run("On a cluster", "Labels in blocks", **names), data)
+
+
+def test_processes_of_an_executor(data: tuple[Any, Any], paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from concurrent import futures
+
+    context = get_context("spawn")
+    monkeypatch.setattr(futures, "ProcessPoolExecutor", partial(futures.ProcessPoolExecutor, 2, context))
+    check(run("In blocks", thresholds=thresholds, read=read, paths=paths), data)
+
+
+def read(path: str) -> Any:
+    """Read a shard."""
+    with np.load(path) as shard:
+        return shard["y_true"], shard["y_score"]
 
 
 # Databases
@@ -179,7 +222,9 @@ def test_duckdb(data: tuple[Any, Any], files: list[str]) -> None:
 
 
 def test_each_recipe_is_run() -> None:
-    headings = re.findall(r"^### (.*)$", PAGE, re.MULTILINE)
+    sections = re.split(r"^##+ ", PAGE, flags=re.MULTILINE)
+    headings = [section.partition("\n")[0] for section in sections if "```python" in section]
     tested = Path(__file__).read_text()
+    assert len(headings) == 9
     assert [heading for heading in headings if f'"{heading}"' not in tested] == []
     assert importlib.util.find_spec("recipe") is None

@@ -87,9 +87,9 @@ def count(value: object, name: str, smallest: int) -> int:
     return int(value)
 
 
-def counts(values: Sequence[object], name: str, smallest: int) -> None:
+def counts(values: Sequence[Any], name: str, smallest: int) -> None:
     """Check many whole numbers: all at once where they are plain ones, as they nearly always are."""
-    if set(map(type, values)) <= {int} and min(values, default=smallest) >= smallest:  # type: ignore[type-var]
+    if set(map(type, values)) <= {int} and min(values, default=smallest) >= smallest:
         return
     for value in values:
         count(value, name, smallest)

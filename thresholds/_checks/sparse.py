@@ -146,7 +146,7 @@ def _rising(array: Any, *, strictly: bool, n_jobs: int | None) -> bool:
     # start of another.
     def n_falls(block: slice) -> int:
         after = columns[block.start + 1 : block.stop + 1]
-        return np.count_nonzero(falls(after, columns[block]))
+        return int(np.count_nonzero(falls(after, columns[block])))
 
     blocks = list(in_pieces(slice(0, max(columns.size - 1, 0)), _BLOCK))
     n_workers = workers(n_jobs) if columns.size >= _WORTH_THREADS else 1

@@ -186,24 +186,25 @@ def count_entries(
     sizes = np.zeros(n_labels + 1, np.int64)
     kept_columns, kept = np.empty_like(columns), np.empty_like(bits)
     kept_weights = np.empty_like(weights)
-    n_kept = np.uint64(0)
+    n_kept: Any = np.uint64(0)
     for e in range(columns.size):
         if weights.size > 0 and weights[e] == 0:
             continue
-        j, key = columns[e], _key(bits[e], sign)
-        # One comparison for both ends, as two would be two branches, the first not foreseen.
-        below = lowest[j, 1]
-        if as_key(key - below - one) < as_key(lowest[j, 0] - below - one):
-            lowest[j, 1] = key
+        column, key = np.int64(columns[e]), as_key(_key(bits[e], sign))
+        # One comparison for both ends, as two would be two branches, the first not foreseen; it wraps.
+        below = lowest[column, 1]
+        above, room = np.subtract(key, below), np.subtract(lowest[column, 0], below)
+        if as_key(np.subtract(above, one)) < as_key(np.subtract(room, one)):
+            lowest[column, 1] = key
         # Branch-free: always write, advance if it is kept.
-        kept_columns[n_kept], kept[n_kept] = j, key
+        kept_columns[n_kept], kept[n_kept] = column, key
         if weights.size > 0:
             kept_weights[n_kept] = weights[e]
         if stored.size > 0:
-            stored[j] += weights[e] if weights.size > 0 else np.int64(1)
-        is_kept = key >= lowest[j, 0]
+            stored[column] += weights[e] if weights.size > 0 else np.int64(1)
+        is_kept = key >= lowest[column, 0]
         n_kept += np.uint64(is_kept)
-        sizes[j + 1] += is_kept
+        sizes[column + 1] += is_kept
 
     # 3. Bring those of each label together.
     place = sizes.cumsum()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Bytes, Floats, Ints, Keys, SmallInts, Weights
+from thresholds._arrays.types import Bytes, Floats, Integers, Ints, Keys, SmallInts, Weights
 from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel, kernel_after
 
@@ -29,9 +29,7 @@ _FEW = 64
 
 
 @kernel
-def _radix_sort(
-    keys: Keys, rows: SmallInts, spare: Keys, spare_rows: SmallInts
-) -> tuple[Keys, SmallInts]:
+def _radix_sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tuple[Keys, Any]:
     """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays."""
     # Unsigned places spare Numba's test for negative indices: 8 % of the time, 16 % with rows.
     as_key, one = keys.dtype.type, np.uint64(1)
@@ -105,10 +103,10 @@ def _insertion_sort(keys: Keys, rows: Ints) -> None:
 def sorted_lists(
     lists: Ints, keys: Keys, weights: Ints, first_list: int, last_list: int, lowest: Any
 ) -> tuple[Ints, Keys, Ints]:
-    """Return the distinct keys of each list, falling, and their weights added up; list j is `offsets[j]:offsets[j + 1]`.
+    """Return the distinct keys of each list, falling, with their weights added up.
 
-    Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is empty. Keys of other lists than
-    `first_list:last_list` are left out, and those below `lowest` or without weight.
+    List j is `offsets[j]:offsets[j + 1]`. Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is
+    empty. Keys of other lists than `first_list:last_list` are left out, and those below `lowest` or without weight.
     """
     # 1. Which keys are wanted; how many of each list, and from that where each begins.
     n_lists = last_list - first_list

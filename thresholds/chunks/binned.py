@@ -104,7 +104,7 @@ class BinnedRows:
         first_below = bins.starts[:-1] + n_above
         upper[has_above] = to_scores(bins.lowest[first_below[has_above] - 1])
         lower[has_below] = to_scores(bins.highest[first_below[has_below]])
-        if options.keep_sparse and self.kind.sparse:
+        if options.keep_sparse is not False and self.kind.sparse:
             lower = np.fmax(lower, self.kind.missing)
 
         is_within = thresholds <= lower  # (n_labels,)

@@ -13,19 +13,24 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Integers, Ints
+from thresholds._arrays.types import Booleans, Integers, Ints, Numbers
 from thresholds._checks import Average, InputError
 from thresholds.chunks.blocks import block_of
-from thresholds.chunks.candidates import Candidates
+from thresholds.chunks.candidates import Candidates, reads_steps_only
 from thresholds.chunks.counting import About, Survey, Surveying
 from thresholds.chunks.counts import Counts, refuse_rows
+from thresholds.chunks.judging import ABOUT_TIES
 from thresholds.chunks.passes import Map, Passes, Place, ScoresBar
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows, n_rows_of
+from thresholds.data.counted import CountedProblem
 from thresholds.data.folds import N_SPLITS, SEED, hashed_folds
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, union_of_keys
 from thresholds.data.unknown import UNKNOWN, coded
+from thresholds.diagnosis import Diagnosis
+from thresholds.diagnosis.evidence import Criteria, evidence_of
+from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
@@ -56,6 +61,7 @@ def cross_fit(
     missing: float = 0.0,
     unknown: object = None,
     label_names: object = None,
+    verdicts: bool = True,
     **options: Unpack[FitArguments],
 ) -> CrossFit:
     """Fit thresholds on rows that come in blocks, and estimate what they reach on new rows: by cross-fitting.
@@ -71,13 +77,14 @@ def cross_fit(
         row says its fold, so that folds stay the same as long as the order of rows does.
     cv : number of folds
     random_state : seed of the folds
+    verdicts : tell which labels may be relied on, by what `chunks.diagnose` says of the out-of-fold decisions
     missing, unknown, label_names, and the options from `beta` on : as in `chunks.fit`
         "auto" is the default `guard` here, as the rule is meant for new rows.
 
     Returns
     -------
     CrossFit
-        Without `diagnosis` and `alternatives`; `rule` is without `odds`, by which `diff_rules` tests a change.
+        Without `alternatives`; `rule` is without `odds`, by which `diff_rules` tests a change.
 
     Raises
     ------
@@ -109,6 +116,7 @@ def cross_fit(
     """
     fit = FitOptions.for_new_rows(average, **options)
     refuse_rows(fit)
+    _checks.option(verdicts, "verdicts", (True, False))
     cv = _checks.count(cv, "cv", 2)
     random_state = _checks.count(random_state, "random_state", 0)
     about = About(missing, unknown, label_names)
@@ -120,7 +128,7 @@ def cross_fit(
         bar = ScoresBar("cross-fitting", blocks.n_rows, _N_PASSES)
     try:
         passes = Passes(blocks, map, fit.n_jobs, bar)
-        return _cross_fit(passes, about, _Folding(cv, random_state), fit)
+        return _cross_fit(passes, about, _Folding(cv, random_state), fit, verdicts)
     finally:
         if bar is not None:
             bar.close()
@@ -146,42 +154,29 @@ class _Folding(NamedTuple):
         return hashed_folds(keys, self.n_folds, self.seed)
 
 
-def _cross_fit(passes: Passes, about: About, folding: _Folding, fit: FitOptions) -> CrossFit:
+def _cross_fit(
+    passes: Passes, about: About, folding: _Folding, fit: FitOptions, verdicts: bool
+) -> CrossFit:
     """Cross-fit in passes."""
     # 1. What scores positives have.
-    survey: Survey = passes.add_up(Surveying(about, passes.n_jobs_within, at_once=False))
-    assert survey.candidates is not None, "scores are counted later"
+    may_narrow = reads_steps_only(fit) and not verdicts
+    surveying = Surveying(about, passes.n_jobs_within, may_narrow, at_once=False)
+    survey: Survey = passes.add_up(surveying)
     weights = survey.weights_of_rows(passes)
-    plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
+    verdicts = verdicts and not survey.weights
 
-    # 2. Count fold by fold, until nothing more is needed for any of the fits.
-    counting = _Counting(about, folding, survey.candidates, survey.unit, plan)
-    found: _Counted = passes.add_up(counting)
-    picked = found.picked
-    assert picked is not None, "the plan says which rows"
-    while True:
-        by_fold = found.of_each(folding)
-        parts = _all_and_without_each(by_fold)
-        everything, *others = parts
-        options = [
-            fit.of_part(part.totals.weight / everything.totals.weight) for part in parts
-        ]  # of each fit
-        wanted = [
-            part.needed_for(candidates=survey.all_candidates, **vars(of_part))
-            for part, of_part in zip(parts, options, strict=True)
-        ]
-        needed = [candidates for candidates in wanted if candidates is not None]
-        if not needed:
-            break
-        found = passes.add_up(replace(counting, candidates=_together(needed), plan=None))
+    # 2. What lies there, fold by fold.
+    parts, picked = _count(passes, about, folding, fit, survey, weights, verdicts)
 
     # 3. Fit on all rows, and on those outside each fold.
     lacks_some = passes.n_stored < passes.n_rows * survey.n_labels
     some = picked.all(about.missing, weighted=weights is not None, lacks_some=lacks_some)
-    fitted = fit_problem(replace(everything.problem(fit), some_rows=some), fit)
+    everything = parts[0]
+    problem = replace(everything.problem(fit), some_rows=some)
+    fitted = fit_problem(problem, fit)
     rules = [
         fit_problem(part.problem(of_part), of_part)
-        for part, of_part in zip(others, options[1:], strict=True)
+        for part, of_part in zip(parts[1:], _options_of(parts, fit)[1:], strict=True)
     ]
 
     # 4. Have each fold's rule decide about its rows, and rules of the lowest and the highest thresholds about all.
@@ -193,7 +188,52 @@ def _cross_fit(passes: Passes, about: About, folding: _Folding, fit: FitOptions)
     judged: _Decided = passes.add_up(
         _Deciding(about, folding, survey.unit, rules, [fitted, *extremes])
     )
-    return _result(passes, folding, fit, everything, [fitted, *rules], judged)
+    found = _result(passes, folding, fit, everything, [fitted, *rules], judged)
+    return replace(found, diagnosis=_diagnosis(problem, fitted, judged, fit)) if verdicts else found
+
+
+def _count(
+    passes: Passes,
+    about: About,
+    folding: _Folding,
+    fit: FitOptions,
+    survey: Survey,
+    weights: Numbers | None,
+    verdicts: bool,
+) -> tuple[list[Counts], Picked]:
+    """Count until nothing more is needed for any fit, nor for verdicts: all rows, and those without each fold."""
+    plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
+    first = survey.first_candidates
+    assert first is not None, "scores are counted later"
+    counting = _Counting(about, folding, first, survey.unit, plan)
+    found: _Counted = passes.add_up(counting)
+    picked = found.picked
+    assert picked is not None, "the plan says which rows"
+    n_cells = passes.n_rows * survey.n_labels
+    while True:
+        parts = _all_and_without_each(found.of_each(folding))
+        wanted = [
+            survey.next_candidates(part, of_part, n_cells)
+            for part, of_part in zip(parts, _options_of(parts, fit), strict=True)
+        ]
+        if verdicts:
+            wanted.append(_needed_for_tests(parts[0], survey))
+        needed = [candidates for candidates in wanted if candidates is not None]
+        if not needed:
+            return parts, picked
+        found = passes.add_up(replace(counting, candidates=_together(needed), plan=None))
+
+
+def _options_of(parts: Sequence[Counts], fit: FitOptions) -> list[FitOptions]:
+    """Return the options of the fit of all rows, which come first, and of those of parts."""
+    return [fit.of_part(part.totals.weight / parts[0].totals.weight) for part in parts]
+
+
+def _needed_for_tests(counts: Counts, survey: Survey) -> Candidates | None:
+    """Return what has to be counted for the tests of labels, whatever the rule."""
+    nowhere = np.full(counts.n_labels, np.inf)
+    rule = ThresholdRule(nowhere, label_names=counts.label_names, missing=counts.missing)
+    return counts.needed_to_judge(rule, candidates=survey.candidates)
 
 
 def _all_and_without_each(by_fold: Sequence[Counts]) -> list[Counts]:
@@ -428,6 +468,19 @@ def _result(
         row_promises=row_promises_out_of_fold(held_out),
         average=fit.average,
     )
+
+
+def _diagnosis(
+    problem: CountedProblem, fitted: ThresholdRule, decided: _Decided, fit: FitOptions
+) -> Diagnosis:
+    """Hold the out-of-fold decisions against what the scores know of each label."""
+    criteria = Criteria()
+    evidence = evidence_of(problem, criteria, n_jobs=fit.n_jobs)
+    by_label = ConfusionCounts(
+        decided.by_fold.sum(axis=0), decided.totals.sum(axis=0), labels=range(problem.n_labels)
+    )
+    diagnosis = conclude_from(by_label, problem, fitted, evidence, criteria)
+    return replace(diagnosis, note=ABOUT_TIES) if problem.has_runs else diagnosis
 
 
 def _all_folds(decided: _Decided, n_rows: int) -> Integers:

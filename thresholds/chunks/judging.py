@@ -27,7 +27,7 @@ from thresholds.metrics.judging import count_decisions
 from thresholds.results import counted, shown_name
 from thresholds.rule import Rule
 
-_ABOUT_TIES = (
+ABOUT_TIES = (
     "judged by counts at candidates: scores of negatives between two candidates count as untied, so that p-values are"
     " no lower than those of the rows"
 )
@@ -62,7 +62,7 @@ def diagnosis_of(
         checked = checked.reordered(np.argsort(order))
     evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
     diagnosis = conclude(problem, checked, evidence, criteria)
-    return replace(diagnosis, note=_ABOUT_TIES) if problem.has_runs else diagnosis
+    return replace(diagnosis, note=ABOUT_TIES) if problem.has_runs else diagnosis
 
 
 def comparison_of(

@@ -99,7 +99,7 @@ def compare(
     if isinstance(rules, Mapping):
         _refuse_what_is_for_fits(label_names, random_state, missing)
         refuse_no_rules(rules)
-        baseline = _baseline_of(rules, baseline)
+        baseline = baseline_of(rules, baseline)
         label_names = common_names(rules)
     else:
         chosen_rules(rules)  # refuses what names no rules
@@ -160,7 +160,7 @@ def _refuse_what_is_for_fits(label_names: object, random_state: object, missing:
             )
 
 
-def _baseline_of(rules: Mapping[str, Rule], baseline: object) -> str:
+def baseline_of(rules: Mapping[str, Rule], baseline: object) -> str:
     """Return the name of the rule that others are held against: the first, unless another is named."""
     if baseline is None:
         return next(iter(rules))

@@ -1,9 +1,9 @@
 """Rules of the same labels, judged on the same rows: what each reaches, how sure that is, and where they differ."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds.calibration import CalibratedRule, CalibrationMeasures
 from thresholds.calibration.measures import UNKNOWN, measure_problem
-from thresholds.comparison.agreement import agreement_of
+from thresholds.comparison.agreement import Agreement, agreement_of
 from thresholds.comparison.certainty import Certainty, certainty_of
 from thresholds.comparison.result import (
     OFTEN,
@@ -26,7 +26,7 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.jackknife import Interval, leave_out_of
+from thresholds.metrics.jackknife import Changes, Interval, leave_out_of
 from thresholds.metrics.judging import count_decisions, count_truth, f_measure, judge
 from thresholds.metrics.leaving_out import units_of
 from thresholds.metrics.ranking import aurocs_of
@@ -130,10 +130,7 @@ def judge_side_by_side(
             confidence,
             problem.n_stored,
         )
-        measures = [
-            replace(of_rule, intervals=_defined(certainty.intervals[of_rule.rule], of_rule))
-            for of_rule in measures
-        ]
+        measures = _with_intervals(measures, certainty)
     return Comparison(
         measures=tuple(measures),
         beta=beta,
@@ -181,25 +178,47 @@ def _about_labels(problem: Problem, scores: _Scores, missing: float) -> dict[str
     }
 
 
+class FromRows(NamedTuple):
+    """What rows tell that were read beside counts of them."""
+
+    counts: Mapping[str, ConfusionCounts]  # of what each rule decides, by label
+    samples: Mapping[str, float]  # F of each rule, on average over rows
+    agreement: Agreement | None
+    # What each rule changes without each row, of the measures of all; None where that is not asked for.
+    changes: Callable[[Sequence[Measures]], Callable[[str], Changes]] | None
+    confidence: float | None = None
+    baseline: str | None = None
+
+
 def counts_side_by_side(
-    rules: Mapping[str, Rule], problem: CountedProblem, *, beta: float, zero_division: float
+    rules: Mapping[str, Rule],
+    problem: CountedProblem,
+    *,
+    beta: float,
+    zero_division: float,
+    from_rows: FromRows | None = None,
 ) -> Comparison:
-    """Judge rules by counts of rows, which have no rows to tell F over rows, intervals and calibration from."""
-    judged = {name: count_decisions(rule, problem) for name, rule in rules.items()}
-    agreement = None
-    if len(rules) > 1 and all(isinstance(rule, ThresholdRule) for rule in rules.values()):
-        # Of rules that cut the same scores, one predicts all that the other does.
-        agreement = agreement_of(
-            rules, {}, [of_rule.predicted for of_rule in judged.values()], problem
-        )
+    """Judge rules by counts of rows, which have no rows to tell F over rows, intervals and calibration from.
+
+    What `from_rows` has is told all the same.
+    """
+    if from_rows is None:
+        judged = {name: count_decisions(rule, problem) for name, rule in rules.items()}
+        agreement = None
+        if len(rules) > 1 and all(isinstance(rule, ThresholdRule) for rule in rules.values()):
+            # Of rules that cut the same scores, one predicts all that the other does.
+            agreement = agreement_of(
+                rules, {}, [of_rule.predicted for of_rule in judged.values()], problem
+            )
+        from_rows = FromRows(judged, dict.fromkeys(rules, np.nan), agreement, None)
     scores = _Scores(problem)
     measures = [
         _measures(
             name,
             rule,
-            judged[name],
-            np.nan,
-            judged[name],
+            from_rows.counts[name],
+            from_rows.samples[name],
+            from_rows.counts[name],
             problem,
             scores,
             beta,
@@ -207,6 +226,16 @@ def counts_side_by_side(
         )
         for name, rule in rules.items()
     ]
+    certainty = Certainty({}, {}, ())
+    if from_rows.changes is not None and from_rows.confidence is not None:
+        certainty = certainty_of(
+            measures,
+            from_rows.changes(measures),
+            from_rows.baseline,
+            from_rows.confidence,
+            problem.n_labels,
+        )
+        measures = _with_intervals(measures, certainty)
     return Comparison(
         measures=tuple(measures),
         beta=beta,
@@ -217,9 +246,20 @@ def counts_side_by_side(
         fitted_here=tuple(
             name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
         ),
-        agreement=agreement,
+        behind_best=certainty.behind_best,
+        differences=certainty.differences,
+        confidence=from_rows.confidence,
+        agreement=from_rows.agreement,
         n_cells=problem.n_known_cells,
     )
+
+
+def _with_intervals(measures: Sequence[Measures], certainty: Certainty) -> list[Measures]:
+    """Return measures with their intervals."""
+    return [
+        replace(of_rule, intervals=_defined(certainty.intervals[of_rule.rule], of_rule))
+        for of_rule in measures
+    ]
 
 
 def _measures(

@@ -59,6 +59,10 @@ class Items(NamedTuple):
         """Whether some item stands for cells of several keys, of which only the highest is known."""
         return False
 
+    def at_floors(self) -> "Items":
+        """Return them as if each cell of a run had the lowest key that it may have."""
+        return self
+
     @property
     def are_runs(self) -> Booleans:
         """Which items do, (n_items,)."""
@@ -216,6 +220,11 @@ class Problem:
         given = self.unit_weights
         weights = np.ones(self.n_samples, np.int64) if given is None else given
         return weights if self.unknown is None else weights * (self.known_in_row > 0)
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether some item of a label stands for cells of several keys, of which only the highest is known."""
+        return False
 
     @property
     def total_weight(self) -> int:

@@ -143,9 +143,9 @@ def fit_empirical(
     confidence : None, or a probability inside (0, 1) with which the floors hold on new rows
         The best cut (under a guard the nearest) among those for which that is shown by exact tests; none of them
         assumes anything of the scores. A label of which nothing can be shown is never predicted, with a floor of recall
-        alone always (never with sparse scores, unless `keep_sparse` is False). `rule.guarantees` says what is promised for which labels, and how many
-        positives or predictions the others lack (docs/guarantees.md). `max_overprediction` stays a limit on the rows of
-        the fit.
+        alone always (never with sparse scores, unless `keep_sparse` is False). `rule.guarantees` says what is promised
+        for which labels, and how many positives or predictions the others lack (docs/guarantees.md).
+        `max_overprediction` stays a limit on the rows of the fit.
     family : "each" (default): the promises of each label hold with that confidence; "all": those of all labels at once
     max_predicted : float or None
         The most cells, of all labels together, that may be predicted on the rows of the fit (by weight, if rows have

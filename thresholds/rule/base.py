@@ -19,6 +19,7 @@ from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 from thresholds.errors import need
 from thresholds.results import Shown, Table, counted, n_more, names_of, wrapped
+from thresholds.rule.saving import as_text
 
 if TYPE_CHECKING:
     from thresholds.rule.capped import CappedRule, Order

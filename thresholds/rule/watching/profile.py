@@ -148,7 +148,7 @@ class Columns(NamedTuple):
         return quantiles
 
     def are_tied(self, labels: Places) -> Booleans:
-        """Tell of each quantile whether the label has that score more than once: (n_given, n_levels), of labels with scores."""
+        """Tell of each quantile of labels with scores whether it is there more than once: (n_given, n_levels)."""
         at = self._places(labels)
         before = (at > self.starts[labels, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
         is_last = at + 1 >= self.starts[labels + 1, np.newaxis]
@@ -515,10 +515,10 @@ def _count(value: object, name: str, smallest: int) -> int:
     return count
 
 
-def _check_counts(counts: Sequence[object], name: str) -> None:
+def _check_counts(counts: Sequence[Any], name: str) -> None:
     """Check numbers of rows, as `_count` does."""
     _checks.counts(counts, name, 0)
-    _count(max(counts, default=0), name, 0)  # type: ignore[type-var]
+    _count(max(counts, default=0), name, 0)
 
 
 def _of_all_labels(quantiles: Float32s, scored: Ints | None, n_labels: int) -> Float32s:
