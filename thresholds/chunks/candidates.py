@@ -33,7 +33,7 @@ from thresholds.chunks.arrow import (
     rows_of_labels,
     to_table,
 )
-from thresholds.chunks.blocks import block_of, weights_of
+from thresholds.chunks.blocks import block_of, has_no_rows, one_row_like, weights_of
 from thresholds.data.counted import Kind
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, distinct, joined_keys, union_of_keys
@@ -122,7 +122,8 @@ class Candidates:
         Parameters
         ----------
         y_true, y_score, sample_weight, missing, unknown, label_names : as in `fit_empirical`, of these rows
-            No truth of a block need be known, and all weights may be 0. Of rows without weight nothing is read.
+            No truth of a block need be known, all weights may be 0, and arrays may have no rows. Of rows without weight
+            nothing is read.
         n_jobs : threads
 
         Returns
@@ -134,6 +135,11 @@ class Candidates:
         InputError
             As `fit_empirical`.
         """
+        if has_no_rows(y_true, y_score):
+            rows = one_row_like(y_true), one_row_like(y_score)
+            about: dict[str, Any] = {"missing": missing, "label_names": label_names}
+            nothing = cls.of(*rows, **about)  # as no cell is true
+            return replace(nothing, seen=Seen(0, Fraction(0), 0.0, math.nan, math.nan))
         block, kind = block_of(
             y_true, y_score, missing=missing, unknown=unknown, label_names=label_names
         )

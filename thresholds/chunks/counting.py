@@ -96,7 +96,7 @@ class Survey:
 
     @property
     def all_candidates(self) -> Candidates | None:
-        """The scores of all positives, None where some were left out."""
+        """The scores of all positives, None where only some are known."""
         return self.candidates if self.are_all else None
 
     @property
