@@ -23,17 +23,16 @@ POSITIVES = (5, 10, 20, 50)
 
 def main() -> None:
     """Simulate, and print a line for each number of positives, guard and kind of folds."""
-    print(f"{N_SAMPLES} samples of {N_ROWS:,} rows and {N_LABELS} labels, {N_FOLDS} folds; error of out-of-fold macro-F1")
+    rows = f"{N_ROWS:,} rows and {N_LABELS} labels"
+    print(f"{N_SAMPLES} samples of {rows}, {N_FOLDS} folds; error of out-of-fold macro-F1")
     print(f"{'positives':>9}  {'guard':<7}  {'folds':<10}  {'mean':>7}  {'spread':>7}  folds without a positive")
     for n_positives in POSITIVES:
         for guard in (None, "shrink"):
             errors = np.array([errors_of(seed, n_positives, guard) for seed in range(N_SAMPLES)])
             for place, kind in enumerate(("hashed", "stratified")):
                 error, empty = errors[:, place].T
-                print(
-                    f"{n_positives:>9}  {guard or 'none':<7}  {kind:<10}  {error.mean():>+7.4f}  {error.std(ddof=1):>7.4f}"
-                    f"  {empty.mean():.3f}"
-                )
+                what = f"{n_positives:>9}  {guard or 'none':<7}  {kind:<10}"
+                print(f"{what}  {error.mean():>+7.4f}  {error.std(ddof=1):>7.4f}  {empty.mean():.3f}")
     print("expected of hashed folds: " + ", ".join(f"{(1 - 1 / N_FOLDS) ** n:.3f} of {n}" for n in POSITIVES))
 
 
