@@ -206,7 +206,7 @@ OTHER = {
     "beta": 2.0,
     "zero_division": 1.0,
     "placement": "mid",
-    "keep_sparse": True,
+    "keep_sparse": False,
     "max_overprediction": 2.0,
     "min_precision": 0.5,
     "min_recall": 0.5,

@@ -13,7 +13,16 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
 
-from thresholds import InstanceRule, RegionRule, TopKRule, fit_empirical, fit_expected, fit_regions, fit_top_k
+from thresholds import (
+    InstanceRule,
+    RegionRule,
+    ThresholdRule,
+    TopKRule,
+    fit_empirical,
+    fit_expected,
+    fit_regions,
+    fit_top_k,
+)
 from thresholds.rule import Rule
 
 Array = NDArray[np.generic]
@@ -310,9 +319,10 @@ def _(fit: Fitted, data: Data, rng: Generator) -> None:
         dense = np.where(absent, data.y_score.dtype.type(missing), data.y_score)
         cells = sparse.coo_array((dense[row, column], (row, column)), shape=dense.shape)
         expected = fit(replace(data, y_score=dense))
+        anywhere = {"keep_sparse": False} if isinstance(expected, ThresholdRule) else {}
         for i, kind in enumerate((sparse.csr_array, sparse.csc_array, sparse.coo_matrix), number):
             truth = (data.y_true, kind(data.y_true))[i % 2]
-            got = fit(replace(data, y_true=truth, y_score=kind(cells)), missing=missing)
+            got = fit(replace(data, y_true=truth, y_score=kind(cells)), missing=missing, **anywhere)
             check_same(got, expected, bits=True)
         np.testing.assert_array_equal(decisions(got, cells), decisions(expected, dense))
 

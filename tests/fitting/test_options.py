@@ -39,7 +39,7 @@ OTHER: dict[str, Any] = {
     "family": "all",
     "max_predicted": 5.0,
     "max_predicted_per_row": 2,
-    "keep_sparse": True,
+    "keep_sparse": False,
     "n_jobs": 2,
     "progress": True,
 }
@@ -137,9 +137,9 @@ def given(*more: str) -> argparse.Namespace:
 
 def test_the_command_line_takes_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(fit_options.OFFERED) == ON_THE_COMMAND_LINE
-    assert fit_options.read(given()) == {"keep_sparse": True, "progress": False}, "what is not given is left to fits"
+    assert fit_options.read(given()) == {"progress": False}, "what is not given is left to fits"
     of_thresholds = without(NOT_OF_FIT_EMPIRICAL, dict(DEFAULTS_FOR_NEW_ROWS))
-    assert fit_options.read_all(given()) == {**of_thresholds, "keep_sparse": True}
+    assert fit_options.read_all(given()) == of_thresholds
     with pytest.raises(SystemExit):
         parser().parse_args(["fit", "--help"])
     words = " ".join(capsys.readouterr().out.split()).replace("- ", "-")

@@ -236,7 +236,7 @@ def test_sparse_scores(missing: float) -> None:
         dense = shrunk(problem)
         form = [sparse.csr_array, sparse.csc_matrix, sparse.coo_array][number % 3]
         truth = form(problem.y_true) if number % 2 else problem.y_true
-        rule = fit_empirical(truth, problem.sparse(form), guard="shrink", **problem.options)
+        rule = fit_empirical(truth, problem.sparse(form), guard="shrink", keep_sparse=False, **problem.options)
         np.testing.assert_array_equal(rule.thresholds, dense.thresholds, problem.name)
         assert rule.objective == dense.objective
         np.testing.assert_array_equal(rule.predict(problem.sparse(form), dense=True), dense.predict(scores))
@@ -297,7 +297,8 @@ def test_threads_and_sparsity_do_not_matter(weighted: bool) -> None:
     expected = shrunk(problem, n_jobs=1, sample_weight=weights)
     for n_jobs in (2, 3, None, -1):
         check_same(shrunk(problem, n_jobs=n_jobs, sample_weight=weights), expected)
-        got = fit_empirical(problem.y_true, problem.sparse(), guard="shrink", n_jobs=n_jobs, sample_weight=weights)
+        options = {"guard": "shrink", "keep_sparse": False, "n_jobs": n_jobs}
+        got = fit_empirical(problem.y_true, problem.sparse(), sample_weight=weights, **options)
         check_same(got, expected)
 
 

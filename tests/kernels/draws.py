@@ -737,11 +737,119 @@ def of_pooled_gains(rng: Generator, dtype: Any) -> Arguments:
     return grid, up, row, starts, hits, weights, positives, shares, *betas(rng), UNIT
 
 
+# entries
+
+
+def of_rows_of_entries(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
+    """Scores of sparse rows: starts, columns that rise within a row, bits."""
+    found, _ = tile(rng, dtype)  # (n_labels, n)
+    stored = rng.random(found.shape[::-1]) < rng.choice([0.2, 0.9])
+    starts = np.append(0, stored.sum(axis=1).cumsum())
+    bits = scores_of(found).T[stored].view(f"u{np.dtype(dtype).itemsize}")
+    return starts.astype(np.int32), np.nonzero(stored)[1].astype(np.int32), bits
+
+
+def sign_of(bits: Array) -> Any:
+    return bits.dtype.type(1 << (8 * bits.itemsize - 1))
+
+
+def of_true_cells(rng: Generator, dtype: Any) -> Arguments:
+    starts, columns, bits = of_rows_of_entries(rng, dtype)
+    true_starts, true_columns, _ = of_rows_of_entries(rng, dtype)
+    n = min(starts.size, true_starts.size) - 1
+    keys_found = np.zeros(true_columns.size, bits.dtype)
+    sign = sign_of(bits)
+    given = starts, columns, bits, sign, true_starts.astype(np.int64), true_columns.astype(np.int64)
+    return *given, 0, n, sign, keys_found
+
+
+def of_weights_of_entries(rng: Generator, dtype: Any) -> Arguments:
+    starts, columns, _ = of_rows_of_entries(rng, dtype)
+    weights = weights_of(rng, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
+    return starts.astype(np.int64), columns.astype(np.int64), weights, np.zeros(8, np.int64)
+
+
+def of_sizes_of_parts(rng: Generator, dtype: Any) -> Arguments:
+    starts, columns, _ = of_rows_of_entries(rng, dtype)
+    return starts, columns, np.uint32(1), 0, starts.size - 1, np.zeros(4, np.int64)
+
+
+def of_entries_to_part(rng: Generator, dtype: Any) -> Arguments:
+    starts, columns, bits = of_rows_of_entries(rng, dtype)
+    weights = weights_of(rng, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
+    place = np.append(0, np.bincount(columns >> 1, minlength=4).cumsum())[:-1].astype(np.uint64)
+    parted = (
+        np.zeros(columns.size, np.uint16),
+        np.zeros_like(bits),
+        np.zeros(columns.size * bool(weights.size), np.int64),
+    )
+    return starts, columns, bits, weights, np.uint32(1), 0, starts.size - 1, place, *parted
+
+
+def of_candidates(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
+    """Offsets, distinct keys that fall within a label, weights of positives; of some labels none, of some many."""
+    found, truth = tile(rng, dtype)
+    lists, cells = np.repeat(np.arange(len(found)), found.shape[1]), found.reshape(-1)
+    hits = truth.reshape(-1).astype(np.int64)
+    offsets, candidates, weights = sorting.sorted_lists(lists, cells, hits, 0, len(found), cells.dtype.type(1))
+    return offsets, candidates, weights
+
+
+def of_entries_to_count(rng: Generator, dtype: Any) -> Arguments:
+    offsets, candidates, _ = of_candidates(rng, dtype)
+    _, columns, bits = of_rows_of_entries(rng, dtype)
+    columns = np.minimum(columns, offsets.size - 2).astype(np.uint16)
+    weights = weights_of(rng, columns.size) if dtype == np.float32 else NO_WEIGHTS
+    counts = np.zeros((2, candidates.size), np.int64)
+    stored = np.zeros((offsets.size - 1) * rng.integers(2), np.int64)
+    given = columns, bits, weights, sign_of(bits), offsets, candidates
+    return *given, counts[0].copy(), counts[1].copy(), np.zeros_like(candidates), stored
+
+
+def of_counts_to_add_up(rng: Generator, dtype: Any) -> Arguments:
+    offsets, candidates, hits = of_candidates(rng, dtype)
+    tied, between = hits + rng.integers(0, 3, hits.size), rng.integers(0, 3, hits.size)
+    absent = rng.integers(0, 3, offsets.size - 1) if rng.integers(2) else NO_WEIGHTS
+    missing = rng.choice(candidates) if candidates.size and rng.integers(2) else candidates.dtype.type(2**30)
+    return offsets, candidates, hits, tied, between, np.zeros_like(candidates), absent, missing
+
+
 # sorting
+
+
+def of_lists_to_sort(rng: Generator, dtype: Any) -> Arguments:
+    """Lists so long that digits are counted, and short ones, with weights and without."""
+    found, truth = tile(rng, dtype)
+    lists, cells = np.repeat(np.arange(len(found)), found.shape[1]), found.reshape(-1)
+    weights = truth.reshape(-1) * weights_of(rng, cells.size) if rng.integers(2) else NO_WEIGHTS
+    return lists, cells, weights, 0, len(found) - rng.integers(2), cells.dtype.type(rng.choice([1, 2**31]))
 
 
 def of_staircases(rng: Generator, dtype: Any) -> Arguments:
     return tile(rng, dtype)
+
+
+def candidates(rng: Generator, starts: Array, found: Array) -> tuple[Array, Array]:
+    """Some keys of each label and one beside them, rising, each once: starts, keys."""
+    lists = []
+    for j in range(starts.size - 1):
+        own = found[starts[j] : starts[j + 1]]
+        some = rng.choice(own, rng.integers(0, 9)) if own.size else own
+        beside = some[:1] + some.dtype.type(1)
+        lists.append(np.unique(np.append(some, beside)))
+    return np.append(0, np.cumsum([own.size for own in lists])), np.concatenate(lists)
+
+
+def room(starts: Array, found: Array) -> tuple[Array, Array, Array]:
+    """Items to be written: runs and candidates by turns."""
+    size = 2 * starts[-1] + starts.size - 1
+    return np.zeros(size, found.dtype), np.zeros(size, np.int64), np.zeros(size, np.int64)
+
+
+def of_unit_counts(rng: Generator, dtype: Any) -> Arguments:
+    found, truth = tile(rng, dtype)
+    starts, cuts = candidates(rng, np.arange(len(found) + 1) * found.shape[1], found.reshape(-1))
+    return found, truth, starts, cuts, room(starts, cuts)
 
 
 def of_sorted(rng: Generator, dtype: Any) -> Arguments:
@@ -768,6 +876,44 @@ def of_weighted_aurocs(rng: Generator, dtype: Any) -> Arguments:
     starts, found, hits, weights = items(rng, dtype)
     kind = np.int64 if rng.random() < 0.5 else np.float64
     return starts, found, hits.astype(kind), weights.astype(kind)
+
+
+# tallies
+
+
+def of_equal_keys(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, hits, weights = items(rng, dtype)
+    up, row = sorting.sorted_groups(starts, found)
+    if rng.random() < 0.5:
+        return starts, up, row, (hits > 0).astype(np.uint8), NO_WEIGHTS
+    return starts, up, row, hits, weights
+
+
+def distinct_keys(rng: Generator, dtype: Any, n_labels: int) -> tuple[Array, Array, Array, Array]:
+    """Distinct keys of labels, which rise, some labels without: starts, keys, hits, weights."""
+    lists = [np.unique(tile(rng, dtype)[0][0][: rng.integers(0, 400)]) for _ in range(n_labels)]
+    found = np.concatenate(lists)
+    weights = weights_of(rng, found.size)
+    return np.append(0, np.cumsum([own.size for own in lists])), found, weights // 3, weights
+
+
+def of_counts_between(rng: Generator, dtype: Any) -> Arguments:
+    groups = distinct_keys(rng, dtype, 4)
+    cuts = candidates(rng, *groups[:2])
+    return *groups, *cuts, room(*cuts)
+
+
+def of_added_lists(rng: Generator, dtype: Any) -> Arguments:
+    n_labels = int(rng.integers(1, 5))
+    one, other = distinct_keys(rng, dtype, n_labels), distinct_keys(rng, dtype, n_labels)
+    if rng.random() < 0.5:
+        return *one[:2], NO_WEIGHTS, NO_WEIGHTS, *other[:2], NO_WEIGHTS, NO_WEIGHTS
+    return *one, *other
+
+
+def of_halves(rng: Generator, dtype: Any) -> Arguments:
+    found, truth = tile(rng, dtype)
+    return keys.to_scores(found).astype(np.float16).view(np.uint16), truth
 
 
 # stratification
@@ -853,6 +999,19 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "few_labels.mark_highest": of_highest,
     "one_cut.pooled_counts": of_pooled_counts,
     "one_cut.pooled_gains": of_pooled_gains,
+    "sorting.unit_tie_groups": of_staircases,
+    "sorting.unit_counts_between": of_unit_counts,
+    "tallies.add_equal_keys": of_equal_keys,
+    "tallies.count_between": of_counts_between,
+    "tallies.add_lists": of_added_lists,
+    "tallies.half_histograms": of_halves,
+    "entries.found_entries": of_true_cells,
+    "entries.weigh_entries": of_weights_of_entries,
+    "entries.count_parts": of_sizes_of_parts,
+    "entries.part_entries": of_entries_to_part,
+    "entries.count_entries": of_entries_to_count,
+    "entries.add_up_steps": of_counts_to_add_up,
+    "sorting.sorted_lists": of_lists_to_sort,
     "sorting.sorted_with_rows": of_sorted,
     "sorting.sorted_groups": of_sorted_groups,
     "sorting.unit_staircases": of_staircases,

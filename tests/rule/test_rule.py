@@ -189,14 +189,14 @@ def test_absent_scores_are_worth_missing(missing: float) -> None:
     np.testing.assert_array_equal(sparsely.predict(cells, dense=True), sparsely.predict(dense))
 
 
-def test_a_fit_whose_answer_would_be_dense_is_sent_to_keep_sparse_first() -> None:
+def test_a_fit_whose_answer_would_be_dense_is_told_so_first() -> None:
     truth, scores = np.ones((3, 1000), int), sparse.csr_array(np.eye(3, 1000))
     message = (
         "^y_score is sparse, and the threshold .* of label 0 is not above missing=0.0, so that nearly all cells would"
-        " be positive: fit the rule with keep_sparse=True, or pass dense=True for a dense answer of 2.0 GB$"
+        " be positive: fit the rule without keep_sparse=False, or pass dense=True for a dense answer of 2.0 GB$"
     )
     with pytest.raises(InputError, match=message):
-        fit_empirical(truth, scores).predict(sparse.csr_array((2_000_000, 1000)))
+        fit_empirical(truth, scores, keep_sparse=False).predict(sparse.csr_array((2_000_000, 1000)))
     lowered = fit_empirical(truth, scores, keep_sparse=True).replace({0: 0.0})
     with pytest.raises(InputError, match="be positive: raise the threshold, or pass dense=True"):
         lowered.predict(sparse.csr_array((2_000_000, 1000)))

@@ -3,6 +3,7 @@
 import math
 import numbers
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +36,16 @@ def finite(value: object, name: str) -> float:
     if not math.isfinite(number):
         raise InputError(f"{name} is {number}, expected a finite number")
     return number
+
+
+def finites(values: Sequence[object], name: str) -> None:
+    """Check many finite numbers: all at once where they are plain ones, as they nearly always are."""
+    if set(map(type, values)) <= {int, float}:
+        with suppress(OverflowError):
+            if np.isfinite(np.array(values, np.float64)).all():
+                return
+    for value in values:
+        finite(value, name)
 
 
 def text(value: object, name: str) -> str:
@@ -74,6 +85,14 @@ def count(value: object, name: str, smallest: int) -> int:
             f"{name} is {shown(value)}, expected a whole number of at least {smallest}"
         )
     return int(value)
+
+
+def counts(values: Sequence[Any], name: str, smallest: int) -> None:
+    """Check many whole numbers: all at once where they are plain ones, as they nearly always are."""
+    if set(map(type, values)) <= {int} and min(values, default=smallest) >= smallest:
+        return
+    for value in values:
+        count(value, name, smallest)
 
 
 def seed(value: object) -> int:

@@ -33,7 +33,6 @@ def annotate(options: argparse.Namespace) -> None:
         missing=options.missing,
         unknown=data.unknown,
         label_names=data.label_names if rule is None else None,
-        keep_sparse=True,
         n_jobs=fit_options.read_all(options)["n_jobs"],
         progress=sys.stderr.isatty(),
     )

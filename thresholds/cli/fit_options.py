@@ -19,8 +19,8 @@ from thresholds.fitting.rules import NamedRule, find_rule
 from thresholds.rule.guarantees import EXPECTED
 
 # Files of sparse scores are decided sparsely; a bar is for a terminal.
-_SET_HERE = {"keep_sparse", "progress"}
-OFFERED = tuple(name for name in FIT_OPTIONS if name not in _SET_HERE)
+_NOT_OFFERED = {"keep_sparse", "progress"}
+OFFERED = tuple(name for name in FIT_OPTIONS if name not in _NOT_OFFERED)
 _NONE = "none"
 
 # Where options are kept whose names mean something else in other commands: there, --rule is a
@@ -77,12 +77,7 @@ def read(options: argparse.Namespace) -> dict[str, Any]:
     named = None if given.get("rule") is None else find_rule(given["rule"])
     if named is not None:
         _refuse_contradictions(named, given)
-
-    # Only some rules of the list can be kept from predicting what sparse scores leave out.
-    set_here: dict[str, Any] = {"progress": sys.stderr.isatty()}
-    if named is None or "keep_sparse" in named.options:
-        set_here["keep_sparse"] = True
-    return given | set_here
+    return given | {"progress": sys.stderr.isatty()}
 
 
 def _refuse_contradictions(named: NamedRule, given: Mapping[str, Any]) -> None:

@@ -461,6 +461,13 @@ def _add_file(
             metavar="X",
             help="score of entries absent from CSR scores (default: 0)",
         )
+    command.add_argument(
+        "--spill",
+        default="auto",
+        metavar="FOLDER",
+        help="where to keep rows that the file does not hold as they are: temporary files in that folder, or none for"
+        " memory (default: memory, or a folder for temporary files if they take more than half of what is left of it)",
+    )
     if groups_have_use:
         command.add_argument(
             "--groups",

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from thresholds._arrays.types import Ints, Matrix
+from thresholds._arrays.types import Ints
 from thresholds._checks import InputError, shown
+from thresholds.cli import keeping
+from thresholds.cli.keeping import taken as taken
 
 _NARROW = ("float16", "float32")  # dtypes in which text is read where a rule was fitted in them
 _NAMES_SHOWN = 5
@@ -73,7 +75,9 @@ def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFil
     from thresholds.files import gather
 
     source = opened(options, rule)
-    data = gather(source, progress(source, "reading"))
+    folder = keeping.folder_for(source, options)
+    with keeping.refusing_a_full_disk(folder):
+        data = gather(source, progress(source, "reading"), folder)
     unknown = getattr(options, "unknown", None)  # Not every command asks for it, nor for `missing`.
     if unknown is not None and data.y_true is None:
         raise InputError(f"--unknown is {shown(unknown)} with {data.name}, which has no truth")
@@ -86,7 +90,9 @@ def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "Labell
     from thresholds.files import gather_labelled
 
     source = opened(options, rule)
-    data = gather_labelled(source, progress(source, "reading"))
+    folder = keeping.folder_for(source, options)
+    with keeping.refusing_a_full_disk(folder):
+        data = gather_labelled(source, progress(source, "reading"), folder)
     missing = getattr(options, "missing", 0.0)  # Not every command asks for it.
     try:
         Problem.of(
@@ -219,8 +225,9 @@ def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:
     order = order_of(data, rule, path)
     if order is None:
         return data
-    truth = None if data.y_true is None else data.y_true[:, order]
-    return replace(data, y_score=data.y_score[:, order], y_true=truth, label_names=rule.label_names)
+    truth = None if data.y_true is None else keeping.in_order(data.y_true, order)
+    scores = keeping.in_order(data.y_score, order)
+    return replace(data, y_score=scores, y_true=truth, label_names=rule.label_names)
 
 
 def with_source(rule: "Rule", data: "ScoreFile", which: str, options: argparse.Namespace) -> "Rule":
@@ -237,14 +244,6 @@ def with_source(rule: "Rule", data: "ScoreFile", which: str, options: argparse.N
         date=time.strftime("%Y-%m-%d", time.gmtime()),
     )
     return replace(rule, made_by=made_by)  # type: ignore[type-var]
-
-
-def taken(matrix: Matrix, rows: "Ints") -> Matrix:
-    """Return some rows; all of them without a copy."""
-    import numpy as np
-
-    everything = len(rows) == matrix.shape[0] and np.array_equal(rows, np.arange(len(rows)))
-    return matrix if everything else matrix[rows]
 
 
 def title(data: "ScoreFile") -> str:

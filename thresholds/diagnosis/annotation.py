@@ -51,7 +51,7 @@ def plan_annotation(
     missing: float = 0.0,
     unknown: object = None,
     label_names: object = None,
-    keep_sparse: bool = False,
+    keep_sparse: bool | None = None,
     n_bootstraps: int = 100,
     random_state: int = 0,
     n_jobs: int | None = -1,

@@ -63,6 +63,7 @@ class Diagnosis(Result, Drawable):
     label_names : tuple of str, or None
     caps, cap_predicted : (n_labels,) the thresholds of the lowest cuts that predict at most `overprediction` times the
         positives, and what they predict: what `repair(rule, "cap")` raises thresholds to
+    note : what is not as it were on rows, in a sentence, of a diagnosis by counts; "" of rows
     """
 
     _shown = 5
@@ -79,6 +80,7 @@ class Diagnosis(Result, Drawable):
     label_names: tuple[str, ...] | None
     caps: Floats
     cap_predicted: Ints
+    note: str = ""
 
     @property
     def n_labels(self) -> int:
@@ -212,6 +214,8 @@ class Diagnosis(Result, Drawable):
         )
         if k and self._is_flagged.any():
             yield self._most_predicted_flagged(k)
+        if self.note:
+            yield self.note
 
     def _most_predicted_flagged(self, k: int) -> Table:
         """Lay out the k most predicted of the flagged labels."""

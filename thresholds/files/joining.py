@@ -171,6 +171,10 @@ class Joined(Converted):
         all_rows = slice(0, rows.y_score.shape[0])
         return rows._replace(y_true=self._rows(all_rows))
 
+    def mapped(self) -> Block | None:
+        """Return all rows where the scores are mapped into memory."""
+        return None if self._source.mapped() is None else self.whole()
+
     def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
         """Return the parts of the scores with the truth of their rows; one where numbers of rows are not known."""
         parts = self._source.parts(n_cells)

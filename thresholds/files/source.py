@@ -226,9 +226,17 @@ class LabelledFile(ScoreFile):
     y_true: Matrix
 
 
-def gather(source: Source, step: Callable[[int], object] | None = None) -> ScoreFile:
-    """Read all rows; `step` is told how many rows each block had."""
-    rows = source.whole() or _gathered(source, step)
+def gather(
+    source: Source,
+    step: Callable[[int], object] | None = None,
+    spill: str | None = None,
+) -> ScoreFile:
+    """Read all rows; `step` is told how many rows each block had.
+
+    They are kept in memory, or mapped into it; with `spill`, a folder, in temporary files there.
+    """
+    whole = source.whole() if spill is None else None
+    rows = whole or _gathered(source, step, spill)
     if rows.y_true is not None and rows.y_true.shape != rows.y_score.shape:
         raise InputError(
             f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
@@ -258,9 +266,13 @@ def gather(source: Source, step: Callable[[int], object] | None = None) -> Score
     )
 
 
-def gather_labelled(source: Source, step: Callable[[int], object] | None = None) -> LabelledFile:
+def gather_labelled(
+    source: Source,
+    step: Callable[[int], object] | None = None,
+    spill: str | None = None,
+) -> LabelledFile:
     """Read all rows of a source that has truth."""
-    data = gather(source, step)
+    data = gather(source, step, spill)
     if data.y_true is None:
         raise InputError(
             f"{data.name} has no y_true, expected gold labels to fit on (--truth-column, --truth)"
@@ -318,11 +330,11 @@ def dtype_of(matrix: Matrix) -> str:
     return "CSR" if is_sparse(matrix) else str(matrix.dtype)
 
 
-def _gathered(source: Source, step: Callable[[int], object] | None) -> Block:
+def _gathered(source: Source, step: Callable[[int], object] | None, spill: str | None) -> Block:
     """Collect all blocks."""
     scores, truth = (
-        Gathered("y_score", n_rows=source.n_samples),
-        Gathered("y_true", n_rows=source.n_samples),
+        Gathered("y_score", spill, n_rows=source.n_samples),
+        Gathered("y_true", spill, n_rows=source.n_samples),
     )
     groups, keys = [], []
     for block in source.blocks():

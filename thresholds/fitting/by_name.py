@@ -217,7 +217,7 @@ def _calibrated(problem: Problem, options: FitOptions, calibrators: Calibrators)
     calibrator = calibrators[calibration]
     inner: Any = InstanceRule(options.beta, options.zero_division, problem.label_names)
     if not options.named.row_by_row:
-        dense = is_sparse(problem.scores) and not options.keep_sparse
+        dense = is_sparse(problem.scores) and not problem.keep_sparse
         probabilities = calibrator.transform(problem.scores, dense=dense)
         # A cell of probability 0 adds nothing to any expectation: it counts as if it were not there.
         probabilities = blanked(probabilities, problem.unknown)

@@ -14,6 +14,7 @@ import numpy as np
 from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor, floors_of_labels
+from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.options import FitOptions, OfThresholds
@@ -25,8 +26,8 @@ from thresholds.guards.limited import LimitedFit
 from thresholds.guards.limits import Limits
 from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
-from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.judging import count_decisions, f_measure, judge, positives_of
 from thresholds.rule import ThresholdRule
 from thresholds.rule.budget import Budget
 from thresholds.rule.capped import CappedRule
@@ -96,7 +97,7 @@ def fit_empirical(
     groups: object = None,
     missing: float = 0.0,
     unknown: object = None,
-    keep_sparse: bool = False,
+    keep_sparse: bool | None = None,
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
@@ -142,9 +143,9 @@ def fit_empirical(
     confidence : None, or a probability inside (0, 1) with which the floors hold on new rows
         The best cut (under a guard the nearest) among those for which that is shown by exact tests; none of them
         assumes anything of the scores. A label of which nothing can be shown is never predicted, with a floor of recall
-        alone always (never with `keep_sparse`). `rule.guarantees` says what is promised for which labels, and how many
-        positives or predictions the others lack (docs/guarantees.md). `max_overprediction` stays a limit on the rows of
-        the fit.
+        alone always (never with sparse scores, unless `keep_sparse` is False). `rule.guarantees` says what is promised
+        for which labels, and how many positives or predictions the others lack (docs/guarantees.md).
+        `max_overprediction` stays a limit on the rows of the fit.
     family : "each" (default): the promises of each label hold with that confidence; "all": those of all labels at once
     max_predicted : float or None
         The most cells, of all labels together, that may be predicted on the rows of the fit (by weight, if rows have
@@ -159,7 +160,10 @@ def fit_empirical(
     missing : score of the entries that a sparse `y_score` leaves out
     unknown : what stands in `y_true` for truth that is not known; such a cell counts as if its label lacked the row
         None (default): nothing does. "nan": NaN, None, pandas.NA, masked cells. A number other than 0 and 1, as -1.
-    keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
+    keep_sparse : None (default) and True: cut a sparse `y_score` above `missing` only
+        The best of the rules whose predictions are sparse, and the kind that `predict` takes sparse scores for. A label
+        whose positives are not among the stored scores is never predicted. False: the best of all rules; a label may
+        then be predicted wherever its score is absent, in nearly every row. Dense scores are cut anywhere.
     label_names : strings, one per label
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
@@ -291,9 +295,8 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
     judged = None
-    if cuts.tp.size and problem.exactly_weighted:
-        by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
-        counts = ConfusionCounts(by_label, problem.weight_of_label)
+    if isinstance(problem, CountedProblem) or (cuts.tp.size and problem.exactly_weighted):
+        counts = _counts_of_cuts(cuts, problem) if cuts.tp.size else count_decisions(rule, problem)
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
@@ -308,8 +311,17 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     profile = profile_of(rule, problem, counts.predicted)
     budget = None
     if options.max_predicted is not None:
-        budget = _budget(options.max_predicted, objective, problem, judged, within)
+        predicted = counts.sums[1]  # (n_labels,), or by row where floats were added up
+        if judged is not None:
+            predicted = judged.by_sample.predicted * problem.row_weights
+        budget = _budget(options.max_predicted, objective, problem, int(predicted.sum()), within)
     return replace(rule, objective=objective, profile=profile, budget=budget)
+
+
+def _counts_of_cuts(cuts: Cuts, problem: Problem) -> ConfusionCounts:
+    """Return what cuts count, in the unit of the weights."""
+    sums = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
+    return ConfusionCounts(sums, problem.weight_of_label)
 
 
 def _floors(problem: Problem, options: FitOptions) -> Floors | None:
@@ -390,7 +402,7 @@ def _uncounted(problem: Problem, score: Floats, lower: Floats) -> Cuts:
         lower,
         not_counted,
         not_counted,
-        count_by_label(problem.truth, problem.truth, problem.unit_weights).positives,
+        positives_of(problem),
     )
 
 
@@ -420,15 +432,13 @@ def _budget(
     most: float,
     objective: float,
     problem: Problem,
-    judged: Judged | None,
+    units: int,
     within: CutsWithin | None,
 ) -> Budget:
-    """Say how a budget was kept: by cuts within it, or by a shared one, whose decisions are judged."""
+    """Say how a budget was kept, by so many units predicted: with cuts within it, or with a shared one."""
     if within is not None:
-        units, bound, is_optimal = int(within.cuts.predicted.sum()), within.bound, within.is_optimal
+        bound, is_optimal = within.bound, within.is_optimal
     else:
-        assert judged is not None, "shared cuts are"
-        units = int((judged.by_sample.predicted * problem.row_weights).sum())
         # The best of shared cuts was found among all that keep the budget.
         bound, is_optimal = objective, True
     predicted = min(units * problem.unit, most)

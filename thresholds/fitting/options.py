@@ -181,10 +181,11 @@ class FitOptions:
             whole=True,
         ),
     )
-    keep_sparse: bool = field(
-        default=False,
+    keep_sparse: bool | None = field(
+        default=None,
         metadata=_about(
-            _one_of(True, False), "cut sparse scores above the score of absent entries only"
+            _one_of(True, False, None),
+            "cut sparse scores above the score of absent entries only; False: anywhere",
         ),
     )
     n_jobs: int | None = field(
@@ -396,7 +397,7 @@ class OfThresholds(TypedDict, total=False):
     confidence: float | str | None
     family: str
     max_predicted: float | None
-    keep_sparse: bool
+    keep_sparse: bool | None
     n_jobs: int | None
     progress: bool
 

@@ -49,7 +49,7 @@ from thresholds._arrays.dtypes import threshold_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints, Keys
 from thresholds._checks import Placement
-from thresholds._kernels.guards import counts_at_cuts, pooled_depths
+from thresholds._kernels.guards import pooled_depths
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
@@ -142,7 +142,7 @@ class _Steps:
         # At most 1,024 of them, evenly spaced, and what all labels predict there.
         share = np.ceil(tp / tp[-1] * _MOST_POSITIVES)  # (n_scores,)
         tried = keys[_is_last(share)]
-        predicted = np.sum([count[1].sum(axis=0) for count in self._counts(tried)], axis=0)
+        predicted = np.sum(self._at_cuts(tried, lambda _, counts: counts[1].sum(axis=0)), axis=0)
 
         # The lowest in each twelfth of an octave.
         rows = np.maximum(predicted * self.rows_per_unit, 1)  # (n_tried,)
@@ -151,10 +151,11 @@ class _Steps:
     def counts(self, cuts: Keys) -> AnyFloats:
         """Count each label's tp and predictions in rows, (2, n_labels, 1 + n_cuts); the first cut is never."""
         counts = np.zeros((2, self.problem.n_labels, 1 + cuts.size), np.float32)
-        last = 0
-        for tile in self._counts(cuts):
-            first, last = last, last + tile.shape[1]
-            counts[:, first:last, 1:] = tile * self.rows_per_unit
+
+        def keep(labels: slice, of_labels: Ints) -> None:
+            counts[:, labels, 1:] = of_labels * self.rows_per_unit
+
+        self._at_cuts(cuts, keep)
         return counts
 
     def decided(self, thresholds: Floats, positives: Ints) -> GuardedCuts:
@@ -179,12 +180,13 @@ class _Steps:
         wanted = (weights > 0) & allowed
         return keys[wanted], weights[wanted].astype(np.int64)
 
-    def _counts(self, cuts: Keys) -> list[Ints]:
-        """Count tp and weight at each cut, (2, n_labels, n_cuts) for each tile."""
+    def _at_cuts(self, cuts: Keys, function: Callable[[slice, Ints], Result]) -> list[Result]:
+        """Apply `function` to each tile's labels, and their tp and weight at each cut, (2, n_labels, n_cuts)."""
         rising = np.ascontiguousarray(cuts[::-1])
 
-        def count(first: int, last: int) -> Ints:
-            return counts_at_cuts(*self.items_of(first, last), rising)[..., ::-1]
+        def count(first: int, last: int) -> Result:
+            counts = self.items_of(first, last).counts_at_cuts(rising)
+            return function(slice(first, last), counts[..., ::-1])
 
         return self._over_tiles(count)
 

@@ -296,7 +296,6 @@ def _fitted(
         missing=problem.missing,
         unknown=UNKNOWN,
         label_names=problem.label_names,
-        keep_sparse=True,
         n_jobs=n_jobs,
         progress=progress,
     )

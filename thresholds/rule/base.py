@@ -1,7 +1,6 @@
 """A rule: what turns the scores of labels into decisions about them."""
 
 import copy
-import json
 import os
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -15,11 +14,12 @@ import numpy.typing as npt
 from thresholds import _checks, devices
 from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse, row_of_entries
-from thresholds._arrays.types import Dense, Ints, Matrix
+from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 from thresholds.errors import need
 from thresholds.results import Shown, Table, counted, n_more, names_of, wrapped
+from thresholds.rule.saving import as_text
 
 if TYPE_CHECKING:
     from thresholds.rule.capped import CappedRule, Order
@@ -464,6 +464,13 @@ class Rule(Shown):
         A rule that decides by the whole row decides among these. What is known of the fit is left out.
         """
 
+    def switch_scores(self) -> Sequence[Floats] | None:
+        """Return the rising scores at which each label begins, ends, ... to be predicted, none for never.
+
+        None where more than a label's own score decides about it.
+        """
+        return None
+
     def parts(self) -> Sequence[Hashable]:
         """Return what decides about each label by its score alone, equal where it decides alike.
 
@@ -521,7 +528,7 @@ class Rule(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+        text = as_text(self.to_dict())
         write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
 
     def on_other_rows(self) -> str:

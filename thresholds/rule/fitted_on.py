@@ -1,7 +1,7 @@
 """What a rule was fitted on, enough to notice scores of another kind, and what it reached on other rows."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,7 @@ class FittedOn(Shown):
         for name in ("dtype", "version"):
             _checks.text(getattr(self, name), name)
         for name in ("positives", "quantiles", "known"):
-            for number in getattr(self, name) or ():
-                _checks.finite(number, name)
+            _checks.finites(getattr(self, name) or (), name)
         for name in ("positives", "known"):
             lowest = min(getattr(self, name) or (), default=0)
             if lowest < 0:
@@ -92,12 +91,12 @@ class FittedOn(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`."""
-        values = asdict(self) | {
-            "positives": list(self.positives),
-            "quantiles": list(self.quantiles),
-        }
-        known = values.pop("known")
-        return values if known is None else values | {"known": list(known)}
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        lists = ("positives", "quantiles", "known")
+        values |= {name: list(values[name]) for name in lists if values[name] is not None}
+        if self.known is None:
+            del values["known"]
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "FittedOn":

@@ -1,18 +1,24 @@
 """Rules as JSON: exact, readable, and free of code. The form is `rule.schema.json`."""
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, PLACEMENTS, InputError
 
 if TYPE_CHECKING:
     from thresholds.rule.base import Rule
+
+_LONG = 1000  # A list with more values is read by programs alone.
 
 FORMAT = "thresholds.rule"
 FORMAT_VERSION = 1
@@ -120,6 +126,27 @@ def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
             f"the field {_checks.shown(unknown[0])} is unknown, expected those that rule.save writes; a newer version"
             " may know more"
         )
+
+
+def as_text(value: Any, depth: int = 0) -> str:
+    """Write plain values as JSON, one to a line, but for long lists: each of these is one line."""
+    write = partial(json.dumps, allow_nan=False, ensure_ascii=False)
+    is_long = isinstance(value, list) and len(value) > _LONG
+    if not isinstance(value, Mapping | list) or not value or is_long:
+        return write(value)
+    start, end = "\n" + " " * (depth + 1), "\n" + " " * depth
+    if isinstance(value, list):
+        return "[" + ",".join(start + as_text(item, depth + 1) for item in value) + end + "]"
+    items = (f"{start}{write(key)}: {as_text(item, depth + 1)}" for key, item in value.items())
+    return "{" + ",".join(items) + end + "}"
+
+
+def cuts_from_json(values: list[Any]) -> Floats:
+    """Read thresholds that `to_json` wrote: all at once where they are numbers or null, as they nearly always are."""
+    if set(map(type, values)) <= {int, float, type(None)}:
+        with suppress(OverflowError):
+            return np.array([math.inf if value is None else value for value in values], np.float64)
+    return np.array([from_json(value) for value in values])
 
 
 def to_json(value: float) -> float | str | None:

@@ -19,7 +19,7 @@ from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.saving import (
     check_parts,
     checked_settings,
-    from_json,
+    cuts_from_json,
     header,
     read_settings,
     to_json,
@@ -221,7 +221,7 @@ class ThresholdRule(Drawable, Rule):
         name = label if self.label_names is None else repr(self.label_names[label])
         # Thresholds changed by hand have no objective.
         by_fit = self.objective is not None and self.expected is None
-        instead = "fit the rule with keep_sparse=True" if by_fit else "raise the threshold"
+        instead = "fit the rule without keep_sparse=False" if by_fit else "raise the threshold"
         why = f"the threshold {self.thresholds[label]} of label {name} is not above missing={self.missing}"
         return why, f"{instead}, or "
 
@@ -281,6 +281,10 @@ class ThresholdRule(Drawable, Rule):
         """Return a rule that decides about some labels alone, without what is known of the fit."""
         return ThresholdRule(self.thresholds[places], missing=self.missing)
 
+    def switch_scores(self) -> Sequence[Floats]:
+        """Return the threshold of each label that has a finite one, or is always predicted."""
+        return [cut[cut < np.inf] for cut in self.thresholds[:, np.newaxis]]
+
     def parts(self) -> Sequence[Hashable]:
         """Return the score from which each label is predicted, as a `RegionRule` of such labels has it."""
         return [(cut,) if cut < np.inf else () for cut in self.thresholds.tolist()]
@@ -311,11 +315,9 @@ class ThresholdRule(Drawable, Rule):
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> "ThresholdRule":
         """Build a rule of this kind."""
-        thresholds = [from_json(cut) for cut in _checks.a_list(values["thresholds"], "thresholds")]
-        labels = [
-            _checks.count(label, "unsupported", 0)
-            for label in _checks.a_list(values["unsupported"], "unsupported")
-        ]
+        thresholds = cuts_from_json(_checks.a_list(values["thresholds"], "thresholds"))
+        labels = _checks.a_list(values["unsupported"], "unsupported")
+        _checks.counts(labels, "unsupported", 0)
         if len(set(labels)) < len(labels) or max(labels, default=0) >= len(thresholds):
             raise InputError(
                 f"unsupported is {shown(labels)}, expected positions below {len(thresholds)}, each once"
@@ -325,7 +327,7 @@ class ThresholdRule(Drawable, Rule):
         if settings["guarantees"] is not None:
             settings["guarantees"] = settings["guarantees"].with_names(settings["label_names"])
         return ThresholdRule(
-            thresholds=np.array(thresholds),
+            thresholds=thresholds,
             unsupported=unsupported,
             odds=_odds(values.get("odds")),
             **settings,

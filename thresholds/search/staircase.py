@@ -13,6 +13,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from thresholds._arrays import threads
+from thresholds._arrays.blocks import equal_parts
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._checks import Placement
 from thresholds._kernels.choosing import best_steps
@@ -20,9 +24,12 @@ from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import unit_staircases, weighted_staircases
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
+from thresholds.search.entries import steps_of_entries
 from thresholds.search.placement import place
 
 Result = TypeVar("Result")
+
+_PARTS_PER_THREAD = 4
 
 
 class Cuts(NamedTuple):
@@ -83,6 +90,20 @@ class Staircase:
     def cuttable(self, problem: Problem) -> "Staircase":
         """Leave out the steps at which a fit to the problem may not cut."""
         return self.where(self.score > problem.missing) if problem.keep_sparse else self
+
+    def of_labels(self, first: int, last: int) -> "Staircase":
+        """Return the steps of labels `first:last`, as views."""
+        offsets = self.offsets[first : last + 1]
+        steps = slice(offsets[0], offsets[-1])
+        return Staircase(
+            offsets - offsets[0],
+            score=self.score[steps],
+            lower=self.lower[steps],
+            tp=self.tp[steps],
+            fp=self.fp[steps],
+            higher=self.higher[steps],
+            positives=self.positives[first:last],
+        )
 
     def best(self, beta: float) -> Ints:
         """Return the step of highest F-beta of each label, -1 for never; the highest of ties."""
@@ -161,6 +182,20 @@ def of_items(items: Items) -> Staircase:
     return Staircase(offsets, to_scores(key), to_scores(lower), tp, fp, higher, positives)
 
 
+def of_entries(problem: Problem, *, n_jobs: int | None = -1, progress: bool = False) -> Staircase:
+    """Count the staircases of all labels of sparse scores."""
+    steps = steps_of_entries(problem, n_jobs=n_jobs, progress=progress)
+    return Staircase(
+        steps.offsets,
+        score=to_scores(steps.key),
+        lower=to_scores(steps.lower),
+        tp=steps.tp,
+        fp=steps.fp,
+        higher=steps.higher,
+        positives=steps.positives,
+    )
+
+
 def map_labels(
     problem: Problem,
     function: Callable[[Staircase], Result],
@@ -169,6 +204,15 @@ def map_labels(
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to the staircases of one tile after another, on threads, in order."""
+    if is_sparse(problem.scores) and not problem.soft:
+        stairs = of_entries(problem, n_jobs=n_jobs, progress=progress)
+        parts = equal_parts(slice(0, problem.n_labels), _PARTS_PER_THREAD * workers(n_jobs))
+        return threads.run(
+            lambda labels: function(stairs.of_labels(labels.start, labels.stop)),
+            list(parts),
+            n_jobs=n_jobs,
+            cells=stairs.score.size,
+        )
 
     def apply(first: int, last: int) -> Result:
         return function(of_labels(problem, first, last))

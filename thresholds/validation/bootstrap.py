@@ -164,7 +164,7 @@ def bootstrap_thresholds(
     placement: Placement = "low",
     missing: float = 0.0,
     unknown: object = None,
-    keep_sparse: bool = False,
+    keep_sparse: bool | None = None,
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,

@@ -152,7 +152,7 @@ def update_rule(
     max_overprediction: float | None = None,
     min_precision: float | None = None,
     min_recall: float | None = None,
-    keep_sparse: bool = False,
+    keep_sparse: bool | None = None,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> RuleUpdate:

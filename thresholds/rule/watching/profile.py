@@ -12,7 +12,7 @@ is known.
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -142,25 +142,22 @@ class Columns(NamedTuple):
 
     def quantiles(self) -> Float32s:
         """Return the lowest score with a share of at least each level at or below it: (n_labels, n_levels)."""
-        if self.scores.size == 0:
-            return np.full((self.sizes.size, len(LEVELS)), np.nan, np.float32)
-        at = np.minimum(self._places(), self.scores.size - 1)
-        return np.where(self.sizes[:, np.newaxis] > 0, self.scores[at], np.float32(np.nan))
+        quantiles = np.full((self.sizes.size, len(LEVELS)), np.nan, np.float32)
+        scored = np.flatnonzero(self.sizes)  # of many labels few may be
+        quantiles[scored] = self.scores[self._places(scored)]
+        return quantiles
 
-    def are_tied(self) -> Booleans:
-        """Tell of each quantile whether the label has that score more than once: (n_labels, n_levels)."""
-        if self.scores.size == 0:
-            return np.zeros((self.sizes.size, len(LEVELS)), np.bool_)
-        last = self.scores.size - 1
-        at = np.clip(self._places(), 0, last)  # a label without scores may have no place at all
-        before = (at > self.starts[:-1, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
-        is_last = at + 1 >= self.starts[1:, np.newaxis]
-        after = ~is_last & (self.scores[np.minimum(at + 1, last)] == self.scores[at])
-        return np.asarray(before | after)
+    def are_tied(self, labels: Places) -> Booleans:
+        """Tell of each quantile of labels with scores whether it is there more than once: (n_given, n_levels)."""
+        at = self._places(labels)
+        before = (at > self.starts[labels, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
+        is_last = at + 1 >= self.starts[labels + 1, np.newaxis]
+        after = np.minimum(at + 1, self.scores.size - 1)
+        return np.asarray(before | ~is_last & (self.scores[after] == self.scores[at]))
 
-    def _places(self) -> Ints:
-        """Return where the quantiles are, of labels that have scores: (n_labels, n_levels)."""
-        return self.starts[:-1, np.newaxis] + ranks(self.sizes) - 1
+    def _places(self, labels: Places) -> Ints:
+        """Return where the quantiles of labels that have scores are: (n_given, n_levels)."""
+        return self.starts[labels, np.newaxis] + ranks(self.sizes[labels]) - 1
 
     def counts(self, points: npt.NDArray[Any]) -> tuple[Ints, Ints]:
         """Count the scores of each label below, and at or below, points of its own: (n_labels, n_points) each.
@@ -344,12 +341,14 @@ class ScoreProfile(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`."""
         counts = [None if np.isnan(count) else int(count) for count in self.predicted.tolist()]
+        # Labels without scores, most of very many, need no room for theirs.
+        quantiles = self.quantiles if self.scored is None else self.quantiles[self.scored > 0]
         return {
             "n_rows": self.n_rows,
             "predicted": counts,
             "n_sampled": self.n_sampled,
             "sparse": self.sparse,
-            "quantiles": base64.b64encode(self.quantiles.astype("<f4").tobytes()).decode(),
+            "quantiles": base64.b64encode(quantiles.astype("<f4").tobytes()).decode(),
             "scored": None if self.scored is None else self.scored.tolist(),
             "rows": {name: _as_list(self.rows[name]) for name in _NAMES},
         }
@@ -358,22 +357,18 @@ class ScoreProfile(Shown):
     def from_dict(cls, values: Mapping[str, Any]) -> "ScoreProfile":
         """Build it from what `to_dict` gave."""
         refuse_unknown(values, (item.name for item in fields(cls)))
-        predicted = [
-            np.nan if count is None else float(_count(count, "predicted", 0))
-            for count in _checks.a_list(values["predicted"], "predicted")
-        ]
+        predicted = _checks.a_list(values["predicted"], "predicted")
+        _check_counts([count for count in predicted if count is not None], "predicted")
         scored = values["scored"]
         if scored is not None:
-            counts = (_count(n, "scored", 0) for n in _checks.a_list(scored, "scored"))
-            scored = np.fromiter(counts, np.int64)
-        quantiles = _decoded(values["quantiles"])
-        if quantiles.size == len(predicted) * len(LEVELS):
-            quantiles = quantiles.reshape(-1, len(LEVELS))
+            _check_counts(_checks.a_list(scored, "scored"), "scored")
+            scored = np.array(scored, np.int64)
+        quantiles = _of_all_labels(_decoded(values["quantiles"]), scored, len(predicted))
         rows = values["rows"]
         refuse_unknown(rows, _NAMES)
         return cls(
             n_rows=values["n_rows"],
-            predicted=np.array(predicted),
+            predicted=np.array(predicted, np.float64),  # None becomes NaN.
             n_sampled=values["n_sampled"],
             sparse=values["sparse"],
             quantiles=quantiles,
@@ -460,8 +455,10 @@ def _of_other_rows(figures: dict[str, RowFigure], columns: Columns) -> dict[str,
     Of n scores k lie at or below the k-th; of other scores k / (n + 1) are expected to. A quartile that several scores
     equal would be the same of other scores, and nothing was chosen.
     """
-    sizes = np.where(columns.sizes < _FEWEST_SCORES, 0, columns.sizes)
-    rank = np.where(columns.are_tied(), 0, ranks(sizes))[:, _QUARTILES]  # (n_labels, 2)
+    labels = np.flatnonzero(columns.sizes >= _FEWEST_SCORES)
+    sizes = columns.sizes[labels]
+    # Both (n_given, 2).
+    rank = np.where(columns.are_tied(labels), 0, ranks(sizes))[:, _QUARTILES]
     n_more_above = (rank / (sizes + 1)[:, np.newaxis]).sum(axis=0)  # (2,), of as many others
     excess = n_more_above / max(sizes.sum(), 1)  # (2,), as shares of all scores
     above = figures["above"]
@@ -516,6 +513,29 @@ def _count(value: object, name: str, smallest: int) -> int:
     if count > _MOST_COUNTED:
         raise InputError(f"{name} is {_checks.shown(count)}, expected at most 2**53")
     return count
+
+
+def _check_counts(counts: Sequence[Any], name: str) -> None:
+    """Check numbers of rows, as `_count` does."""
+    _checks.counts(counts, name, 0)
+    _count(max(counts, default=0), name, 0)
+
+
+def _of_all_labels(quantiles: Float32s, scored: Ints | None, n_labels: int) -> Float32s:
+    """Return the quantiles of a file by label, (n_labels, n_levels): it may have those of labels with scores alone.
+
+    As they are if that is not their number.
+    """
+    if quantiles.size == n_labels * len(LEVELS):
+        return quantiles.reshape(-1, len(LEVELS))
+    if scored is None or scored.size != n_labels:
+        return quantiles
+    has_scores = scored > 0
+    if quantiles.size != np.count_nonzero(has_scores) * len(LEVELS):
+        return quantiles
+    by_label = np.full((n_labels, len(LEVELS)), np.nan, np.float32)
+    by_label[has_scores] = quantiles.reshape(-1, len(LEVELS))
+    return by_label
 
 
 def _at_most(figure: RowFigure | None, most: int, name: str) -> None:
