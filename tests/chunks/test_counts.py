@@ -234,6 +234,20 @@ def test_sum_adds_them() -> None:
     assert sum([Candidates.of(y_true, y_score)]).n_candidates == 2
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_a_block_may_have_no_rows(make: Any) -> None:
+    """As the parts of a cluster's data may."""
+    y_true, y_score = make(np.eye(4, 2)), make(np.arange(8.0).reshape(4, 2))
+    parts = [slice(0, 0), slice(0, 3), slice(3, 3), slice(3, 4)]
+    candidates = sum(Candidates.of(y_true[rows], y_score[rows]) for rows in parts)
+    assert candidates.n_samples == 4
+    expected = fit_empirical(y_true, y_score, "micro")
+    for at in (None, candidates):
+        assert_equal(sum(Counts.of(y_true[rows], y_score[rows], at) for rows in parts).fit("micro"), expected)
+        with pytest.raises(InputError, match="the counts have no rows"):
+            Counts.of(y_true[:0], y_score[:0], at).fit()
+
+
 def test_what_a_database_groups_is_what_rows_are() -> None:
     """GROUP BY label, score: positives and rows."""
     rng = np.random.default_rng(0)

@@ -29,7 +29,7 @@ from thresholds.chunks.arrow import (
     totals_of,
 )
 from thresholds.chunks.asking import next_candidates
-from thresholds.chunks.blocks import block_of
+from thresholds.chunks.blocks import MOST_UNITS, block_of, has_no_rows, one_row_like
 from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
 from thresholds.chunks.groups import grouped_items
 from thresholds.chunks.judging import comparison_of, decisions_of, diagnosis_of
@@ -59,7 +59,6 @@ from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.counting.runs import OpenRuns, open_runs, runs_with_positives
 
 _TIE_GROUPS = "tie groups"
-_MOST_UNITS = 2**62  # that all cells may weigh together
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +138,7 @@ class Counts:
         Parameters
         ----------
         y_true, y_score, sample_weight, missing, unknown, label_names : as in `fit_empirical`, of these rows
-            No truth of a block need be known, and all weights may be 0.
+            No truth of a block need be known, all weights may be 0, and arrays may have no rows.
         candidates : of all rows, or None to count at every score
         weight_unit : what weights are whole multiples of, or rounded to; the same for all blocks
             None: 1, and weights are whole numbers. For others, `Candidates.weight_unit` of all rows: with it the
@@ -160,6 +159,11 @@ class Counts:
             raise InputError(f"candidates is {shown(candidates)}, expected Candidates or None")
         if candidates is not None and label_names is None:
             label_names = candidates.label_names
+        if has_no_rows(y_true, y_score):
+            rows = one_row_like(y_true), one_row_like(y_score)
+            about: dict[str, Any] = {"missing": missing, "label_names": label_names}
+            nothing = cls.of(*rows, candidates, sample_weight=[0], weight_unit=weight_unit, **about)
+            return replace(nothing, totals=Totals.none())
         block, kind = block_of(
             y_true,
             y_score,
@@ -750,13 +754,15 @@ class Counts:
 
     def _problem(self, *, with_all_positives: bool = False) -> CountedProblem:
         """Return the counts as a problem."""
+        if not self.n_samples:
+            raise InputError("the counts have no rows, expected at least one")
         if not any(self.totals.of_labels[0]):
             raise InputError("y_true has no known cell, expected at least one")
         if not self.totals.weight:
             raise InputError(
                 "sample_weight is 0 for every row with a known cell, expected at least one positive weight"
             )
-        if self.totals.weight * self.n_labels >= _MOST_UNITS:
+        if self.totals.weight * self.n_labels >= MOST_UNITS:
             raise InputError(
                 f"sample_weight adds up to {self.totals.weight:,} units, expected less than 2**62 over all cells:"
                 " give the weight_unit of the Candidates of all rows"

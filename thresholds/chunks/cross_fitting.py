@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Integers, Ints
+from thresholds._arrays.types import Booleans, Integers, Ints, Numbers
 from thresholds._checks import Average, InputError
 from thresholds.chunks.blocks import block_of
-from thresholds.chunks.candidates import Candidates
+from thresholds.chunks.candidates import Candidates, reads_steps_only
 from thresholds.chunks.counting import About, Survey, Surveying
 from thresholds.chunks.counts import Counts, refuse_rows
 from thresholds.chunks.judging import ABOUT_TIES
@@ -159,47 +159,24 @@ def _cross_fit(
 ) -> CrossFit:
     """Cross-fit in passes."""
     # 1. What scores positives have.
-    survey: Survey = passes.add_up(Surveying(about, passes.n_jobs_within, at_once=False))
-    assert survey.candidates is not None, "scores are counted later"
+    may_narrow = reads_steps_only(fit) and not verdicts
+    surveying = Surveying(about, passes.n_jobs_within, may_narrow, at_once=False)
+    survey: Survey = passes.add_up(surveying)
     weights = survey.weights_of_rows(passes)
     verdicts = verdicts and not survey.weights
-    plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
 
-    # 2. Count fold by fold, until nothing more is needed for any of the fits.
-    counting = _Counting(about, folding, survey.candidates, survey.unit, plan)
-    found: _Counted = passes.add_up(counting)
-    picked = found.picked
-    assert picked is not None, "the plan says which rows"
-    while True:
-        by_fold = found.of_each(folding)
-        parts = _all_and_without_each(by_fold)
-        everything, *others = parts
-        options = [
-            fit.of_part(part.totals.weight / everything.totals.weight) for part in parts
-        ]  # of each fit
-        wanted = [
-            part.needed_for(candidates=survey.candidates, **vars(of_part))
-            for part, of_part in zip(parts, options, strict=True)
-        ]
-        if verdicts:
-            nothing = ThresholdRule(
-                np.full(survey.n_labels, np.inf),
-                label_names=everything.label_names,
-                missing=everything.missing,
-            )
-            wanted.append(everything.needed_to_judge(nothing, candidates=survey.all_candidates))
-        needed = [candidates for candidates in wanted if candidates is not None]
-        if not needed:
-            break
-        found = passes.add_up(replace(counting, candidates=_together(needed), plan=None))
+    # 2. What lies there, fold by fold.
+    parts, picked = _count(passes, about, folding, fit, survey, weights, verdicts)
 
     # 3. Fit on all rows, and on those outside each fold.
     lacks_some = passes.n_stored < passes.n_rows * survey.n_labels
     some = picked.all(about.missing, weighted=weights is not None, lacks_some=lacks_some)
-    fitted = fit_problem(replace(everything.problem(fit), some_rows=some), fit)
+    everything = parts[0]
+    problem = replace(everything.problem(fit), some_rows=some)
+    fitted = fit_problem(problem, fit)
     rules = [
         fit_problem(part.problem(of_part), of_part)
-        for part, of_part in zip(others, options[1:], strict=True)
+        for part, of_part in zip(parts[1:], _options_of(parts, fit)[1:], strict=True)
     ]
 
     # 4. Have each fold's rule decide about its rows, and rules of the lowest and the highest thresholds about all.
@@ -211,10 +188,52 @@ def _cross_fit(
     judged: _Decided = passes.add_up(
         _Deciding(about, folding, survey.unit, rules, [fitted, *extremes])
     )
-    found_out = _result(passes, folding, fit, everything, [fitted, *rules], judged)
-    if not verdicts:
-        return found_out
-    return replace(found_out, diagnosis=_diagnosis(everything.problem(fit), fitted, judged, fit))
+    found = _result(passes, folding, fit, everything, [fitted, *rules], judged)
+    return replace(found, diagnosis=_diagnosis(problem, fitted, judged, fit)) if verdicts else found
+
+
+def _count(
+    passes: Passes,
+    about: About,
+    folding: _Folding,
+    fit: FitOptions,
+    survey: Survey,
+    weights: Numbers | None,
+    verdicts: bool,
+) -> tuple[list[Counts], Picked]:
+    """Count until nothing more is needed for any fit, nor for verdicts: all rows, and those without each fold."""
+    plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
+    first = survey.first_candidates
+    assert first is not None, "scores are counted later"
+    counting = _Counting(about, folding, first, survey.unit, plan)
+    found: _Counted = passes.add_up(counting)
+    picked = found.picked
+    assert picked is not None, "the plan says which rows"
+    n_cells = passes.n_rows * survey.n_labels
+    while True:
+        parts = _all_and_without_each(found.of_each(folding))
+        wanted = [
+            survey.next_candidates(part, of_part, n_cells)
+            for part, of_part in zip(parts, _options_of(parts, fit), strict=True)
+        ]
+        if verdicts:
+            wanted.append(_needed_for_tests(parts[0], survey))
+        needed = [candidates for candidates in wanted if candidates is not None]
+        if not needed:
+            return parts, picked
+        found = passes.add_up(replace(counting, candidates=_together(needed), plan=None))
+
+
+def _options_of(parts: Sequence[Counts], fit: FitOptions) -> list[FitOptions]:
+    """Return the options of the fit of all rows, which come first, and of those of parts."""
+    return [fit.of_part(part.totals.weight / parts[0].totals.weight) for part in parts]
+
+
+def _needed_for_tests(counts: Counts, survey: Survey) -> Candidates | None:
+    """Return what has to be counted for the tests of labels, whatever the rule."""
+    nowhere = np.full(counts.n_labels, np.inf)
+    rule = ThresholdRule(nowhere, label_names=counts.label_names, missing=counts.missing)
+    return counts.needed_to_judge(rule, candidates=survey.candidates)
 
 
 def _all_and_without_each(by_fold: Sequence[Counts]) -> list[Counts]:
