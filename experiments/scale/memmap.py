@@ -10,6 +10,7 @@ system decides much: it is said how large they are, and how much memory there is
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +40,8 @@ def main(n: int, n_runs: int) -> None:
         for average in ("macro", "weighted", "micro"):
             in_memory, mapped = [], []
             for _ in range(n_runs):
-                in_memory.append(cost_of(lambda: thresholds.fit_empirical(*part, average))[0])
-                mapped.append(cost_of(lambda: thresholds.fit_chunks((truth, scores), average))[0])
+                in_memory.append(cost_of(partial(thresholds.fit_empirical, *part, average))[0])
+                mapped.append(cost_of(partial(thresholds.fit_chunks, (truth, scores), average))[0])
             of_slice = 1e9 * medians(in_memory).seconds / part[1].size
             of_map = 1e9 * medians(mapped).seconds / scores.size
             beside = medians(mapped).bytes / 1e6

@@ -11,6 +11,7 @@ again in each pass. Seconds are medians, memory is the most of all runs.
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def main(n: int, n_runs: int) -> None:
             costs: dict[str, list[Cost]] = {way: [] for way in ways}
             for run in range(n_runs + 1):
                 for way, call in ways.items():
-                    cost, _ = cost_of(lambda call=call, folder=folder: call(folder))
+                    cost, _ = cost_of(partial(call, folder))
                     if run:
                         costs[way].append(cost)
             alone = medians(costs["reading alone"]).seconds

@@ -49,7 +49,7 @@ def main(n: int, n_runs: int) -> None:
                     costs[way].append(cost)
         two, one = costs["two processes, by counts"], costs["one process, by counts"]
         ratio = median(b.seconds / a.seconds for a, b in zip(one, two, strict=True))
-        print(f"{n:,} rows x {N_LABELS} labels, macro; medians of {n_runs} runs, after one that is not counted")
+        print(f"{n:,} rows x {N_LABELS} labels, macro; medians of {n_runs} runs after a first one")
         print()
         print("way                           seconds   ns a score   MB of this process")
         for way, listed in costs.items():
@@ -57,9 +57,7 @@ def main(n: int, n_runs: int) -> None:
             each = 1e9 * cost.seconds / n / N_LABELS
             print(f"{way:29} {cost.seconds:7.2f} {each:12.2f} {cost.bytes / 1e6:20.0f}")
         print()
-        print(
-            f"two processes took {ratio:.2f} of the time of one, median of the runs' ratios; thresholds and F are the same"
-        )
+        print(f"two processes took {ratio:.2f} of the time of one (median of ratios); thresholds and F are the same")
 
 
 if __name__ == "__main__":

@@ -70,6 +70,17 @@ def test_blocks_of_unknown_length(truth: Any, scores: Any) -> None:
     check(found, thresholds.fit_empirical(truth[kept], scores[kept]))
 
 
+def test_what_else_goes_over_blocks_takes_them(truth: Any, scores: Any) -> None:
+    probabilities = (1 / (1 + np.exp(-scores.astype(float)))).round(3)
+    lazy = da.from_array(truth, chunks=(150, N_LABELS)), da.from_array(probabilities, chunks=(150, N_LABELS))
+    rule = thresholds.fit_empirical(truth, probabilities)
+    expected = thresholds.compare({"rule": rule}, truth, probabilities).measures[0]
+    compared = chunks.compare({"rule": rule}, lazy).measures[0]
+    assert (compared.micro, compared.macro) == (expected.micro, expected.macro)
+    found = chunks.fit_expected(lazy[1]).thresholds
+    np.testing.assert_allclose(found, thresholds.fit_expected(probabilities).thresholds, rtol=1e-14)
+
+
 def test_blocks_are_computed_as_they_are_once_a_pass(truth: Any, scores: Any) -> None:
     held: list[int] = []
 

@@ -33,12 +33,14 @@ from thresholds.chunks.arrow import (
     rows_of_labels,
     to_table,
 )
-from thresholds.chunks.blocks import block_of, weights_of
+from thresholds.chunks.blocks import block_of, has_no_rows, one_row_like, weights_of
 from thresholds.data.counted import Kind
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, distinct, joined_keys, union_of_keys
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
+from thresholds.guards.pooled_curve import margins_apart
+from thresholds.guards.shrink import Shrink
 from thresholds.results import counted
 from thresholds.rule import Rule
 
@@ -120,7 +122,8 @@ class Candidates:
         Parameters
         ----------
         y_true, y_score, sample_weight, missing, unknown, label_names : as in `fit_empirical`, of these rows
-            No truth of a block need be known, and all weights may be 0. Of rows without weight nothing is read.
+            No truth of a block need be known, all weights may be 0, and arrays may have no rows. Of rows without weight
+            nothing is read.
         n_jobs : threads
 
         Returns
@@ -132,6 +135,11 @@ class Candidates:
         InputError
             As `fit_empirical`.
         """
+        if has_no_rows(y_true, y_score):
+            rows = one_row_like(y_true), one_row_like(y_score)
+            about: dict[str, Any] = {"missing": missing, "label_names": label_names}
+            nothing = cls.of(*rows, **about)  # as no cell is true
+            return replace(nothing, seen=Seen(0, Fraction(0), 0.0, math.nan, math.nan))
         block, kind = block_of(
             y_true, y_score, missing=missing, unknown=unknown, label_names=label_names
         )
@@ -316,7 +324,8 @@ class Candidates:
         """Return what the first counting pass has to count at, where these are the candidates of all rows.
 
         Up to a million scores: all of them, and what is counted suffices. Of more, for thresholds of each label without
-        guard and limits, 32 quantiles of each label: `Counts.needed_for` then says where to count more closely.
+        guard and limits, 32 quantiles of each label: `Counts.needed_for` then says where to count more closely. For the
+        guard "shrink" and scores that are no probabilities: all of them, and the octaves of the scores.
 
         Parameters
         ----------
@@ -327,6 +336,13 @@ class Candidates:
         Candidates
         """
         checked = FitOptions(average=average, **options)
+        if isinstance(checked.chosen_guard, Shrink) and checked.chosen_guard.probabilities:
+            # A pass is spared: the curve of all labels is fitted to bins of scores.
+            dtype = np.dtype(f"f{self.kind.key_dtype.itemsize}")
+            octaves = margins_apart(dtype, self.lowest, self.highest)
+            starts = np.arange(self.n_labels + 1) * octaves.size
+            of_labels = LabelKeys(starts, np.tile(octaves, self.n_labels))
+            return replace(self, keys=union_of_keys([self.keys, of_labels]))
         if self.n_candidates <= _FEW or not reads_steps_only(checked):
             return self
         return self.quantiles(_N_COARSE)
@@ -489,8 +505,8 @@ def _positives_of(block: Problem, n_jobs: int | None) -> tuple[LabelKeys, Keys]:
     if block.is_dense_unweighted and not is_sparse(block.truth):
         row, label = _true_cells(block.truth)  # (n_positives,) each
         keys = to_keys(block.scores[row, label].astype(block.dtype))
-        ends = np.array([block.scores.min(), block.scores.max()], block.dtype)
-        return distinct(label, keys, block.n_labels), to_keys(ends)
+        ends = to_keys(_ends(block.scores).astype(block.dtype))
+        return distinct(label, keys, block.n_labels), ends
 
     def read(first: int, last: int) -> tuple[LabelKeys, Keys]:
         items = block.label_items(first, last)
@@ -502,6 +518,20 @@ def _positives_of(block: Problem, n_jobs: int | None) -> tuple[LabelKeys, Keys]:
 
     parts = map_tiles(block, read, n_jobs=n_jobs)
     return joined_keys([keys for keys, _ in parts]), np.concatenate([ends for _, ends in parts])
+
+
+def _ends(scores: Dense) -> Dense:
+    """Return the lowest and the highest of some scores, (2,)."""
+    if scores.dtype != np.float16 or not scores.dtype.isnative:
+        return np.array([scores.min(), scores.max()])
+    # NumPy compares float16 slowly. As integers, those that are negative come last, and in reverse.
+    signed, bits = scores.view(np.int16), scores.view(np.uint16)
+    highest = signed.max()
+    nearest, farthest = bits.min(), bits.max()
+    lowest = farthest if signed.min() < 0 else nearest
+    return (
+        np.array([lowest, highest if highest >= 0 else nearest]).astype(np.uint16).view(np.float16)
+    )
 
 
 def _true_cells(truth: Dense) -> tuple[Places, Places]:

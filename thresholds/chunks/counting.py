@@ -95,6 +95,11 @@ class Survey:
         return replace(self, candidates=few, are_all=False)
 
     @property
+    def all_candidates(self) -> Candidates | None:
+        """The scores of all positives, None where only some are known."""
+        return self.candidates if self.are_all else None
+
+    @property
     def first_candidates(self) -> Candidates | None:
         """What is counted at first."""
         candidates = self.candidates
@@ -107,8 +112,7 @@ class Survey:
         self, counts: Counts, options: FitOptions, n_cells: int
     ) -> Candidates | None:
         """Return what is counted at next, None where the counts suffice."""
-        every = self.candidates if self.are_all else None
-        wanted = counts.needed_for(candidates=every, **vars(options))
+        wanted = counts.needed_for(candidates=self.all_candidates, **vars(options))
         if wanted is None or self.candidates is None or self.are_all:
             return wanted
         # All scores of an interval would be kept; where that is too many, quantiles within part it further.

@@ -29,7 +29,7 @@ from thresholds.chunks.arrow import (
     totals_of,
 )
 from thresholds.chunks.asking import next_candidates
-from thresholds.chunks.blocks import block_of
+from thresholds.chunks.blocks import MOST_UNITS, block_of, has_no_rows, one_row_like
 from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
 from thresholds.chunks.groups import grouped_items
 from thresholds.chunks.judging import comparison_of, decisions_of, diagnosis_of
@@ -59,7 +59,6 @@ from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.counting.runs import OpenRuns, open_runs, runs_with_positives
 
 _TIE_GROUPS = "tie groups"
-_MOST_UNITS = 2**62  # that all cells may weigh together
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +138,7 @@ class Counts:
         Parameters
         ----------
         y_true, y_score, sample_weight, missing, unknown, label_names : as in `fit_empirical`, of these rows
-            No truth of a block need be known, and all weights may be 0.
+            No truth of a block need be known, all weights may be 0, and arrays may have no rows.
         candidates : of all rows, or None to count at every score
         weight_unit : what weights are whole multiples of, or rounded to; the same for all blocks
             None: 1, and weights are whole numbers. For others, `Candidates.weight_unit` of all rows: with it the
@@ -160,6 +159,11 @@ class Counts:
             raise InputError(f"candidates is {shown(candidates)}, expected Candidates or None")
         if candidates is not None and label_names is None:
             label_names = candidates.label_names
+        if has_no_rows(y_true, y_score):
+            rows = one_row_like(y_true), one_row_like(y_score)
+            about: dict[str, Any] = {"missing": missing, "label_names": label_names}
+            nothing = cls.of(*rows, candidates, sample_weight=[0], weight_unit=weight_unit, **about)
+            return replace(nothing, totals=Totals.none())
         block, kind = block_of(
             y_true,
             y_score,
@@ -572,7 +576,7 @@ class Counts:
         rule = fit_problem(problem, checked)
         if not problem.asked.nothing:
             raise InputError(
-                f"the counts are at {self._what}, which do not tell all that {checked.guarded_by or 'this fit'} asks,"
+                f"counts are at {self._what}, which do not tell all that {checked.guarded_by or 'this fit'} asks,"
                 " expected those at counts.needed_for(...) with the same options, or tie groups"
             )
         return rule
@@ -733,7 +737,7 @@ class Counts:
         """Refuse what was asked of counts that do not tell it."""
         if not problem.asked.nothing:
             raise InputError(
-                f"the counts are at {self._what}, which do not tell all that is asked, expected another pass over the"
+                f"counts are at {self._what}, which do not tell all that is asked, expected another pass over the"
                 " rows, at what needed_to_judge returns"
             )
 
@@ -743,27 +747,29 @@ class Counts:
         problem = self._problem()
         if self._open_runs(options).label.size:
             raise InputError(
-                "the counts are at candidates that leave out scores at which a label may have to be cut, expected"
+                "counts are at candidates that leave out scores at which a label may have to be cut, expected"
                 " another pass over the rows, at what needed_for returns"
             )
         return replace(problem, keep_sparse=options.keep_sparse is not False and self.kind.sparse)
 
     def _problem(self, *, with_all_positives: bool = False) -> CountedProblem:
         """Return the counts as a problem."""
+        if not self.n_samples:
+            raise InputError("the counts have no rows, expected at least one")
         if not any(self.totals.of_labels[0]):
             raise InputError("y_true has no known cell, expected at least one")
         if not self.totals.weight:
             raise InputError(
                 "sample_weight is 0 for every row with a known cell, expected at least one positive weight"
             )
-        if self.totals.weight * self.n_labels >= _MOST_UNITS:
+        if self.totals.weight * self.n_labels >= MOST_UNITS:
             raise InputError(
                 f"sample_weight adds up to {self.totals.weight:,} units, expected less than 2**62 over all cells:"
                 " give the weight_unit of the Candidates of all rows"
             )
         if with_all_positives and runs_with_positives(*self.tally.rising()).label.size:
             raise InputError(
-                "the counts are at candidates that leave out scores of positives, expected another pass over the rows,"
+                "counts are at candidates that leave out scores of positives, expected another pass over the rows,"
                 " at what needed_to_judge returns"
             )
         return CountedProblem.of_tally(self.kind, self.totals, self.tally, self.lowest)
@@ -782,11 +788,22 @@ def _of_labels(items: Items) -> Ints:
 
 
 def refuse_rows(options: FitOptions) -> None:
-    """Refuse what looks at rows."""
-    if options.rule is None and options.average == "samples":
+    """Refuse what looks at rows, and rules that are no thresholds of scores."""
+    if options.named.method != "thresholds":
+        raise InputError(
+            f"rule is {options.rule!r}, which is not fitted from counts; expected a rule that cuts scores, or"
+            " thresholds.fit with the rows"
+        )
+    if options.average == "samples":
         raise InputError(
             "average is 'samples', a mean over rows, which counts do not have; expected 'macro', 'weighted' or"
             " 'micro', or fit_empirical with the rows"
+        )
+    if options.promises_rows:
+        raise InputError(
+            f"confidence is {options.confidence} with average {options.average!r}, per_label={options.per_label}, whose"
+            " promise is about rows, which counts do not have; expected a threshold for each label by 'macro' or"
+            " 'weighted', or fit_empirical with the rows"
         )
     if options.max_predicted_per_row is not None:
         raise InputError(

@@ -345,8 +345,12 @@ class DaskBlock:
     def __call__(self) -> Rows:
         """Compute it, on the thread that asks."""
         dask: Any = import_module("dask")
-        values = dask.compute(*self.parts, scheduler="synchronous")
-        return Rows(**dict(zip(self.names, values, strict=True)))
+        return rows_of(self.names, dask.compute(*self.parts, scheduler="synchronous"))
+
+
+def rows_of(names: Sequence[str], parts: Sequence[Any]) -> Rows:
+    """Return rows that have so named parts; of scores alone the truth is None."""
+    return Rows(**{"y_true": None, **dict(zip(names, parts, strict=True))})
 
 
 @dataclass(frozen=True)

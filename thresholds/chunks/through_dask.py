@@ -6,7 +6,7 @@ from typing import Any
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds.chunks.passes import Place, Read, Sum, Task
-from thresholds.chunks.sources import Rows, Whole
+from thresholds.chunks.sources import Whole, rows_of
 
 _N_TOGETHER = 8  # sums that meet on one worker: a tree over 4,096 blocks has four floors
 
@@ -33,8 +33,7 @@ def _read(
     function: Callable[[Task], Read], begin: Place, names: Sequence[str], parts: Sequence[Any]
 ) -> list[Read]:
     """Apply a function to a block that is computed."""
-    rows = Rows(**dict(zip(names, parts, strict=True)))
-    return [function(Task(Whole(rows), begin))]
+    return [function(Task(Whole(rows_of(names, parts)), begin))]
 
 
 def _together(groups: Sequence[Sequence[Read]]) -> list[Read]:

@@ -20,7 +20,11 @@ from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds.data.problem import Items
 from thresholds.data.tallies import LabelKeys, Opened, distinct, label_of, union_of_keys
 
-_FEW_CELLS = 4096  # in a run that is opened, and of keys that it may have
+_MOST_OPENED = 2**24  # cells of all labels together, in runs that are opened
+_FEW_CELLS, _MANY_CELLS = (
+    2**10,
+    2**16,
+)  # of one run: the least and the most that it may have of these
 _N_PARTS = 1024  # of a run that has more
 _FEW_PARTS = 256  # where cuts are given, and more than that
 _FEW_CUTS = 32  # of a run: opening it would spare next to nothing
@@ -69,9 +73,11 @@ class Asked:
         if self._runs:
             runs = _Opening(*map(np.concatenate, zip(*self._runs, strict=True)))
             span = (runs.highest - runs.lowest).astype(np.float64)
-            are_few = (runs.weight <= _FEW_CELLS * weight_of_row) | (span < _FEW_CELLS)
+            most = float(np.clip(_MOST_OPENED // n_labels, _FEW_CELLS, _MANY_CELLS))
+            are_few = (runs.weight <= most * weight_of_row) | (span < most)
             parts.append(_parted(_Opening(*(column[~are_few] for column in runs)), n_labels))
-            opened = _opened(_Opening(*(column[are_few] for column in runs)), items, weight_of_row)
+            few = _Opening(*(column[are_few] for column in runs))
+            opened = _opened(few, items, 2 * most * weight_of_row)
         return union_of_keys(parts), opened
 
 
@@ -131,7 +137,7 @@ class ItemsWithRuns(Items):
         self.asked.note_keys(self.first + np.repeat(group, n_noted), cuts[at])
 
     def ask_inside(self, keys: Keys) -> None:
-        """Note the runs whose highest key is that of their group, (n_groups,)."""
+        """Note the runs whose highest key is that of their group, (n_groups,); 0 is that of none."""
         self._note_runs(self.are_runs & (self.keys == keys[label_of(self.starts)]))
 
     def counts_at(self, keys: Keys) -> Ints:
@@ -145,10 +151,11 @@ class ItemsWithRuns(Items):
         return super().counts_at_cuts(cuts)
 
     def keys_at(self, ranks: Floats) -> Keys:
-        """Return keys as `Items` do."""
+        """Return keys as `Items` do; the first cell of a run is at its key, whatever the others are."""
         keys = super().keys_at(ranks)
-        for of_rank in keys:
-            self.ask_inside(of_rank)
+        for rank, key in zip(ranks, keys, strict=True):
+            above = super().counts_at(key)[0]  # (n_groups,)
+            self.ask_inside(np.where(rank > above + 1, key, 0).astype(key.dtype))
         return keys
 
     def _note_runs(self, wanted: Booleans) -> None:
@@ -170,16 +177,23 @@ def _parted(runs: _Opening, n_labels: int) -> LabelKeys:
     return distinct(label, keys.reshape(-1).astype(runs.lowest.dtype), n_labels)
 
 
-def _opened(runs: _Opening, items: Items, weight_of_row: float) -> Opened:
-    """Open runs: of each label all that were asked for, with what lies between, or the highest if that is much."""
+def _opened(runs: _Opening, items: Items, most: float) -> Opened:
+    """Open runs: of each label all that were asked for, with what lies between; the highest if that weighs more."""
     n_labels = items.starts.size - 1
     opened = Opened.nothing(n_labels, items.keys.dtype)
-    for label in np.unique(runs.label):
-        own = np.flatnonzero(runs.label == label)
-        lowest, highest = runs.lowest[own].min(), runs.highest[own].max()
-        at = slice(items.starts[label], items.starts[label + 1])
-        is_within = (items.keys[at] >= lowest) & (items.keys[at] <= highest)
-        if items.weights[at][is_within].sum() > 2 * _FEW_CELLS * weight_of_row:
-            lowest = runs.lowest[own[runs.highest[own].argmax()]]
-        opened.lowest[label], opened.highest[label] = lowest, highest
+    if not runs.label.size:
+        return opened
+    order = np.lexsort((runs.highest, runs.label))
+    label, lowest, highest, _ = (column[order] for column in runs)
+    firsts = np.flatnonzero(np.append(True, label[1:] != label[:-1]))
+    lasts = np.append(firsts[1:], label.size) - 1
+    opened.lowest[label[firsts]] = np.minimum.reduceat(lowest, firsts)
+    opened.highest[label[firsts]] = highest[lasts]
+
+    # What lies between, too, is kept score by score.
+    of_item = label_of(items.starts)  # (n_items,)
+    is_within = (items.keys >= opened.lowest[of_item]) & (items.keys <= opened.highest[of_item])
+    weight = np.add.reduceat(np.where(is_within, items.weights, 0), items.starts[:-1])
+    is_much = weight[label[firsts]] > most
+    opened.lowest[label[firsts[is_much]]] = lowest[lasts[is_much]]
     return opened

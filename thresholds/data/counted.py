@@ -150,6 +150,12 @@ class Totals(NamedTuple):
         return f"{counted(self.n_samples, 'row')} {'with' if self.weighted else 'without'} weights"
 
     @classmethod
+    def none(cls) -> "Totals":
+        """Return those of no rows."""
+        nothing = np.zeros((3, 1), np.int64)
+        return cls(0, nothing, present=0, weight=0, divisor=0, weighted=False, all_known=True)
+
+    @classmethod
     def of(cls, problem: Problem) -> "Totals":
         """Add up the rows of a problem."""
         weights = problem.row_weights

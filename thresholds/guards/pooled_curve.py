@@ -6,7 +6,7 @@ last bit.
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from thresholds.data.unknown import without_entries
 ItemsOf = Callable[[int, int], Items]
 
 _NO_WEIGHTS = np.empty(0, np.int64)
+_BITS_OF_EXPONENT_AT = 23  # of a float32
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -152,6 +153,18 @@ def _ask_bins(items: Items, problem: Problem, probable: bool) -> None:
     items.ask_between(_lowest_of_bins(problem.dtype.itemsize, probable))
     for key in to_keys(np.array([problem.missing, -np.inf], problem.dtype)):
         items.ask_at(np.full(items.starts.size - 1, key))
+
+
+def margins_apart(dtype: np.dtype[Any], lowest: float, highest: float) -> Keys:
+    """Return keys that part margins between two scores into octaves, rising; none where both are probabilities.
+
+    There are so many bins of margins near 0 that counts had better not be at all of them at once.
+    """
+    if lowest >= 0 and highest <= 1:
+        return np.zeros(0, f"u{dtype.itemsize}")
+    octaves = _lowest_of_bins(dtype.itemsize, False)[:: 2 ** (_BITS_OF_EXPONENT_AT - kernels.SHIFT)]
+    low, high = to_keys(np.array([max(lowest, -_LARGEST), highest], dtype))
+    return np.asarray(octaves[(octaves > low) & (octaves <= high)])
 
 
 @lru_cache(maxsize=2)

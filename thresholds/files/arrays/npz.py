@@ -23,8 +23,9 @@ from thresholds.files.unknown import as_read
 class NpzSource(Source):
     """Scores of an archive, and truth, names, splits, groups and keys where it has them."""
 
-    def __init__(self, path: Path, wanted: Wanted, *, truth_only: bool = False) -> None:
-        archive = Archive(path)
+    def __init__(
+        self, path: Path, archive: Archive, wanted: Wanted, *, truth_only: bool = False
+    ) -> None:
         self._archive = archive
         self._unknown = wanted.unknown
         self.name = path.name

@@ -18,21 +18,20 @@ _CSR = ""  # under which the arrays of the only matrix are found: they have no p
 
 def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     """Open an archive of named arrays, or of one sparse matrix."""
-    files = Archive(path).files
-    if {"format", "shape", "data"} <= set(files) and not any(
-        key.startswith(("y_score", "y_true")) for key in files
-    ):
-        return SciPySource(path, wanted)
-    return NpzSource(path, wanted, truth_only=truth_only)
+    archive = Archive(path)
+    named = any(key.startswith(("y_score", "y_true")) for key in archive.files)
+    if not named and {"format", "shape", "data"} <= set(archive.files):
+        return SciPySource(path, archive, wanted)
+    return NpzSource(path, archive, wanted, truth_only=truth_only)
 
 
 class SciPySource(Source):
     """A sparse matrix of scores, or of truth alone: the file does not say which."""
 
-    def __init__(self, path: Path, wanted: Wanted) -> None:
+    def __init__(self, path: Path, archive: Archive, wanted: Wanted) -> None:
         need("scipy", f"the sparse matrix of {path}")
         self.name, self.score_key = path.name, path.stem
-        self._archive = Archive(path)
+        self._archive = archive
         self._format = (
             self._archive.array("format").reshape(-1)[:1].astype("S").tolist()[0].decode("latin-1")
         )
