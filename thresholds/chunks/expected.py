@@ -78,13 +78,13 @@ def fit_expected(
 
     Notes
     -----
-    Sums: of float32 and float16 probabilities without weights they are exact, but below 2^-60 or so. Of float64, and
-    with weights, each cell is rounded by 2^-54 of the largest that lies in its bin with it, at most. So sums do not
-    depend on the order of rows. Those of `thresholds.fit_expected` are rounded in their order: thresholds of float64
-    may differ in their last two or three digits from its own, and the objective likewise. Thresholds of float32 and
-    float16 are rounded up to these, and differ where the best cut lies within 1e-13 of one. A decision differs only of
-    a probability that is the cut but for rounding, which changes nothing. Where sums are whole numbers of a unit that
-    a float holds (probabilities of three decimals are not, of ten bits are), everything is the same, bit for bit.
+    Sums: without weights they are exact, but for float32 probabilities below 2^-60 and float64 ones below 2^-32. With
+    weights each cell is rounded, by 2^-54 of the largest weight times the largest probability of its bin at most. So
+    sums do not depend on the order of rows. Those of `thresholds.fit_expected` are rounded in their order: thresholds
+    of float64 may differ in their last two or three digits from its own, and the objective likewise. Thresholds of
+    float32 and float16 are rounded up to these, and differ where the best cut lies within 1e-13 of one. A decision
+    differs only of a probability that is the cut but for rounding, which changes nothing. Where floats add up without
+    rounding (as probabilities of ten bits do), everything is the same, bit for bit.
 
     Passes: three as a rule, at most five of float32 and nine of float64; one more with weights, for the unit of their
     sums; two with "samples", three with weights.
