@@ -148,7 +148,7 @@ class Columns(NamedTuple):
         return quantiles
 
     def are_tied(self, labels: Places) -> Booleans:
-        """Tell of each quantile whether the label, which has scores, has that one more than once: (n_given, n_levels)."""
+        """Tell whether labels, which have scores, have those of quantiles more than once: (n_given, n_levels)."""
         at = self._places(labels)
         before = (at > self.starts[labels, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
         is_last = at + 1 >= self.starts[labels + 1, np.newaxis]
