@@ -23,14 +23,15 @@ OLDEST_TESTS := docs/inputs.md $(addprefix tests/,fitting/test_empirical.py rule
 N ?= 20000
 SEED ?= 1
 
-.PHONY: help demo test types cases soak test-without-compilation test-integrations test-oldest fuzz experiments clean
+.PHONY: help demo test types cases soak test-without-compilation test-integrations test-engines test-oldest fuzz experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
 	@echo "make test   set up .venv, then check style, types, import floors, and run the tests"
 	@echo "make soak   every test there is, those of test-integrations included, and what make test leaves out"
 	@echo "make test-without-compilation  every kernel, and fits of each kind, as Python: equal to the compiled ones"
-	@echo "make test-integrations  set up .venv with PyTorch, JAX, Polars, ..., and run the tests that need them"
+	@echo "make test-integrations  set up .venv with PyTorch, JAX, Polars, Dask, ..., and run the tests that need them"
+	@echo "make test-engines  set up .venv with Dask, Polars, DuckDB, Ray and Spark, and run the recipes of docs/scale.md"
 	@echo "make test-oldest  set up .venv-oldest with the oldest versions stated, and run core tests (Python 3.11 or 3.12)"
 	@echo "make fuzz   run N mutated files (20000) from a SEED (1) through every command: make fuzz N=1000 SEED=7"
 	@echo "make experiments  run every claim of the paper, and write experiments/README.md; FILES and HEADINGS name scores"
@@ -61,6 +62,10 @@ test-integrations: $(VENV)/.installed-integrations
 	$(RUN) pytest $(WORKERS) -q tests/integrations $(READING_TESTS)
 	$(RUN) pytest $(WORKERS) -q --slow -m slow tests/integrations $(SLOW_TESTS)
 
+# Ray and Spark take longer to install, and to start, than all tests with Dask, Polars and DuckDB. Spark needs Java.
+test-engines: $(VENV)/.installed-engines
+	$(RUN) pytest -q --slow tests/integrations/test_engines.py tests/integrations/test_lazy.py
+
 # Kernels in a folder of their own: Numba would replace those that the newest version compiled.
 test-oldest: $(OLDEST)/.installed
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels OMP_NUM_THREADS=1 \
@@ -88,7 +93,11 @@ $(VENV)/.installed-test: $(VENV)/.created $(METADATA)
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-integrations: $(VENV)/.created $(METADATA) $(CONSTRAINTS)
-	$(INSTALL) --constraint $(CONSTRAINTS) --editable '.[test,integrations]'
+	$(INSTALL) --constraint $(CONSTRAINTS) --editable '.[test,integrations,engines]'
+	@touch $@ $(VENV)/.installed-test $(VENV)/.installed
+
+$(VENV)/.installed-engines: $(VENV)/.created $(METADATA)
+	$(INSTALL) --editable '.[test,engines,clusters]'
 	@touch $@ $(VENV)/.installed-test $(VENV)/.installed
 
 $(VENV)/.installed-experiments: $(VENV)/.created $(METADATA)

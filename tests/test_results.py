@@ -18,6 +18,7 @@ import pytest
 
 import thresholds
 from tests.words import flat
+from thresholds.files import LabelledFile
 from thresholds.results import WIDTH, Shown, as_html, as_plain_values, as_text, columns_of, shortened, wrapped
 
 HEAD, BODY = [("rule", "F1"), ("", "of all")], [("micro", "0.5000"), ("a\nname", "1")]
@@ -223,6 +224,15 @@ RULES: dict[str, Callable[[], Any]] = {
     "ThresholdRule": lambda: _cross_fit().rule,
     "TopKRule": lambda: thresholds.TopKRule(3, label_names=NAMES),
 }
+
+
+def _score_file() -> thresholds.ScoreFile:
+    y_true, y_score = _data()
+    notes = ("left out: 'id' (text)",)
+    splits = np.arange(0, 300, 2), np.arange(1, 300, 2)
+    return thresholds.ScoreFile("s.npz", "y_score", y_score, y_true, NAMES, *splits, truth_key="y_true", notes=notes)
+
+
 PARTS: dict[str, Callable[[], Any]] = {  # of rules and results, and what is shown besides
     "Alternative": lambda: _cross_fit().alternatives[0],
     "Calibrator": _calibrator,
@@ -235,6 +245,10 @@ PARTS: dict[str, Callable[[], Any]] = {  # of rules and results, and what is sho
     "MadeBy": lambda: dataclasses.replace(_rule("shrink").made_by, file="f" * 300, date="2026-03-31"),
     "NamedRule": lambda: thresholds.RULES["macro, shrink"],
     "OddsByScore": lambda: _cross_fit().rule.odds,
+    "LabelledFile": lambda: LabelledFile(
+        **{f.name: getattr(_score_file(), f.name) for f in dataclasses.fields(LabelledFile)}
+    ),
+    "ScoreFile": _score_file,
     "ScoreProfile": lambda: _rule().profile,
     "WarmUp": lambda: thresholds.WarmUp(3, 2000, 4.0, None, None),
 }
@@ -315,7 +329,7 @@ def test_all_that_is_shown_is_tested() -> None:
 def test_all_public_classes_are_shown_but_for_those_that_are_given_to_functions() -> None:
     public = [getattr(thresholds, name) for name in thresholds.__all__ if name not in ("sklearn", "training")]
     kinds = {kind for kind in public if isinstance(kind, type) and not issubclass(kind, Exception | Shown)}
-    assert {kind.__name__ for kind in kinds} == {"Accumulator", "Pool", "Shrink"}
+    assert {kind.__name__ for kind in kinds} == {"Accumulator", "Candidates", "Counts", "Pool", "Shrink"}
 
 
 @pytest.mark.parametrize("many", [False, True])

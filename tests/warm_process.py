@@ -98,6 +98,7 @@ def calls(data: Data) -> Iterator[Call]:
         for average in AVERAGES[:-1]:
             yield "fit", partial(thresholds.fit_empirical, truth, scores, average, guard="auto", **own)
         yield "fit", partial(thresholds.cross_fit, truth, scores, cv=2, **own)
+        yield "fit", partial(count_blocks, truth, scores, weights)
         yield "fit", partial(thresholds.fit_empirical, truth, scores, min_precision=0.2, keep_sparse=True, **own)
         yield "fit", partial(thresholds.fit_regions, truth, scores, posterior="isotonic", **own)
         for method, by in (("platt", "pooled"), ("isotonic", "label"), ("isotonic", "pooled")):
@@ -134,6 +135,15 @@ def calls(data: Data) -> Iterator[Call]:
     yield "predict", partial(thresholds.CalibratedRule(calibrated, rule).predict, scores, dense=True)
 
 
+def count_blocks(truth: Any, scores: Any, sample_weight: Array | None) -> None:
+    """Count rows at all scores, and at those of positives, twice."""
+    candidates = thresholds.Candidates.of(truth, scores, sample_weight=sample_weight)
+    unit = None if sample_weight is None else candidates.weight_unit
+    for at in (None, candidates):
+        counts = thresholds.Counts.of(truth, scores, at, sample_weight=sample_weight, weight_unit=unit)
+        (counts + counts).fit()
+
+
 def large() -> Iterator[Call]:
     """Problems of many blocks."""
     for dtype in (np.float16, np.float32, np.float64):
@@ -141,6 +151,7 @@ def large() -> Iterator[Call]:
         for given in (scores, np.asfortranarray(8 * scores - 4)):
             for average in AVERAGES[:-1]:
                 yield "fit", partial(thresholds.fit_empirical, truth, given, average)
+        yield "fit", partial(thresholds.Counts.of, truth, scores)
         for average in AVERAGES if dtype != np.float16 else ("micro",):
             yield "fit", partial(thresholds.fit_empirical, truth, scores, average, per_label=False)
         yield "fit", partial(thresholds.fit_expected, scores)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from thresholds._version import __version__ as __version__
 
 _HOME = {
-    "Accumulator": "fitting.accumulator",
+    "Accumulator": "chunks.accumulator",
     "Agreement": "comparison.agreement",
     "AnnotationPlan": "diagnosis",
     "BaseRates": "calibration",
@@ -44,6 +44,7 @@ _HOME = {
     "RuleUpdate": "validation.update",
     "ScoreChangeWarning": "rule",
     "ScoreCheck": "rule.watching.check",
+    "ScoreFile": "files",
     "ScoreProfile": "rule.watching.profile",
     "Shrink": "guards.shrink",
     "ThresholdBootstrap": "validation.bootstrap",
@@ -76,6 +77,7 @@ _HOME = {
     "multilabel_folds": "data.folds",
     "plan_annotation": "diagnosis",
     "predict_by_batch": "fitting.batches",
+    "read": "files",
     "select_rule": "validation.selection",
     "to_label_lists": "data.label_lists",
     "update_rule": "validation.update",
@@ -106,6 +108,7 @@ if TYPE_CHECKING:
     from thresholds.calibration import calibrate as calibrate
     from thresholds.calibration import estimate_base_rates as estimate_base_rates
     from thresholds.calibration import measure_calibration as measure_calibration
+    from thresholds.chunks.accumulator import Accumulator as Accumulator
     from thresholds.chunks.candidates import Candidates as Candidates
     from thresholds.chunks.counts import Counts as Counts
     from thresholds.chunks.fitting import fit_chunks as fit_chunks
@@ -126,7 +129,8 @@ if TYPE_CHECKING:
     from thresholds.diagnosis import plan_annotation as plan_annotation
     from thresholds.errors import InputError as InputError
     from thresholds.expectation.value import expected_f as expected_f
-    from thresholds.fitting.accumulator import Accumulator as Accumulator
+    from thresholds.files import ScoreFile as ScoreFile
+    from thresholds.files import read as read
     from thresholds.fitting.adapted import fit_adapted as fit_adapted
     from thresholds.fitting.batches import BatchEffect as BatchEffect
     from thresholds.fitting.batches import batch_effect as batch_effect

@@ -26,6 +26,9 @@ from thresholds.calibration.calibrator import METHODS, Calibrator
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.measures import UNKNOWN
+from thresholds.chunks.candidates import Candidates
+from thresholds.chunks.counts import Counts
+from thresholds.chunks.expected import fit_expected as fit_expected_in_chunks
 from thresholds.comparison.compare import compare
 from thresholds.comparison.differences import diff_rules
 from thresholds.diagnosis import diagnose, diagnose_expected, plan_annotation
@@ -250,6 +253,18 @@ def _fitting_to(data: _Data) -> Iterator[Call]:
         for method in METHODS:
             yield partial(calibrate, *data, method, "label", sample_weight=weights)
     yield partial(_update, data)
+    for weights in (None, data.weights):
+        yield partial(_count_blocks, data, weights)
+
+
+def _count_blocks(data: _Data, weights: Floats | None) -> None:
+    """Count halves of the rows, at all scores and at those of positives."""
+    about: dict[str, Any] = {"sample_weight": weights}
+    candidates = Candidates.of(*data, **about)
+    unit = None if weights is None else candidates.weight_unit
+    for at in (None, candidates + candidates):
+        counts = Counts.of(*data, at, weight_unit=unit, **about)
+        (counts + counts).fit("micro")
 
 
 def _update(data: _Data) -> None:
@@ -264,6 +279,7 @@ def _expecting(data: _Data) -> Iterator[Call]:
     for average in _OVER_LABELS:
         yield partial(fit_expected, data.scores, average)
         yield partial(fit_expected, data.scores, average, per_label=False)
+    yield partial(fit_expected_in_chunks, {"y_score": data.scores}, n_jobs=1)
     yield partial(fit_expected, data.scores, exact=True)
     yield partial(fit_expected, data.scores, "samples")
     yield partial(batch_effect, data.scores, 0, sizes=[2, 5])
@@ -279,6 +295,7 @@ def _counting() -> Iterator[Call]:
             yield partial(fit_empirical, truth, given, "micro")
             for average in AVERAGES:
                 yield partial(fit_empirical, truth, given, average, per_label=False)
+        yield partial(Counts.of, truth, scores.astype(np.float16))
 
 
 def _judging() -> Iterator[Call]:

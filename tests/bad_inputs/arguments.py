@@ -128,6 +128,22 @@ def fit(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.
     return thresholds.fit_empirical(y_true, y_score, **given)
 
 
+def count(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.Counts:
+    """Counts of a block."""
+    return thresholds.Counts.of(y_true, y_score, **given)
+
+
+def from_groups(
+    label: object = (0, 0, 1),
+    score: object = (0.5, 0.25, 0.5),
+    positives: object = (1, 0, 2),
+    rows: object = (1, 9, 10),
+    **given: object,
+) -> thresholds.Counts:
+    """Tie groups of two labels."""
+    return thresholds.Counts.from_tie_groups(label, score, positives, rows, **given)
+
+
 def fit_top_k(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.TopKRule:
     """A fitted k."""
     return thresholds.fit_top_k(y_true, y_score, **given)
@@ -352,6 +368,8 @@ SCORES = {
     "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
     "bootstrap_thresholds": lambda y_score: bootstrap(y_score=y_score, label_names=NAMES),
     "update_rule": lambda y_score: update_rule(y_score=y_score, label_names=NAMES),
+    "Candidates.of": lambda y_score: thresholds.Candidates.of(Y, y_score, label_names=NAMES),
+    "Counts.of": lambda y_score: count(y_score=y_score, label_names=NAMES),
 }
 CHANCES = {
     "fit_expected": lambda probabilities: fit_expected(probabilities, label_names=NAMES),
@@ -386,6 +404,8 @@ TRUTH = {
     "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
     "bootstrap_thresholds": lambda y_true: bootstrap(y_true, label_names=NAMES),
     "update_rule": lambda y_true: update_rule(y_true, label_names=NAMES),
+    "Candidates.of": lambda y_true: thresholds.Candidates.of(y_true, S, label_names=NAMES),
+    "Counts.of": lambda y_true: count(y_true, label_names=NAMES),
 }
 NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
 PREDICTIONS = {
@@ -1229,6 +1249,77 @@ SELECTIONS = [
     ),
 ]
 
+# Counts
+
+COUNTS_OF = {"Counts.of": count}
+FROM_GROUPS = {"Counts.from_tie_groups": from_groups}
+ADDED = {"Counts +": lambda other: count() + other}
+UNITED = {"Candidates +": lambda other: thresholds.Candidates.of(Y, S) + other}
+
+
+def others(of: Callable[..., object]) -> list[tuple[Callable[[], object], str]]:
+    """What cannot be added to that of a block, and why."""
+    return [
+        (lambda: 3, "other is 3, expected C"),
+        (lambda: of(Y[:, :1], S[:, :1]), "other has 1 labels, expected 2 as here"),
+        (lambda: of(Y, S, label_names=NAMES), "other has label_names, expected the labels of this one"),
+        (lambda: of(Y, S.astype(np.float32)), "other has float32 scores, expected float64 ones as here"),
+        (lambda: of(Y, CSR(S)), "other has sparse float64 scores, expected float64 ones as here"),
+        (lambda: of(Y, S, missing=1.0), "other has missing=1.0, expected 0.0 as here"),
+    ]
+
+
+BLOCKS = [
+    *every(COUNTS_OF, "sample_weight", BAD_WEIGHTS),
+    *each(COUNTS_OF, "sample_weight", [[1, 0.5, 1, 1]], "sample_weight has 0.5 at row 1, expected whole numbers, or"),
+    *each(COUNTS_OF, "weight_unit", [0, -1, nan, inf, "1", True], "weight_unit is .*, expected a"),
+    *each(COUNTS_OF, "candidates", [3, "all", S], "candidates is .*, expected Candidates or None"),
+    BadInput(
+        "Counts.of: candidates of other labels",
+        lambda: count(candidates=thresholds.Candidates.of(Y[:, :1], S[:, :1])),
+        "y_score has 2 labels, expected 1 as here",
+    ),
+    *(
+        BadInput(f"{name}: {number}", lambda f=f, other=other: f(other()), message)
+        for (name, f), of in zip((ADDED | UNITED).items(), (count, thresholds.Candidates.of), strict=True)
+        for number, (other, message) in enumerate(others(of))
+    ),
+    BadInput(
+        "Counts +: counts at candidates",
+        lambda: count() + count(candidates=thresholds.Candidates.of(Y, S)),
+        "other is counted at .* candidates .*, expected .* tie groups: only counts at the same scores add up",
+    ),
+    BadInput(
+        "Counts +: other units",
+        lambda: count() + count(weight_unit=0.5),
+        "other has weights in units of 0.5, expected 1.0 as here",
+    ),
+    BadInput(
+        "Counts.fit: samples", lambda: count().fit("samples", per_label=False), "average is 'samples', a mean over"
+    ),
+    BadInput("Counts.fit: a cap", lambda: count().fit(max_predicted_per_row=1), "max_predicted_per_row is 1, a limit"),
+    *each(FROM_GROUPS, "label", [(0, 1), (0, 0, 1, 1)], "score has 3 values, expected . as label has"),
+    *each(FROM_GROUPS, "label", [(0.5, 0, 1), ("a", 3, "b"), (None, "a", "b")], "label has .* of type .*, expected na"),
+    *each(FROM_GROUPS, "label", [(-1, 0, 1)], "label has -1, expected positions from 0, or names"),
+    *each(FROM_GROUPS, "label", [(), [[0], [0], [1]]], "label has shape .*, expected one label for each group"),
+    *each(FROM_GROUPS, "score", [(0.5, nan, 0.5), (0.5, inf, 0.5)], "score has .*, expected real scores"),
+    *each(
+        FROM_GROUPS, "rows", [(1, 0.5, 9), (1, -1, 9), (1, nan, 9)], "rows has .* at place 1, expected whole numbers"
+    ),
+    *each(
+        FROM_GROUPS, "positives", [(1, 10, 2)], "positives has 10 at place 1 with 9 rows, expected no more than rows"
+    ),
+    *each(FROM_GROUPS, "n_labels", [1], "label has position 1, expected at most 0"),
+    *each(FROM_GROUPS, "n_labels", [0, -1, 1.5, "2", True], "n_labels is .*, expected a whole number of at least 1"),
+    *each(FROM_GROUPS, "n_samples", [9], "rows has 10 rows of label 0 in all, expected at most n_samples, 9"),
+    *each(FROM_GROUPS, "missing", [nan, inf, "0"], "missing is "),
+    BadInput(
+        "Counts.from_tie_groups: a name that is not among them",
+        lambda: from_groups(("cat", "cow", "dog"), label_names=NAMES),
+        "label has 'cow', expected labels of label_names",
+    ),
+]
+
 # Rules made or changed by hand
 
 UNEVEN = [[1], [1, 2]]
@@ -1468,6 +1559,7 @@ BAD_INPUTS = [
     *BOOTSTRAPS,
     *CROSS_FITS,
     *SELECTIONS,
+    *BLOCKS,
     *MADE_RULES,
     *FILES,
 ]

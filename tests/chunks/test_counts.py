@@ -202,6 +202,13 @@ def test_candidates_are_the_scores_of_positives() -> None:
         assert found.n_samples == rows.n
 
 
+def test_the_range_of_scores_is_known_after_the_first_pass() -> None:
+    """Of every dtype: whole, of either sign, masked."""
+    for case in small_cases(60, seed=6):
+        candidates = Candidates.of(case.y_true, case.y_score)
+        assert (candidates.lowest, candidates.highest) == (case.y_score.min(), case.y_score.max())
+
+
 def test_order_and_tree_change_no_bit() -> None:
     """Addition is associative and commutative: the arrays are the same."""
     for seed in range(40):
@@ -232,6 +239,20 @@ def test_sum_adds_them() -> None:
     parts = [Counts.of(y_true[k : k + 1], y_score[k : k + 1]) for k in range(4)]
     assert_equal(sum(parts).fit(), fit_empirical(y_true, y_score))
     assert sum([Candidates.of(y_true, y_score)]).n_candidates == 2
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_a_block_may_have_no_rows(make: Any) -> None:
+    """As the parts of a cluster's data may."""
+    y_true, y_score = make(np.eye(4, 2)), make(np.arange(8.0).reshape(4, 2))
+    parts = [slice(0, 0), slice(0, 3), slice(3, 3), slice(3, 4)]
+    candidates = sum(Candidates.of(y_true[rows], y_score[rows]) for rows in parts)
+    assert candidates.n_samples == 4
+    expected = fit_empirical(y_true, y_score, "micro")
+    for at in (None, candidates):
+        assert_equal(sum(Counts.of(y_true[rows], y_score[rows], at) for rows in parts).fit("micro"), expected)
+        with pytest.raises(InputError, match="the counts have no rows"):
+            Counts.of(y_true[:0], y_score[:0], at).fit()
 
 
 def test_what_a_database_groups_is_what_rows_are() -> None:

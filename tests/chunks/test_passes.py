@@ -111,7 +111,7 @@ def test_counts_of_all_scores_need_no_more() -> None:
     assert candidates.needed_for("micro") is candidates
     for at in (None, candidates):
         counts = Counts.of(rows.y_true, rows.y_score, at)
-        for options in ({"average": "micro"}, {"guard": "auto"}, {"min_recall": 0.5}):
+        for options in ({"average": "micro"}, {"max_predicted": 100.0}, {"min_recall": 0.5}):
             assert counts.needed_for(**options) is None
 
 

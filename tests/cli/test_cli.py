@@ -279,7 +279,7 @@ def test_nothing_is_written_on_an_error(tmp_path: Path, capsys: pytest.CaptureFi
     assert "lacks the label 'yak'" in refused(
         capsys, "predict", tmp_path / "rule.json", other, "-o", folder / "out.npz"
     )
-    refused(capsys, "predict", tmp_path / "rule.json", good, "-o", folder / "out.csv")
+    refused(capsys, "predict", tmp_path / "rule.json", good, "-o", folder / "out.txt")
     refused(capsys, "fit", good, "-o", tmp_path / "no such folder" / "rule.json")
     refused(capsys, "fit", good, "--average", "samples", "-o", folder / "rule.json")
     assert list(folder.iterdir()) == []

@@ -140,5 +140,5 @@ def test_passes_are_few_at_worst() -> None:
 
 def test_memory_is_bounded_where_labels_are_many() -> None:
     assert n_bins_of(10) == 512
-    assert n_bins_of(8_000) == 256
+    assert n_bins_of(8_000) == 64
     assert n_bins_of(670_000) == 8

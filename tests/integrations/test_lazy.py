@@ -80,7 +80,7 @@ def test_weights_are_not_computed(truth: Any, scores: Any) -> None:
 
 
 def test_data_arrays_of_xarray_count_by_what_they_hold(scores: Any) -> None:
-    xarray = pytest.importorskip("xarray", reason="make test-integrations does not install xarray")
+    xarray = pytest.importorskip("xarray", reason="make test-integrations installs xarray")
     rule = thresholds.FixedRule(0.5, N_LABELS)
     assert rule.predict(xarray.DataArray(scores)).tolist() == rule.predict(scores).tolist()
     with pytest.raises(thresholds.InputError, match=r"y_score is lazy \(xarray DataArray\), expected values in memory"):
@@ -88,7 +88,7 @@ def test_data_arrays_of_xarray_count_by_what_they_hold(scores: Any) -> None:
 
 
 def test_columns_of_ibis_are_expressions() -> None:
-    ibis = pytest.importorskip("ibis", reason="make test-integrations does not install ibis")
+    ibis = pytest.importorskip("ibis", reason="make test-integrations installs ibis")
     table = ibis.table({"cat": "float32"}, name="anywhere")  # There is no such table to compute it from.
     with pytest.raises(
         thresholds.InputError,

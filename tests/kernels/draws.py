@@ -829,6 +829,29 @@ def of_staircases(rng: Generator, dtype: Any) -> Arguments:
     return tile(rng, dtype)
 
 
+def candidates(rng: Generator, starts: Array, found: Array) -> tuple[Array, Array]:
+    """Some keys of each label and one beside them, rising, each once: starts, keys."""
+    lists = []
+    for j in range(starts.size - 1):
+        own = found[starts[j] : starts[j + 1]]
+        some = rng.choice(own, rng.integers(0, 9)) if own.size else own
+        beside = some[:1] + some.dtype.type(1)
+        lists.append(np.unique(np.append(some, beside)))
+    return np.append(0, np.cumsum([own.size for own in lists])), np.concatenate(lists)
+
+
+def room(starts: Array, found: Array) -> tuple[Array, Array, Array]:
+    """Items to be written: runs and candidates by turns."""
+    size = 2 * starts[-1] + starts.size - 1
+    return np.zeros(size, found.dtype), np.zeros(size, np.int64), np.zeros(size, np.int64)
+
+
+def of_unit_counts(rng: Generator, dtype: Any) -> Arguments:
+    found, truth = tile(rng, dtype)
+    starts, cuts = candidates(rng, np.arange(len(found) + 1) * found.shape[1], found.reshape(-1))
+    return found, truth, starts, cuts, room(starts, cuts)
+
+
 def of_sorted(rng: Generator, dtype: Any) -> Arguments:
     return (tile(rng, dtype)[0].reshape(-1),)
 
@@ -853,6 +876,44 @@ def of_weighted_aurocs(rng: Generator, dtype: Any) -> Arguments:
     starts, found, hits, weights = items(rng, dtype)
     kind = np.int64 if rng.random() < 0.5 else np.float64
     return starts, found, hits.astype(kind), weights.astype(kind)
+
+
+# tallies
+
+
+def of_equal_keys(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, hits, weights = items(rng, dtype)
+    up, row = sorting.sorted_groups(starts, found)
+    if rng.random() < 0.5:
+        return starts, up, row, (hits > 0).astype(np.uint8), NO_WEIGHTS
+    return starts, up, row, hits, weights
+
+
+def distinct_keys(rng: Generator, dtype: Any, n_labels: int) -> tuple[Array, Array, Array, Array]:
+    """Distinct keys of labels, which rise, some labels without: starts, keys, hits, weights."""
+    lists = [np.unique(tile(rng, dtype)[0][0][: rng.integers(0, 400)]) for _ in range(n_labels)]
+    found = np.concatenate(lists)
+    weights = weights_of(rng, found.size)
+    return np.append(0, np.cumsum([own.size for own in lists])), found, weights // 3, weights
+
+
+def of_counts_between(rng: Generator, dtype: Any) -> Arguments:
+    groups = distinct_keys(rng, dtype, 4)
+    cuts = candidates(rng, *groups[:2])
+    return *groups, *cuts, room(*cuts)
+
+
+def of_added_lists(rng: Generator, dtype: Any) -> Arguments:
+    n_labels = int(rng.integers(1, 5))
+    one, other = distinct_keys(rng, dtype, n_labels), distinct_keys(rng, dtype, n_labels)
+    if rng.random() < 0.5:
+        return *one[:2], NO_WEIGHTS, NO_WEIGHTS, *other[:2], NO_WEIGHTS, NO_WEIGHTS
+    return *one, *other
+
+
+def of_halves(rng: Generator, dtype: Any) -> Arguments:
+    found, truth = tile(rng, dtype)
+    return keys.to_scores(found).astype(np.float16).view(np.uint16), truth
 
 
 # stratification
@@ -938,6 +999,12 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "few_labels.mark_highest": of_highest,
     "one_cut.pooled_counts": of_pooled_counts,
     "one_cut.pooled_gains": of_pooled_gains,
+    "sorting.unit_tie_groups": of_staircases,
+    "sorting.unit_counts_between": of_unit_counts,
+    "tallies.add_equal_keys": of_equal_keys,
+    "tallies.count_between": of_counts_between,
+    "tallies.add_lists": of_added_lists,
+    "tallies.half_histograms": of_halves,
     "entries.found_entries": of_true_cells,
     "entries.weigh_entries": of_weights_of_entries,
     "entries.count_parts": of_sizes_of_parts,

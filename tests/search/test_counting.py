@@ -36,6 +36,7 @@ SMALL = {
     "_MAX_STRIPE": 128,
     "_PART_OF_MEMORY": 10**9,
     "_MIN_PANEL_BYTES": 2000,
+    "_MOST_LISTED_BYTES": 2000,
     "_N_PARTS": 5,
     "_MAX_PIECES": 4,
 }
@@ -224,6 +225,8 @@ def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
         "_N_CUTS": (1, 40),
         "_MIN_NOTES": (1, 1000),
         "_PART_OF_MEMORY": (1, 10**9),
+        "_MOST_KEPT_BYTES": (0, 10**9),
+        "_MOST_LISTED_BYTES": (0, 3000),
     }
     for average in SEARCHES:
         expected = fit(truth, scores, average, counting=False)
@@ -512,9 +515,9 @@ def test_panels_hold_what_there_is_room_for() -> None:
     _, candidates = useful(problem, 1.0, jointly=False)
     left = candidates.sizes.sum(axis=0)
     for room in (1, 50, 500, 10**9):
-        panels = candidates.panels(room)
-        assert [label for panel in panels for label in range(panel.start, panel.stop)] == list(range(90))
-        for panel, following in zip(panels, [*panels[1:], None], strict=True):
+        parts = bounds.panels(left, room)
+        assert [label for panel in parts for label in range(panel.start, panel.stop)] == list(range(90))
+        for panel, following in zip(parts, [*parts[1:], None], strict=True):
             assert left[panel].sum() <= room or panel.stop - panel.start == 1
             if following is not None:  # No panel ends before it must.
                 assert left[panel.start : following.start + 1].sum() > room

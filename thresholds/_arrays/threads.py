@@ -136,13 +136,15 @@ class Bar:
     def _line(self, elapsed: float) -> str:
         """Say what is done, how fast, and how long the rest takes at that speed."""
         unit = self.unit and f" {self.unit}"
-        parts = [f"{self.title} {self.done:,}{unit}"]
-        if self.total >= self.done:
-            filled = _WIDTH * self.done // self.total
-            bar = f"[{'#' * filled:<{_WIDTH}}]"
-            parts = [f"{self.title} {bar} {self.done:,}/{self.total:,}{unit}"]
-        if self.scores:
-            parts.append(f"{self.done * self.scores / elapsed / 1e6:,.3g} million scores/s")
-        if self.total > self.done:
-            parts.append(f"{elapsed * (self.total - self.done) / self.done:.0f} s left")
-        return ", ".join(parts)
+        if self.total < max(self.done, 1):
+            return f"{self.title} {self.done:,}{unit}{self.speed(elapsed)}"
+        filled = _WIDTH * self.done // self.total
+        left = elapsed * (self.total - self.done) / self.done
+        return (
+            f"{self.title} [{'#' * filled:<{_WIDTH}}] {self.done:,}/{self.total:,}{unit}{self.speed(elapsed)},"
+            f" {left:.0f} s left"
+        )
+
+    def speed(self, elapsed: float) -> str:
+        """Say how fast it goes, after a comma; nothing where nobody asks."""
+        return ""

@@ -15,6 +15,7 @@ Booleans: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]  # 0 and 1, mostly
 Codes: TypeAlias = npt.NDArray[np.int8]  # scores in 8 bits
 Buckets: TypeAlias = npt.NDArray[np.uint16]
+Halves: TypeAlias = npt.NDArray[np.uint16]  # bits of float16
 Words: TypeAlias = npt.NDArray[np.uint64]  # eight bytes at once
 Texts: TypeAlias = npt.NDArray[np.str_]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.libraries import imported, is_lazy, library_of
+from thresholds._arrays.libraries import imported, is_dask_array, is_lazy, library_of
 from thresholds._arrays.types import Dense, Ints
 from thresholds._checks.frame_libraries import MAKERS, READERS, Frame, index_names
 from thresholds._checks.labels import Names, listed, names_of_labels, places
@@ -45,7 +45,7 @@ def refuse_lazy(value: object, name: str) -> None:
         return
     library = library_of(value)
     way = "add up thresholds.Counts of its blocks"
-    if library == "dask":
+    if is_dask_array(value):
         way = "fit by thresholds.fit_chunks, which takes it a block at a time"
     raise InputError(
         f"{name} is lazy ({library} {type(value).__name__}), expected values in memory: compute it, or {way}"

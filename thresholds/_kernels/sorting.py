@@ -103,10 +103,10 @@ def _insertion_sort(keys: Keys, rows: Ints) -> None:
 def sorted_lists(
     lists: Ints, keys: Keys, weights: Ints, first_list: int, last_list: int, lowest: Any
 ) -> tuple[Ints, Keys, Ints]:
-    """Return offsets, the distinct keys of each list, falling, and their weights added up.
+    """Return the distinct keys of each list, falling, with their weights added up.
 
-    Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is empty. Keys of other lists than
-    `first_list:last_list` are left out, and those below `lowest` or without weight.
+    List j is `offsets[j]:offsets[j + 1]`. Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is
+    empty. Keys of other lists than `first_list:last_list` are left out, and those below `lowest` or without weight.
     """
     # 1. Which keys are wanted; how many of each list, and from that where each begins.
     n_lists = last_list - first_list
@@ -239,6 +239,108 @@ def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
             step = _sweep(up, positives, nothing, nothing, below, key, lower, tp, fp, higher, step)
         offsets[j + 1] = step
     return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
+
+
+@kernel
+def unit_tie_groups(keys: Keys, truth: Bytes) -> tuple[Ints, Keys, Ints, Ints]:
+    """Return the distinct keys of each row of `keys` (n_labels, n_samples), rising: offsets, keys, positives, cells."""
+    n_labels, n = keys.shape
+    offsets = np.zeros(n_labels + 1, np.int64)
+    key = np.empty(n_labels * n, keys.dtype)
+    hits, cells = np.empty(key.size, np.int64), np.empty(key.size, np.int64)
+    listed, spare_listed = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
+    copy, spare = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
+    no_rows = np.empty(0, np.int32)
+    group = np.int64(0)
+    for j in range(n_labels):
+        n_positives = np.int64(0)
+        for i in range(n):  # Branch-free: always write, advance on a positive.
+            x = keys[j, i]
+            copy[i] = x
+            listed[n_positives] = x
+            n_positives += truth[j, i]
+        up, _ = _radix_sort(copy, no_rows, spare, no_rows)
+        positives, _ = _radix_sort(
+            listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows
+        )
+        i = p = 0
+        while i < n:
+            x, first, first_positive = up[i], i, p
+            while i < n and up[i] == x:
+                i += 1
+            while p < n_positives and positives[p] == x:
+                p += 1
+            key[group], hits[group], cells[group] = x, p - first_positive, i - first
+            group += 1
+        offsets[j + 1] = group
+    # Copies, as views would keep room for every cell alive.
+    return offsets, key[:group].copy(), hits[:group].copy(), cells[:group].copy()
+
+
+@kernel
+def unit_counts_between(
+    keys: Keys, truth: Bytes, starts: Ints, candidates: Keys, items: tuple[Keys, Ints, Ints]
+) -> None:
+    """Count the rows of `keys` (n_labels, n_samples) at each candidate of their label, and in the runs between two.
+
+    The candidates of label j are `starts[j]:starts[j + 1]`, which rise. Items are runs and candidates by turns:
+    highest keys, positives and cells, which are written.
+    """
+    n_labels, n = keys.shape
+    highest, hits, cells = items
+    listed, spare_listed = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
+    kept, spare = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
+    no_rows = np.empty(0, np.int32)
+    none = keys.dtype.type(0)
+    for j in range(n_labels):
+        own = candidates[starts[j] : starts[j + 1]]
+        item = 2 * starts[j] + j
+        lowest = own[0] if own.size > 0 else ~none
+
+        # Scores below the lowest candidate are one run: they are not sorted.
+        n_positives, n_kept, below = np.int64(0), np.int64(0), none
+        n_hits = np.int64(0)
+        for i in range(n):  # Branch-free: always write, advance on what is kept.
+            x, is_hit = keys[j, i], truth[j, i]
+            is_kept = x >= lowest
+            kept[n_kept] = x
+            n_kept += is_kept
+            listed[n_positives] = x
+            n_positives += is_kept & (is_hit != 0)
+            n_hits += is_hit
+        for i in range(n):  # Vectorised, as the loop above would not let it be.
+            below = max(below, keys[j, i] if keys[j, i] < lowest else none)
+        highest[item], hits[item], cells[item] = below, n_hits - n_positives, n - n_kept
+
+        up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
+        positives, _ = _radix_sort(
+            listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows
+        )
+        # From the bottom up: what equals a candidate, then what lies below the next.
+        i = p = 0
+        for k in range(own.size):
+            x, first, first_positive = own[k], i, p
+            while i < n_kept and up[i] == x:
+                i += 1
+            while p < n_positives and positives[p] == x:
+                p += 1
+            item += 1
+            highest[item], hits[item], cells[item] = x, p - first_positive, i - first
+
+            first, first_positive = i, p
+            if k + 1 < own.size:
+                x = own[k + 1]
+                while i + _STRIDE <= n_kept and up[i + _STRIDE - 1] < x:
+                    i += _STRIDE
+                while i < n_kept and up[i] < x:
+                    i += 1
+                while p < n_positives and positives[p] < x:
+                    p += 1
+            else:
+                i, p = up.size, positives.size
+            item += 1
+            highest[item] = up[i - 1] if i > first else none
+            hits[item], cells[item] = p - first_positive, i - first
 
 
 @kernel

@@ -12,7 +12,7 @@ from thresholds import _checks, devices
 from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Ints, Matrix
+from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.calibration.on_device import read, reader_of
 from thresholds.calibration.regions import regions_of
@@ -269,6 +269,10 @@ class CalibratedRule(Rule):
         """Return a rule that decides about some labels alone, without what is known of the fit."""
         nameless = replace(self.calibrator, label_names=None, profile=None)
         return CalibratedRule(nameless.reordered(places), self.rule.about(places))
+
+    def switch_scores(self) -> Sequence[Floats] | None:
+        """Return the scores at which the regions of `to_regions` begin and end; None where the row decides."""
+        return None if isinstance(self.rule, InstanceRule) else self._regions.switch_scores()
 
     def parts(self) -> Sequence[Hashable]:
         """Return the curve of each label, and what decides about its probability, if that alone does."""

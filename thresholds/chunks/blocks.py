@@ -1,5 +1,7 @@
 """A block of rows, checked as those of a fit are."""
 
+from typing import Any
+
 import numpy as np
 
 from thresholds import _checks
@@ -9,6 +11,8 @@ from thresholds._checks import InputError
 from thresholds._checks.unknown import unknown_value
 from thresholds.data.counted import Kind
 from thresholds.data.problem import Problem
+
+MOST_UNITS = 2**62  # that all cells may weigh together
 
 
 def block_of(
@@ -52,6 +56,22 @@ def block_of(
     return problem, kind
 
 
+def has_no_rows(*matrices: Any) -> bool:
+    """Whether matrices have columns, but not a row: a part of a cluster's data that was left empty."""
+    return all(isinstance(matrix, np.ndarray) or is_sparse(matrix) for matrix in matrices) and all(
+        len(matrix.shape) == 2 and matrix.shape[0] == 0 < matrix.shape[1] for matrix in matrices
+    )
+
+
+def one_row_like(matrix: Any) -> Any:
+    """Return a row of zeros, of the width, dtype and kind of an array or sparse matrix without rows."""
+    if is_sparse(matrix):
+        from scipy import sparse
+
+        return sparse.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
+    return np.zeros((1, matrix.shape[1]), matrix.dtype)
+
+
 def weights_of(sample_weight: object, n_rows: int) -> Floats:
     """Check the weights of rows, (n_rows,), ones where there are none."""
     if sample_weight is None:
@@ -61,7 +81,16 @@ def weights_of(sample_weight: object, n_rows: int) -> Floats:
 
 def _in_units(weights: Floats, unit: float, *, exact: bool) -> Ints:
     """Return weights in whole units, positive ones at least one; `exact` ones have to be whole."""
-    multiples = weights / unit
+    with np.errstate(over="ignore"):
+        multiples = weights / unit
+        total = float(multiples.sum())
+        if np.isinf(weights.sum()):
+            raise _checks.too_heavy()
+    if total >= MOST_UNITS:
+        raise InputError(
+            f"sample_weight adds up to {total:.3g} units, expected less than 2**62, or another weight_unit, which the"
+            " Candidates of all rows have"
+        )
     rounded = np.rint(multiples)
     if exact and not np.array_equal(rounded, multiples):
         row = int(np.flatnonzero(rounded != multiples)[0])

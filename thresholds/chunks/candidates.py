@@ -6,28 +6,50 @@ are the candidates, and all that a second pass over the rows has to count is wha
 
 import hashlib
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.dtypes import rounded_up
-from thresholds._arrays.types import AnyFloats, Floats, Keys
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import AnyFloats, Dense, Floats, Keys, Places
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.chunks.blocks import block_of, weights_of
+from thresholds.chunks.arrow import (
+    Place,
+    Rows,
+    about_kind,
+    as_keys,
+    as_numbers,
+    from_tables,
+    kind_of,
+    opened_of_rows,
+    rows_of_keys,
+    rows_of_labels,
+    to_table,
+)
+from thresholds.chunks.blocks import block_of, has_no_rows, one_row_like, weights_of
 from thresholds.data.counted import Kind
+from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, distinct, joined_keys, union_of_keys
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
+from thresholds.guards.pooled_curve import margins_apart
+from thresholds.guards.shrink import Shrink
 from thresholds.results import counted
+from thresholds.rule import Rule
 
 _FEW = 2**20  # candidates, counts at which take 40 MB
 _N_COARSE = 32  # of a label that has more
 _HALF = 2**26  # Mantissas are added in halves, so that sums of 2**36 of them are exact.
+
+
+Part = TypeVar("Part")  # Candidates, or Counts
 
 
 class Seen(NamedTuple):
@@ -100,7 +122,8 @@ class Candidates:
         Parameters
         ----------
         y_true, y_score, sample_weight, missing, unknown, label_names : as in `fit_empirical`, of these rows
-            No truth of a block need be known, and all weights may be 0. Of rows without weight nothing is read.
+            No truth of a block need be known, all weights may be 0, and arrays may have no rows. Of rows without weight
+            nothing is read.
         n_jobs : threads
 
         Returns
@@ -112,6 +135,11 @@ class Candidates:
         InputError
             As `fit_empirical`.
         """
+        if has_no_rows(y_true, y_score):
+            rows = one_row_like(y_true), one_row_like(y_score)
+            about: dict[str, Any] = {"missing": missing, "label_names": label_names}
+            nothing = cls.of(*rows, **about)  # as no cell is true
+            return replace(nothing, seen=Seen(0, Fraction(0), 0.0, math.nan, math.nan))
         block, kind = block_of(
             y_true, y_score, missing=missing, unknown=unknown, label_names=label_names
         )
@@ -124,15 +152,8 @@ class Candidates:
             present = (weights > 0).astype(np.int64)
             block = replace(block, unit_weights=present, sample_weight=present)
 
-        def read(first: int, last: int) -> tuple[LabelKeys, Keys]:
-            items = block.label_items(first, last)
-            positives = LabelKeys(items.starts, items.keys).where(items.positive_weights > 0)
-            weighing = items.keys if items.is_unweighted else items.keys[items.weights > 0]
-            ends = [weighing.min(), weighing.max()] if weighing.size else []
-            return union_of_keys([positives]), np.array(ends, weighing.dtype)
-
-        parts = map_tiles(block, read, n_jobs=n_jobs)
-        ends = to_scores(np.concatenate([ends for _, ends in parts]))
+        keys, ends = _positives_of(block, n_jobs)
+        ends = to_scores(ends)
         seen = Seen(
             block.n_samples,
             exact_sum(weights),
@@ -141,7 +162,7 @@ class Candidates:
             float(ends.max()) if ends.size else math.nan,
         )
         opened = Opened.nothing(kind.n_labels, kind.key_dtype)
-        return cls(kind, joined_keys([keys for keys, _ in parts]), opened, seen)
+        return cls(kind, keys, opened, seen)
 
     def __add__(self, other: "Candidates") -> "Candidates":
         """Return the scores of both, each once."""
@@ -232,6 +253,65 @@ class Candidates:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
+    def to_arrow(self) -> Any:
+        """Return the candidates as a `pyarrow.Table`, with the columns of `Counts.to_arrow`.
+
+        Tables may be concatenated and their rows put in any order: `from_arrow` makes the union of what it gets.
+
+        Returns
+        -------
+        pyarrow.Table
+        """
+        opened = rows_of_labels(
+            Place.OPENED, as_numbers(self.opened.lowest), None, as_numbers(self.opened.highest)
+        )
+        is_opened = self.opened.lowest <= self.opened.highest
+        n_samples, weight, *ends = self.seen
+        about = {
+            "what": "Candidates",
+            "kind": about_kind(self.kind),
+            "seen": [n_samples, str(weight), *(float(end).hex() for end in ends)],
+        }
+        parts = [rows_of_keys(self.keys), Rows(*(column[is_opened] for column in opened))]
+        return to_table(parts, about)
+
+    @classmethod
+    def from_arrow(cls, data: object) -> "Candidates":
+        """Return the union of tables of `to_arrow`.
+
+        Parameters
+        ----------
+        data : a `pyarrow.Table`, a batch, whatever streams Arrow, or an iterable of these
+            All rows of each table, in any order.
+
+        Returns
+        -------
+        Candidates
+
+        Raises
+        ------
+        InputError
+            For other tables, and for candidates that do not add up, as `+`.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> candidates = thresholds.Candidates.of([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.7]])
+        >>> thresholds.Candidates.from_arrow([candidates.to_arrow(), candidates.to_arrow()])
+        Candidates(4 rows, 2 labels, 2 float64 scores)
+        """
+        rows, abouts = from_tables(data, "Candidates")
+        kind = kind_of(abouts)
+        own = rows.at(rows.place == 0)
+        seen = None
+        for about in abouts:
+            n_samples, weight, *ends = about["seen"]
+            part = Seen(n_samples, Fraction(weight), *map(float.fromhex, ends))
+            seen = part if seen is None else seen + part
+        assert seen is not None, "there is a table"
+        keys = distinct(own.label, as_keys(own.key, kind), kind.n_labels)
+        return cls(kind, keys, opened_of_rows(rows, kind), seen)
+
     def scores_of(self, label: int | str) -> AnyFloats:
         """Return the scores of a label, given by name or position, rising."""
         j = _checks.place_of(label, self.label_names, self.n_labels)
@@ -244,7 +324,8 @@ class Candidates:
         """Return what the first counting pass has to count at, where these are the candidates of all rows.
 
         Up to a million scores: all of them, and what is counted suffices. Of more, for thresholds of each label without
-        guard and limits, 32 quantiles of each label: `Counts.needed_for` then says where to count more closely.
+        guard and limits, 32 quantiles of each label: `Counts.needed_for` then says where to count more closely. For the
+        guard "shrink" and scores that are no probabilities: all of them, and the octaves of the scores.
 
         Parameters
         ----------
@@ -255,9 +336,92 @@ class Candidates:
         Candidates
         """
         checked = FitOptions(average=average, **options)
+        if isinstance(checked.chosen_guard, Shrink) and checked.chosen_guard.probabilities:
+            # A pass is spared: the curve of all labels is fitted to bins of scores.
+            dtype = np.dtype(f"f{self.kind.key_dtype.itemsize}")
+            octaves = margins_apart(dtype, self.lowest, self.highest)
+            starts = np.arange(self.n_labels + 1) * octaves.size
+            of_labels = LabelKeys(starts, np.tile(octaves, self.n_labels))
+            return replace(self, keys=union_of_keys([self.keys, of_labels]))
         if self.n_candidates <= _FEW or not reads_steps_only(checked):
             return self
         return self.quantiles(_N_COARSE)
+
+    def including(self, *rules: Rule) -> "Candidates":
+        """Return the same with the scores at which rules begin to predict a label, so that what they decide is counted.
+
+        Parameters
+        ----------
+        rules : of these labels, each of which decides by a label's own score
+
+        Returns
+        -------
+        Candidates
+
+        Raises
+        ------
+        InputError
+            For a rule that looks at whole rows, or of other labels.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> candidates = thresholds.Candidates.of([[1], [1]], [[0.9], [0.6]])
+        >>> candidates.including(thresholds.FixedRule(0.5, 1)).scores_of(0)
+        array([0.5, 0.6, 0.9])
+        """
+        parts = [self.keys]
+        for rule in rules:
+            switches = _switches(rule, self.kind)
+            sizes = [own.size for own in switches]
+            keys = keys_at_or_above(np.concatenate(switches), self.kind)
+            parts.append(LabelKeys(np.append(0, np.cumsum(sizes)), keys))
+        return replace(self, keys=union_of_keys(parts))
+
+    def labels(self, first: int, last: int) -> "Candidates":
+        """Return the scores of labels `first` up to, but not at, `last`, to count these in a pass of their own.
+
+        `weight_unit` of some labels is another than that of all, which is the one to count with.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> candidates = thresholds.Candidates.of([[1, 0], [1, 1]], [[0.9, 0.2], [0.6, 0.1]])
+        >>> candidates.labels(1, 2).scores_of(0)
+        array([0.1])
+        """
+        kind = self.kind.of_part(first, last)
+        return Candidates(kind, self.keys.of(first, last), self.opened.of(first, last), self.seen)
+
+    @classmethod
+    def joined(cls, parts: Iterable["Candidates"]) -> "Candidates":
+        """Put candidates of consecutive labels side by side, which were read from the same rows.
+
+        Raises
+        ------
+        InputError
+            For parts of other numbers of rows or dtypes, and for a name of a label in two parts.
+        """
+        first, *others = parts_of(cls, parts)
+        whole = (first, *others)
+        for other in others:
+            if other.n_samples != first.n_samples:
+                raise InputError(
+                    f"a part has {counted(other.n_samples, 'row')}, expected {first.n_samples:,} as the first has"
+                )
+        seen = first.seen._replace(
+            lowest=float(np.fmin.reduce([part.lowest for part in whole])),
+            highest=float(np.fmax.reduce([part.highest for part in whole])),
+        )
+        opened = (
+            np.concatenate(ends) for ends in zip(*(part.opened for part in whole), strict=True)
+        )
+        return cls(
+            first.kind.joined([part.kind for part in others]),
+            joined_keys([part.keys for part in whole]),
+            Opened(*opened),
+            seen,
+        )
 
     def quantiles(self, n: int) -> "Candidates":
         """Return at most n of each label's scores, evenly spaced among them, the highest always.
@@ -336,6 +500,50 @@ class Candidates:
         return keys_at_or_above(np.broadcast_to(numbers, self.n_labels), self.kind)
 
 
+def _positives_of(block: Problem, n_jobs: int | None) -> tuple[LabelKeys, Keys]:
+    """Return the distinct keys of each label's positives, and some keys, the lowest and the highest among them."""
+    if block.is_dense_unweighted and not is_sparse(block.truth):
+        row, label = _true_cells(block.truth)  # (n_positives,) each
+        keys = to_keys(block.scores[row, label].astype(block.dtype))
+        ends = to_keys(_ends(block.scores).astype(block.dtype))
+        return distinct(label, keys, block.n_labels), ends
+
+    def read(first: int, last: int) -> tuple[LabelKeys, Keys]:
+        items = block.label_items(first, last)
+        weighing = items.keys if items.is_unweighted else items.keys[items.weights > 0]
+        ends = [weighing.min(), weighing.max()] if weighing.size else []
+        positives = LabelKeys(items.starts, items.keys).where(items.positive_weights > 0)
+        keys = distinct(positives.label, positives.keys, last - first)
+        return keys, np.array(ends, weighing.dtype)
+
+    parts = map_tiles(block, read, n_jobs=n_jobs)
+    return joined_keys([keys for keys, _ in parts]), np.concatenate([ends for _, ends in parts])
+
+
+def _ends(scores: Dense) -> Dense:
+    """Return the lowest and the highest of some scores, (2,)."""
+    if scores.dtype != np.float16 or not scores.dtype.isnative:
+        return np.array([scores.min(), scores.max()])
+    # NumPy compares float16 slowly. As integers, those that are negative come last, and in reverse.
+    signed, bits = scores.view(np.int16), scores.view(np.uint16)
+    highest = signed.max()
+    nearest, farthest = bits.min(), bits.max()
+    lowest = farthest if signed.min() < 0 else nearest
+    return (
+        np.array([lowest, highest if highest >= 0 else nearest]).astype(np.uint16).view(np.float16)
+    )
+
+
+def _true_cells(truth: Dense) -> tuple[Places, Places]:
+    """Return row and label of each true cell of a dense matrix."""
+    if truth.itemsize == 1 and truth.flags.c_contiguous:
+        # NumPy finds true ones in a row of booleans four times as fast.
+        row, label = np.divmod(np.flatnonzero(truth.view(np.bool_).reshape(-1)), truth.shape[1])
+        return row, label
+    row, label = np.nonzero(truth)
+    return row, label
+
+
 def reads_steps_only(options: FitOptions) -> bool:
     """Whether a fit looks for the best step of each label, or of all labels jointly, and at nothing else."""
     return (
@@ -344,6 +552,32 @@ def reads_steps_only(options: FitOptions) -> bool:
         and options.guarded_by is None
         and options.max_predicted is None
     )
+
+
+def _switches(rule: object, kind: Kind) -> Sequence[Floats]:
+    """Return the scores at which a rule begins, or ends, to predict each of the labels."""
+    switches = rule.switch_scores() if isinstance(rule, Rule) else None
+    if switches is None:
+        raise InputError(
+            f"rule is {shown(rule)}, expected one that decides by each label's own score"
+        )
+    assert isinstance(rule, Rule), "others have no switches"
+    if len(switches) != kind.n_labels:
+        raise InputError(
+            f"rule has {counted(len(switches), 'label')}, expected {kind.n_labels} as the candidates have"
+        )
+    order = _checks.places(
+        kind.label_names, rule.label_names, "candidates", "the labels of the rule"
+    )
+    return switches if order is None else [switches[place] for place in np.argsort(order)]
+
+
+def parts_of(kind: type[Part], parts: object) -> list[Part]:
+    """Check a list of Candidates, or of Counts, of which there is one at least."""
+    listed = list(parts) if isinstance(parts, Iterable) else []
+    if not listed or not all(isinstance(part, kind) for part in listed):
+        raise InputError(f"parts is {shown(parts)}, expected a list of {kind.__name__}")
+    return listed
 
 
 def keys_at_or_above(scores: Floats, kind: Kind) -> Keys:

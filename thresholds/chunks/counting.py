@@ -1,21 +1,31 @@
 """What a fit makes of each block in its passes: which scores there are, then what weighs there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats, Numbers
+from thresholds._arrays.types import Booleans, Floats, Numbers
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates
 from thresholds.chunks.counts import Counts
 from thresholds.chunks.passes import Passes, Place
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import Rows, n_rows_of
+from thresholds.data.tallies import LabelKeys
+from thresholds.fitting.options import FitOptions
 
 _FEW_BYTES = 2  # of a score: there are at most 65,536 of a label
+
+# All scores of positives are counted at in one pass where they are few. Else quantiles of each label are, a few of
+# them first: between them counts say where the best cut may lie. There the next pass counts at the others, or keeps all
+# scores once they are few.
+_MOST_KEPT = 2**21  # scores of positives, or quantiles, 4 or 8 bytes each
+_MOST_COUNTED = 2**20  # at once, 40 bytes each
+_MOST_FIRST, _FEWEST = 256, 32  # quantiles of a label
+_MOST_OPENED = 2**22  # scores that are kept, 20 bytes each
 
 
 class About(NamedTuple):
@@ -32,32 +42,88 @@ class Survey:
 
     candidates: Candidates | None  # None where scores have few bits, and rows no weights
     counts: Counts | None  # there
+    are_all: bool  # candidates, of these blocks
+    may_narrow: bool  # whether a fit looks at the best steps alone, so that some will do
     weights: Sequence[
         tuple[int, int, Floats]
     ]  # shard, first row in it, and the weights of a block that has some
 
     @classmethod
-    def of(cls, rows: Rows, place: Place, about: About, n_jobs: int | None) -> "Survey":
-        """Survey a block."""
+    def of(
+        cls,
+        rows: Rows,
+        place: Place,
+        about: About,
+        n_jobs: int | None,
+        *,
+        may_narrow: bool = False,
+        at_once: bool = True,
+    ) -> "Survey":
+        """Survey a block, and count scores of few bits `at_once`."""
         arguments: dict[str, Any] = {**about._asdict(), "n_jobs": n_jobs}
         dtype = getattr(rows.y_score, "dtype", None)
-        if rows.sample_weight is None and getattr(dtype, "itemsize", 8) <= _FEW_BYTES:
-            return cls(None, Counts.of(rows.y_true, rows.y_score, **arguments), [])
+        has_few_bits = getattr(dtype, "itemsize", 8) <= _FEW_BYTES
+        if at_once and rows.sample_weight is None and has_few_bits:
+            return cls(
+                None, Counts.of(rows.y_true, rows.y_score, **arguments), True, may_narrow, []
+            )
         candidates = Candidates.of(
             rows.y_true, rows.y_score, sample_weight=rows.sample_weight, **arguments
         )
-        if rows.sample_weight is None:
-            return cls(candidates, None, [])
-        weights = np.asarray(_checks.sample_weights(rows.sample_weight, candidates.n_samples))
-        return cls(candidates, None, [(place.shard, place.in_shard, weights)])
+        weights = []
+        if rows.sample_weight is not None:
+            of_block = _checks.sample_weights(rows.sample_weight, candidates.n_samples)
+            weights.append((place.shard, place.in_shard, of_block))
+        return cls(candidates, None, True, may_narrow, weights)._with_few()
 
     def __add__(self, other: "Survey") -> "Survey":
         """Add what was found in other blocks."""
         return Survey(
             _sum(self.candidates, other.candidates),
             _sum(self.counts, other.counts),
+            self.are_all and other.are_all,
+            self.may_narrow,
             [*self.weights, *other.weights],
-        )
+        )._with_few()
+
+    def _with_few(self) -> "Survey":
+        """Keep quantiles of candidates that are many."""
+        candidates = self.candidates
+        if candidates is None or not self.may_narrow or candidates.n_candidates <= _MOST_KEPT:
+            return self
+        few = candidates.quantiles(max(_FEWEST, _MOST_KEPT // candidates.n_labels // 2))
+        return replace(self, candidates=few, are_all=False)
+
+    @property
+    def all_candidates(self) -> Candidates | None:
+        """The scores of all positives, None where only some are known."""
+        return self.candidates if self.are_all else None
+
+    @property
+    def first_candidates(self) -> Candidates | None:
+        """What is counted at first."""
+        candidates = self.candidates
+        if candidates is None or not self.may_narrow or candidates.n_candidates <= _MOST_COUNTED:
+            return candidates
+        n = _MOST_COUNTED // candidates.n_labels
+        return candidates.quantiles(min(max(n, _FEWEST), _MOST_FIRST))
+
+    def next_candidates(
+        self, counts: Counts, options: FitOptions, n_cells: int
+    ) -> Candidates | None:
+        """Return what is counted at next, None where the counts suffice."""
+        wanted = counts.needed_for(candidates=self.all_candidates, **vars(options))
+        if wanted is None or self.candidates is None or self.are_all:
+            return wanted
+        # All scores of an interval would be kept; where that is too many, quantiles within part it further.
+        items = counts.tally.counted
+        of_items = LabelKeys(items.starts, items.keys)
+        weight = items.weights[_are_open(of_items, wanted)].sum() / items.weights.sum()
+        n_known = np.count_nonzero(_are_open(counts.tally.candidates, wanted))
+        n_inside = np.count_nonzero(_are_open(self.candidates.keys, wanted))
+        if weight * n_cells <= _MOST_OPENED or n_inside <= n_known:
+            return wanted
+        return counts.needed_for(candidates=self.candidates, **vars(options))
 
     @property
     def nbytes(self) -> int:
@@ -98,10 +164,19 @@ class Surveying:
 
     about: About
     n_jobs: int | None
+    may_narrow: bool = False
+    at_once: bool = True
 
     def __call__(self, rows: Rows, place: Place) -> Survey:
         """Survey a block."""
-        return Survey.of(rows, place, self.about, self.n_jobs)
+        return Survey.of(
+            rows,
+            place,
+            self.about,
+            self.n_jobs,
+            may_narrow=self.may_narrow,
+            at_once=self.at_once,
+        )
 
 
 @dataclass(frozen=True)
@@ -151,6 +226,13 @@ class Counting:
             block, _ = block_of(y_true, y_score, **self.about._asdict())
             picked = self.plan.picked(block.scores, place)
         return Found(counts, picked)
+
+
+def _are_open(keys: LabelKeys, wanted: Candidates) -> Booleans:
+    """Tell which keys of labels lie where all scores are to be kept, (n_keys,)."""
+    label = keys.label
+    lowest, highest = wanted.opened
+    return np.asarray((keys.keys >= lowest[label]) & (keys.keys <= highest[label]))
 
 
 def _sum(first: Any, second: Any) -> Any:

@@ -1,29 +1,64 @@
 """Counts of blocks of rows, which are added and fitted: what a fit reads, without the rows."""
 
+import hashlib
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
 
+from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
-from thresholds.chunks.blocks import block_of
-from thresholds.chunks.candidates import Candidates, Seen, reads_steps_only
-from thresholds.chunks.groups import tie_groups
+from thresholds._kernels.keys import to_keys
+from thresholds.chunks.arrow import (
+    Place,
+    Rows,
+    about_kind,
+    about_totals,
+    as_keys,
+    as_numbers,
+    from_tables,
+    kind_of,
+    rows_of_labels,
+    rows_of_tally,
+    tally_of_rows,
+    to_table,
+    totals_of,
+)
+from thresholds.chunks.asking import next_candidates
+from thresholds.chunks.blocks import MOST_UNITS, block_of, has_no_rows, one_row_like
+from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
+from thresholds.chunks.groups import grouped_items
+from thresholds.chunks.judging import comparison_of, decisions_of, diagnosis_of
+from thresholds.comparison.result import Comparison
 from thresholds.data.counted import CountedProblem, Kind, Totals
 from thresholds.data.problem import Items
-from thresholds.data.tallies import LabelKeys, Opened, Tally, joined, tally_of, union_of_keys
+from thresholds.data.tallies import (
+    LabelKeys,
+    Opened,
+    Tally,
+    joined,
+    lowest_of,
+    tally_of,
+    tally_of_labels,
+    tie_groups,
+    union_of_keys,
+)
 from thresholds.data.tiles import map_tiles
+from thresholds.diagnosis.evidence import Criteria
+from thresholds.diagnosis.result import Diagnosis
+from thresholds.diagnosis.states import criteria_of
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.results import counted
-from thresholds.rule import ThresholdRule
+from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.counting.runs import OpenRuns, open_runs, runs_with_positives
 
 _TIE_GROUPS = "tie groups"
-_MOST_UNITS = 2**62  # that all cells may weigh together
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +138,7 @@ class Counts:
         Parameters
         ----------
         y_true, y_score, sample_weight, missing, unknown, label_names : as in `fit_empirical`, of these rows
-            No truth of a block need be known, and all weights may be 0.
+            No truth of a block need be known, all weights may be 0, and arrays may have no rows.
         candidates : of all rows, or None to count at every score
         weight_unit : what weights are whole multiples of, or rounded to; the same for all blocks
             None: 1, and weights are whole numbers. For others, `Candidates.weight_unit` of all rows: with it the
@@ -124,6 +159,11 @@ class Counts:
             raise InputError(f"candidates is {shown(candidates)}, expected Candidates or None")
         if candidates is not None and label_names is None:
             label_names = candidates.label_names
+        if has_no_rows(y_true, y_score):
+            rows = one_row_like(y_true), one_row_like(y_score)
+            about: dict[str, Any] = {"missing": missing, "label_names": label_names}
+            nothing = cls.of(*rows, candidates, sample_weight=[0], weight_unit=weight_unit, **about)
+            return replace(nothing, totals=Totals.none())
         block, kind = block_of(
             y_true,
             y_score,
@@ -142,11 +182,9 @@ class Counts:
             at, keys, opened = candidates.digest, candidates.keys, candidates.opened
 
         def count(first: int, last: int) -> tuple[Tally, Keys]:
-            items = block.label_items(first, last)
-            tally = tally_of(items, keys.of(first, last), opened.of(first, last))
-            return tally, _lowest(items)
+            return tally_of_labels(block, first, last, keys, opened)
 
-        tallies, lowest = zip(*map_tiles(block, count, n_jobs=n_jobs), strict=True)
+        tallies, lowest = zip(*map_tiles(block, count, n_jobs=n_jobs, light=True), strict=True)
         return cls(kind, at, Totals.of(block), joined(tallies), np.concatenate(lowest))
 
     @classmethod
@@ -199,7 +237,7 @@ class Counts:
         >>> counts.fit("macro", placement="score").thresholds
         array([0.75, 0.5 ])
         """
-        kind, totals, items = tie_groups(
+        kind, totals, items = grouped_items(
             label,
             score,
             positives,
@@ -209,10 +247,16 @@ class Counts:
             n_samples=n_samples,
             missing=missing,
         )
+        return cls.of_tie_groups(kind, totals, items)
+
+    @classmethod
+    def of_tie_groups(cls, kind: Kind, totals: Totals, items: Items) -> "Counts":
+        """Take checked tie groups; a label without any has an item of weight 0."""
         nothing = LabelKeys(np.zeros(kind.n_labels + 1, np.int64), np.empty(0, kind.key_dtype))
         opened = Opened.everything(kind.n_labels, kind.key_dtype)
-        tally = tally_of(items, nothing, opened)
-        return cls(kind, _TIE_GROUPS, totals, tally, _lowest(items))
+        groups = tie_groups(items)
+        tally = tally_of(groups, nothing, opened)
+        return cls(kind, _TIE_GROUPS, totals, tally, lowest_of(groups))
 
     def __add__(self, other: "Counts") -> "Counts":
         """Return the counts of both, of other rows each."""
@@ -289,6 +333,124 @@ class Counts:
             arrays += items
         return sum(array.nbytes for array in arrays)
 
+    def to_arrow(self) -> Any:
+        """Return the counts as a `pyarrow.Table`, which any engine that has Arrow can carry.
+
+        Columns: label (int32), place, key, positives, weight (int64), about (string); as Spark writes it, "label int,
+        place long, key long, positives long, weight long, about string". Tables of the same candidates may be
+        concatenated and their rows put in any order: `from_arrow` adds up what it gets.
+
+        Returns
+        -------
+        pyarrow.Table
+        """
+        parts = rows_of_tally(self.tally)
+        has_weight = self.lowest < np.iinfo(self.lowest.dtype).max
+        lowest = rows_of_labels(Place.LOWEST, as_numbers(self.lowest))
+        parts.append(Rows(*(column[has_weight] for column in lowest)))
+        if not self.totals.all_known:
+            parts.append(rows_of_labels(Place.KNOWN, *self.totals.of_labels))
+        about = {
+            "what": "Counts",
+            "at": self.at,
+            "n_items": self.tally.counted.keys.size,
+            "kind": about_kind(self.kind),
+            "totals": about_totals(self.totals),
+        }
+        return to_table(parts, about)
+
+    @classmethod
+    def from_arrow(cls, data: object) -> "Counts":
+        """Add up tables of `to_arrow`.
+
+        Parameters
+        ----------
+        data : a `pyarrow.Table`, a batch, whatever streams Arrow, or an iterable of these
+            All rows of each table, in any order.
+
+        Returns
+        -------
+        Counts
+
+        Raises
+        ------
+        InputError
+            For other tables, and for counts that do not add up, as `+`.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> counts = thresholds.Counts.of([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.7]])
+        >>> thresholds.Counts.from_arrow([counts.to_arrow(), counts.to_arrow()])
+        Counts(4 rows, 2 labels, 4 tie groups)
+        """
+        rows, abouts = from_tables(data, "Counts")
+        kind = kind_of(abouts)
+        if len({about["at"] for about in abouts}) > 1:
+            raise InputError(
+                "data has counts at different candidates, expected the same: only counts at the same scores add up"
+            )
+        lowest = np.full(kind.n_labels, np.iinfo(kind.key_dtype).max, kind.key_dtype)
+        own = rows.at(rows.place == Place.LOWEST)
+        np.minimum.at(lowest, own.label, as_keys(own.key, kind))
+        return cls(
+            kind,
+            abouts[0]["at"],
+            totals_of(abouts, rows, kind),
+            tally_of_rows(rows, kind, abouts[0]["n_items"]),
+            lowest,
+        )
+
+    def labels(self, first: int, last: int) -> "Counts":
+        """Return the counts of labels `first` up to, but not at, `last`: so that sums can be made label by label.
+
+        Workers that have counts of all labels can share out the sums: each adds up some labels, and `joined` puts them
+        side by side. Views, which keep the memory of all labels until they are sent or added.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> counts = thresholds.Counts.of([[1, 0], [0, 1], [1, 1]], [[0.9, 0.2], [0.6, 0.8], [0.7, 0.4]])
+        >>> parts = [counts.labels(0, 1), counts.labels(1, 2)]
+        >>> thresholds.Counts.joined(parts).fit().objective == counts.fit().objective
+        True
+        """
+        at = self.at if self.at == _TIE_GROUPS else f"{self.at}, labels {first}:{last}"
+        return Counts(
+            self.kind.of_part(first, last),
+            at,
+            self.totals.of_part(first, last),
+            self.tally.of(first, last),
+            self.lowest[first:last],
+        )
+
+    @classmethod
+    def joined(cls, parts: Iterable["Counts"]) -> "Counts":
+        """Put counts of consecutive labels side by side, which were made of the same rows.
+
+        Raises
+        ------
+        InputError
+            For parts of other numbers of rows, dtypes, units of weights; for tie groups beside counts at candidates;
+            and for a name of a label in two parts.
+        """
+        first, *others = parts_of(cls, parts)
+        whole = (first, *others)
+        if len({part.at == _TIE_GROUPS for part in whole}) > 1:
+            raise InputError("parts has tie groups and counts at candidates, expected one of them")
+        at = first.at
+        if at != _TIE_GROUPS:
+            text = "; ".join(part.at for part in whole)
+            at = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        sizes = [part.n_labels for part in whole]
+        return cls(
+            first.kind.joined([part.kind for part in others]),
+            at,
+            first.totals.joined([part.totals for part in others], sizes),
+            joined([part.tally for part in whole]),
+            np.concatenate([part.lowest for part in whole]),
+        )
+
     @with_fit_options(DEFAULTS)
     def needed_for(
         self,
@@ -300,7 +462,9 @@ class Counts:
         """Return what one more pass over the rows has to count at before these counts can be fitted.
 
         Whoever has the rows counts them at what is returned, and asks again, until the answer is None. Counts at a few
-        scores of each label show where the best cut cannot be; what is left is a small part of the candidates.
+        scores of each label show where the best cut cannot be; what is left is a small part of the candidates. A guard,
+        a limit or a promise may ask for what lies between two scores of positives: for the score at a rank, or for what
+        lies above another score. So much more is counted then; mostly in one pass more, or two.
 
         Parameters
         ----------
@@ -331,18 +495,22 @@ class Counts:
         ...     counts = Counts.of(y_true, y_score, needed)
         ...     needed = counts.needed_for("micro", candidates=candidates)
         96
-        1219
+        1808
         >>> counts.fit("micro").objective == thresholds.fit_empirical(y_true, y_score, "micro").objective
         True
         """
         checked = FitOptions(average=average, **options)
-        _refuse_rows(checked)
+        refuse_rows(checked)
         if candidates is not None and not isinstance(candidates, Candidates):
             raise InputError(f"candidates is {shown(candidates)}, expected Candidates or None")
         open_ = self._open_runs(checked)
-        if not open_.label.size:
+        if open_.label.size:
+            return self._more_closely(open_, candidates)
+        if reads_steps_only(checked):
             return None
-        return self._more_closely(open_, candidates)
+        problem = self.problem(checked)
+        fit_problem(problem, checked)
+        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
 
     def _more_closely(self, open_: OpenRuns, candidates: Candidates | None) -> Candidates:
         """Return what is counted here, and more where runs are open: scores of positives, or all scores."""
@@ -374,8 +542,13 @@ class Counts:
         """Return where a fit may cut beside the candidates."""
         items, is_run = self.tally.rising()
         if reads_steps_only(options):
+            above = None
+            if options.keep_sparse is not False and self.kind.sparse:
+                above = int(
+                    to_keys(np.array([self.missing], f"f{self.kind.key_dtype.itemsize}"))[0]
+                )
             jointly = options.average == "micro"
-            return open_runs(items, is_run, options.beta, jointly=jointly)
+            return open_runs(items, is_run, options.beta, jointly=jointly, above=above)
         return runs_with_positives(items, is_run)
 
     @with_fit_options(DEFAULTS)
@@ -399,34 +572,207 @@ class Counts:
             As `fit_empirical`; for what needs rows; and for counts at candidates that leave out scores of positives.
         """
         checked = FitOptions(average=average, **options)
-        return fit_problem(self.problem(checked), checked)
+        problem = self.problem(checked)
+        rule = fit_problem(problem, checked)
+        if not problem.asked.nothing:
+            raise InputError(
+                f"counts are at {self._what}, which do not tell all that {checked.guarded_by or 'this fit'} asks,"
+                " expected those at counts.needed_for(...) with the same options, or tie groups"
+            )
+        return rule
+
+    def confusion(self, rule: Rule) -> ConfusionCounts:
+        """Count what a rule decides about the rows, label by label.
+
+        Parameters
+        ----------
+        rule : one that decides by each label's own score, as a `ThresholdRule`
+
+        Returns
+        -------
+        ConfusionCounts
+            By weight, as `metrics.confusion_counts` of the rule's predictions; F, precision and recall of it are those
+            of the metrics. With weights that are no whole numbers the last bits may differ.
+
+        Raises
+        ------
+        InputError
+            For a rule that looks at whole rows, one of other labels, and for counts at candidates which do not tell
+            what lies at its thresholds: `needed_to_judge` says where to count.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> y_true, y_score = [[1, 0], [0, 1], [1, 1]], [[0.9, 0.2], [0.6, 0.7], [0.4, 0.8]]
+        >>> counts = thresholds.Counts.of(y_true, y_score)
+        >>> counts.confusion(thresholds.FixedRule(0.5, 2)).tp
+        array([1, 2])
+        """
+        problem = self._problem()
+        decided = decisions_of(rule, problem, sparse=self.kind.sparse)
+        self._refuse_unknown(problem)
+        return decided
+
+    def diagnose(
+        self,
+        rule: Rule,
+        *,
+        alpha: float = 0.05,
+        min_auroc: float = 0.7,
+        overprediction: float = 3.0,
+        min_f: float = 0.5,
+        min_skill: float = 0.25,
+        n_jobs: int | None = -1,
+        progress: bool = False,
+    ) -> Diagnosis:
+        """Tell which labels of a rule may be relied on, and which it predicts far too often, as `diagnose` does.
+
+        From tie groups the result is that of the rows. From counts at the scores of all positives the same holds but
+        for two p-values: which negatives between two positives have equal scores is not known. They count as untied, so
+        p_informative and p_backwards are no lower than those of the rows, and the same where no negatives are tied; the
+        last bits of p_uninformative may differ. The result says so.
+
+        Parameters
+        ----------
+        rule : one that decides by each label's own score, as a `ThresholdRule`
+        alpha, min_auroc, overprediction, min_f, min_skill, n_jobs, progress : as in `diagnose`
+
+        Returns
+        -------
+        Diagnosis
+
+        Raises
+        ------
+        InputError
+            As `confusion`, and for counts of weighted rows.
+        """
+        criteria = criteria_of(alpha, min_auroc, overprediction, min_f, min_skill)
+        problem = self._problem(with_all_positives=True)
+        diagnosis = diagnosis_of(
+            rule, problem, criteria, sparse=self.kind.sparse, n_jobs=n_jobs, progress=progress
+        )
+        self._refuse_unknown(problem)
+        return diagnosis
+
+    def compare(
+        self, rules: Mapping[str, Rule], *, beta: float = 1.0, zero_division: float = 0.0
+    ) -> Comparison:
+        """Judge rules side by side, as `compare` does, but for what takes rows.
+
+        Samples F, intervals and differences, calibration, and how far rules other than `ThresholdRule` decide alike are
+        left out, and the result says so. What scores know of labels is as in `diagnose`.
+
+        Parameters
+        ----------
+        rules : mapping of names to rules that decide by each label's own score
+        beta, zero_division : as in `compare`
+
+        Returns
+        -------
+        Comparison
+
+        Raises
+        ------
+        InputError
+            As `confusion`, and for counts of weighted rows.
+        """
+        problem = self._problem(with_all_positives=True)
+        comparison = comparison_of(
+            rules,
+            problem,
+            sparse=self.kind.sparse,
+            beta=_checks.beta(beta),
+            zero_division=_checks.zero_division(zero_division),
+        )
+        self._refuse_unknown(problem)
+        return comparison
+
+    def needed_to_judge(
+        self, *rules: Rule, candidates: Candidates | None = None, overprediction: float = 3.0
+    ) -> Candidates | None:
+        """Return what one more pass over the rows has to count at before rules can be judged by these counts.
+
+        Parameters
+        ----------
+        rules : those that `confusion`, `diagnose` or `compare` will get
+        candidates : those of all rows, as in `needed_for`
+        overprediction : as `diagnose` will get it
+
+        Returns
+        -------
+        Candidates, or None where the counts suffice
+
+        Raises
+        ------
+        InputError
+            As `diagnose`.
+
+        Examples
+        --------
+        >>> import numpy as np, thresholds
+        >>> rng = np.random.default_rng(0)
+        >>> y_true = rng.random((1000, 2)) < 0.1
+        >>> y_score = rng.normal(size=(1000, 2)) + y_true
+        >>> rule = thresholds.FixedRule(0.5, 2)
+        >>> every = thresholds.Candidates.of(y_true, y_score)
+        >>> needed = every.including(rule)
+        >>> while needed is not None:
+        ...     counts = thresholds.Counts.of(y_true, y_score, needed)
+        ...     needed = counts.needed_to_judge(rule, candidates=every)
+        >>> diagnosis = counts.diagnose(rule)
+        >>> np.array_equal(diagnosis.caps, thresholds.diagnose(y_true, y_score, rule).caps)
+        True
+        """
+        items, is_run = self.tally.rising()
+        open_ = runs_with_positives(items, is_run)
+        if open_.label.size:
+            return self._more_closely(open_, candidates)
+        problem = self._problem()
+        criteria = Criteria(overprediction=_checks.positive(overprediction, "overprediction"))
+        for rule in rules:
+            diagnosis_of(rule, problem, criteria, sparse=self.kind.sparse, n_jobs=1, progress=False)
+        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
+
+    def _refuse_unknown(self, problem: CountedProblem) -> None:
+        """Refuse what was asked of counts that do not tell it."""
+        if not problem.asked.nothing:
+            raise InputError(
+                f"counts are at {self._what}, which do not tell all that is asked, expected another pass over the"
+                " rows, at what needed_to_judge returns"
+            )
 
     def problem(self, options: FitOptions) -> CountedProblem:
         """Return what a fit takes, if a fit with these options can do without rows."""
-        _refuse_rows(options)
+        refuse_rows(options)
+        problem = self._problem()
+        if self._open_runs(options).label.size:
+            raise InputError(
+                "counts are at candidates that leave out scores at which a label may have to be cut, expected"
+                " another pass over the rows, at what needed_for returns"
+            )
+        return replace(problem, keep_sparse=options.keep_sparse is not False and self.kind.sparse)
+
+    def _problem(self, *, with_all_positives: bool = False) -> CountedProblem:
+        """Return the counts as a problem."""
+        if not self.n_samples:
+            raise InputError("the counts have no rows, expected at least one")
         if not any(self.totals.of_labels[0]):
             raise InputError("y_true has no known cell, expected at least one")
         if not self.totals.weight:
             raise InputError(
                 "sample_weight is 0 for every row with a known cell, expected at least one positive weight"
             )
-        if self.totals.weight * self.n_labels >= _MOST_UNITS:
+        if self.totals.weight * self.n_labels >= MOST_UNITS:
             raise InputError(
                 f"sample_weight adds up to {self.totals.weight:,} units, expected less than 2**62 over all cells:"
                 " give the weight_unit of the Candidates of all rows"
             )
-        if self._open_runs(options).label.size:
+        if with_all_positives and runs_with_positives(*self.tally.rising()).label.size:
             raise InputError(
-                "the counts are at candidates that leave out scores at which a label may have to be cut, expected"
-                " another pass over the rows, at what needed_for returns"
+                "counts are at candidates that leave out scores of positives, expected another pass over the rows,"
+                " at what needed_to_judge returns"
             )
-        return CountedProblem.of_tally(
-            self.kind,
-            self.totals,
-            self.tally,
-            self.lowest,
-            keep_sparse=options.keep_sparse is not False,
-        )
+        return CountedProblem.of_tally(self.kind, self.totals, self.tally, self.lowest)
 
 
 def _are_between(keys: LabelKeys, low: Keys, high: Keys) -> Booleans:
@@ -435,26 +781,29 @@ def _are_between(keys: LabelKeys, low: Keys, high: Keys) -> Booleans:
     return np.asarray((keys.keys > low[label]) & (keys.keys < high[label]))
 
 
-def _lowest(items: Items) -> Keys:
-    """Return the lowest key of each label that has weight, (n_labels,), the highest there is without one."""
-    keys = items.keys
-    if not items.is_unweighted:
-        keys = np.where(items.weights > 0, keys, np.iinfo(keys.dtype).max).astype(keys.dtype)
-    return np.asarray(np.minimum.reduceat(keys, items.starts[:-1]))
-
-
 def _of_labels(items: Items) -> Ints:
     """Return the positive weight of each label, (n_labels,)."""
     before = np.append(0, items.positive_weights.cumsum())
     return np.asarray(np.diff(before[items.starts]))
 
 
-def _refuse_rows(options: FitOptions) -> None:
-    """Refuse what looks at rows."""
-    if options.rule is None and options.average == "samples":
+def refuse_rows(options: FitOptions) -> None:
+    """Refuse what looks at rows, and rules that are no thresholds of scores."""
+    if options.named.method != "thresholds":
+        raise InputError(
+            f"rule is {options.rule!r}, which is not fitted from counts; expected a rule that cuts scores, or"
+            " thresholds.fit with the rows"
+        )
+    if options.average == "samples":
         raise InputError(
             "average is 'samples', a mean over rows, which counts do not have; expected 'macro', 'weighted' or"
             " 'micro', or fit_empirical with the rows"
+        )
+    if options.promises_rows:
+        raise InputError(
+            f"confidence is {options.confidence} with average {options.average!r}, per_label={options.per_label}, whose"
+            " promise is about rows, which counts do not have; expected a threshold for each label by 'macro' or"
+            " 'weighted', or fit_empirical with the rows"
         )
     if options.max_predicted_per_row is not None:
         raise InputError(

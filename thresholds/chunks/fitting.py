@@ -15,9 +15,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from thresholds._arrays.memory import memory_limit
 from thresholds._arrays.sparse import is_sparse
 from thresholds._checks import Average
+from thresholds.chunks.candidates import reads_steps_only
 from thresholds.chunks.counting import About, Counting, Found, Survey, Surveying
+from thresholds.chunks.counts import refuse_rows
 from thresholds.chunks.passes import Map, Passes, ScoresBar
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows
@@ -27,6 +30,7 @@ from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_
 from thresholds.rule import ThresholdRule
 
 _N_PASSES = 3  # as a rule; what is counted says whether there is another
+_SHARE_OF_MEMORY = 0.25  # A fit takes at most as much as its rows, mostly a quarter of it.
 
 
 @with_fit_options(DEFAULTS)
@@ -57,11 +61,12 @@ def fit(
         A block is `(y_true, y_score)`, `(y_true, y_score, sample_weight)` or a mapping with these keys, as
         `fit_empirical` takes them; weights are in all blocks or count as 1.
     average, and the options from `beta` on : as in `fit_empirical`, with its defaults
-        What looks at rows is refused: average "samples", `max_predicted_per_row`.
+        What looks at rows is refused: average "samples", `max_predicted_per_row`, and what `Counts.fit` refuses.
     map : applies a function to tasks, and returns or yields the results, in any order: `map(function, tasks)`
         The built-in one (default) reads rows in this process, on `n_jobs` threads. That of an executor, `Client.map`
         followed by `gather`, and the like have workers read them. Function, tasks and results are pickled. Workers use
-        one thread each.
+        one thread each. Arrays of Dask need no other: its scheduler computes their blocks in each pass, and adds up
+        what is counted; `persist()` them first if computing them takes long.
     spill : where rows that take long to decode are kept between passes, as raw cells in temporary files
         "auto" (default): in the folder for temporary files, if rows are no arrays, `map` is the built-in one, that
         folder is on a disk, and they take at most half of what is free there. A folder: there, and if they do not fit,
@@ -83,13 +88,17 @@ def fit(
 
     Notes
     -----
-    Passes: from dense arrays, without weights and guards, three over the scores and two over the truth. By counts, one
-    for scores of at most 16 bits and two or three for others; `fitted_on` and `profile` take one more where everything
-    was counted in one.
+    Arrays that lie in memory, or are mapped and take at most a quarter of what the process may use, are fitted as by
+    `fit_empirical`, in its memory: so are rows that were spilled. Of more the following holds.
 
-    Memory, beside a block (2 M scores) for each thread or worker: less than 1 GB from dense arrays, without weights and
-    guards, of any size. By counts, what `Counts.nbytes` says, twice in the process that adds them up, and 8 bytes a row
-    if rows have weights.
+    Passes: over dense arrays, without weights, unknown truth and guards, three over the scores and two over the truth.
+    By counts, one for scores of at most 16 bits; for others one that finds scores of positives and one or more that
+    count there. `fitted_on` and `profile` take one more where everything was counted in one.
+
+    Memory: over dense arrays, without weights, unknown truth and guards, less than 1 GB, of any size. By counts, a
+    block of 2 M cells and its copies for each thread or worker, twice `Counts.nbytes` in the process that adds them
+    up, and 8 bytes a row if rows have weights. Without guards, limits and floors counts are narrowed until they take
+    100 MB, if scores are not tied by the million; with them they take 40 bytes for each distinct score of a positive.
 
     Rows are compared between passes: their number, a sum over all bits of scores and truth, and a checksum of every
     64th row. A source that shuffles its rows within shards is refused.
@@ -104,9 +113,10 @@ def fit(
     ...         yield y_true, rng.normal(size=(100, 3)) + y_true
     >>> rule = thresholds.fit_chunks(blocks)
     >>> print(f"{rule.objective:.4f}")
-    0.4966
+    0.5161
     """
     fit_options = FitOptions(average=average, **options)
+    refuse_rows(fit_options)
     about = About(missing, unknown, label_names)
     folder = Folder.of(spill)
     blocks = BlockSource.of(source, label_names=label_names, unknown=unknown)
@@ -115,11 +125,11 @@ def fit(
     passes = Passes(blocks, map, fit_options.n_jobs)
     bar = None
     if fit_options.progress:
-        bar = passes.bar = ScoresBar("fitting", blocks.n_rows, blocks.n_labels, _N_PASSES)
+        bar = passes.bar = ScoresBar("fitting", blocks.n_rows, _N_PASSES)
     try:
         kept = None
         if passes.is_local and blocks.in_place is None and folder is not None:
-            step = (lambda _: None) if bar is None else bar.step
+            step = (lambda *_: None) if bar is None else bar.read
             kept = spilled(blocks, folder, step=step, **about._asdict())
         if kept is not None:
             # From here on, rows are arrays that are mapped.
@@ -144,16 +154,16 @@ def _fits_in_place(source: BlockSource, about: About, options: FitOptions) -> bo
     rows = source.in_place
     if rows is None:
         return False
-    if not any(isinstance(part, np.memmap) for part in _arrays_of(rows)):
+    arrays = _arrays_of(rows)
+    if not any(isinstance(array, np.memmap) for array in arrays):
         return True
-    counts_only = (
-        options.per_label
-        and options.guarded_by is None
-        and options.max_predicted is None
-        and options.average in ("macro", "weighted", "micro")
-    )
+    # What is small beside memory is as good as in it.
+    limit = memory_limit()
+    if limit is not None and sum(array.nbytes for array in arrays) <= _SHARE_OF_MEMORY * limit:
+        return True
     is_plain = about.unknown is None and rows.sample_weight is None
-    return counts_only and is_plain and not is_sparse(rows.y_score) and not is_sparse(rows.y_true)
+    is_dense = not is_sparse(rows.y_score) and not is_sparse(rows.y_true)
+    return reads_steps_only(options) and is_plain and is_dense
 
 
 def _arrays_of(rows: Rows) -> list[Any]:
@@ -181,22 +191,23 @@ def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdR
     """Fit what adds up over blocks."""
     # 1. What scores there are; scores of few bits are counted at once.
     n_jobs = passes.n_jobs_within
-    survey: Survey = passes.add_up(Surveying(about, n_jobs))
+    survey: Survey = passes.add_up(Surveying(about, n_jobs, reads_steps_only(options)))
     n_cells = passes.n_rows * survey.n_labels
     weights = survey.weights_of_rows(passes)
     plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
 
     # 2. Count there, as often as it takes; rows and cells to keep are picked in the first of these passes.
-    counts, wanted = survey.counts, survey.candidates
+    counts, wanted = survey.counts, survey.first_candidates
     picked: Picked | None = None
     while wanted is not None or picked is None:
         counting = Counting(about, n_jobs, wanted, survey.unit, plan if picked is None else None)
         found: Found = passes.add_up(counting)
         counts, picked = found.counts or counts, picked or found.picked
-        wanted = None
+        assert counts is not None, "one of two passes has counted"
+        wanted = survey.next_candidates(counts, options, n_cells)
 
     # 3. Fit the counts.
-    assert counts is not None, "there was a pass that counted"
+    assert counts is not None, "there was such a pass"
     some_rows = picked.all(
         about.missing,
         weighted=weights is not None,

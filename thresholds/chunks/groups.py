@@ -13,7 +13,7 @@ from thresholds.data.counted import Kind, Totals
 from thresholds.data.problem import Items
 
 
-def tie_groups(
+def grouped_items(
     label: object,
     score: object,
     positives: object,

@@ -48,24 +48,26 @@ class Seen(NamedTuple):
 
     n_rows: int
     n_stored: int  # scores that take room: cells, or entries of sparse rows
-    total: int  # of the bits of all cells, and so the same however rows are cut into blocks
-    checksum: int  # of some rows, in their order
+    total: int = 0  # of the bits of all cells, and so the same however rows are cut into blocks
+    checksums: tuple[int, ...] = ()  # of some rows of each array, in their order
 
     def with_block(self, rows: Rows) -> "Seen":
         """Return the same with one more block."""
-        total, checksum = self.total, self.checksum
-        n_rows = n_rows_of(rows.y_score)
-        n_stored = 0
+        total = self.total
         first = -self.n_rows % _ONE_ROW_IN
+        arrays, some = [], []
         for matrix in (rows.y_true, rows.y_score):
-            some = _cells(matrix, slice(first, None, _ONE_ROW_IN))
-            every = _cells(matrix, slice(None))
-            n_stored = every[0].size if every else 0  # of scores at last
-            for cells in every:
-                total += _sum_of_bits(cells)
-            for cells in some:
-                checksum = zlib.crc32(np.ascontiguousarray(cells).data, checksum)
-        return Seen(self.n_rows + n_rows, self.n_stored + n_stored, total % 2**32, checksum)
+            arrays += _cells(matrix, slice(None))
+            some += _cells(matrix, slice(first, None, _ONE_ROW_IN))
+        for cells in arrays:
+            total += _sum_of_bits(cells)
+        before = self.checksums or (0,) * len(some)
+        return Seen(
+            self.n_rows + n_rows_of(rows.y_score),
+            self.n_stored + n_stored_of(rows.y_score),
+            total % 2**32,
+            tuple(map(_checksum, some, before)),
+        )
 
 
 class Task(NamedTuple):
@@ -93,6 +95,17 @@ class Passes:
     bar: "ScoresBar | None" = None
     seen: dict[int, Seen] = field(default_factory=dict)  # by shard, once there was a pass
     _number: int = 1  # of the next pass
+
+    def __post_init__(self) -> None:
+        """Refuse a map that cannot be called; blocks of Dask's arrays are Dask's to compute, if no map is given."""
+        if not callable(self.map):
+            raise InputError(
+                f"map is {shown(self.map)}, expected a function that is called as map(function, tasks)"
+            )
+        if self.is_local and self.source.is_of_dask:
+            from thresholds.chunks.through_dask import through_dask
+
+            self.map = through_dask
 
     @property
     def is_local(self) -> bool:
@@ -136,7 +149,7 @@ class Passes:
                 n_rows += self.seen[number].n_rows
                 n_stored += self.seen[number].n_stored
 
-        step = None if self.bar is None or not self.is_local else self.bar.step
+        step = None if self.bar is None or not self.is_local else self.bar.read
         function = partial(read_shard, work=work, alone=len(shards) == 1, step=step)
         apply = partial(_on_threads, n_jobs=self.n_jobs) if self.is_local else self.map
         seen: dict[int, Seen] = {}
@@ -150,7 +163,7 @@ class Passes:
             seen[read.number] = read.seen
             total.add(read.sum)
             if self.bar is not None and step is None:
-                self.bar.step(read.seen.n_rows)
+                self.bar.read(read.seen.n_rows, read.seen.n_stored)
         if len(seen) < len(tasks):
             raise InputError(
                 f"map gave {len(seen)} results for {len(tasks)} tasks, expected one each: some shards were not read"
@@ -190,10 +203,10 @@ class Passes:
 
 
 def read_shard(
-    task: Task, *, work: Work, alone: bool = False, step: Callable[[int], Any] | None = None
+    task: Task, *, work: Work, alone: bool = False, step: Callable[[int, int], Any] | None = None
 ) -> Read:
     """Read a shard block by block, and add up what work makes of the blocks."""
-    seen = Seen(0, 0, 0, 0)
+    seen = Seen(0, 0)
     total = Sum()
     shard, begin = task
     where = "" if alone else f"in shard {begin.shard}, "
@@ -205,7 +218,7 @@ def read_shard(
             total.add(work(rows, place))
             seen = seen.with_block(rows)
             if step is not None:
-                step(n_rows_of(rows.y_score))
+                step(n_rows_of(rows.y_score), n_stored_of(rows.y_score))
     return Read(begin.shard, seen, total.value())
 
 
@@ -234,9 +247,19 @@ class Sum:
 class ScoresBar(Bar):
     """One bar for all passes, of which so many are expected; a row counts as often as it is read."""
 
-    def __init__(self, title: str, n_rows: int | None, n_labels: int | None, n_passes: int) -> None:
-        super().__init__(title, (n_rows or 0) * n_passes, unit="rows", scores=n_labels)
+    def __init__(self, title: str, n_rows: int | None, n_passes: int) -> None:
+        super().__init__(title, (n_rows or 0) * n_passes, unit="rows")
         self._left = n_passes
+        self._n_scores = 0
+
+    def read(self, n_rows: int, n_scores: int) -> None:
+        """Count rows that were read, and their scores."""
+        self._n_scores += n_scores
+        self.step(n_rows)
+
+    def speed(self, elapsed: float) -> str:
+        """Say how many scores are read in a second."""
+        return f", {self._n_scores / elapsed / 1e6:,.3g} million scores/s"
 
     def end_pass(self, n_rows: int) -> None:
         """Know how many rows there are, and expect a pass more where all that were expected are done."""
@@ -291,6 +314,18 @@ def _said_where(where: Callable[[], str]) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"raised {where()}")
         raise
+
+
+def n_stored_of(matrix: Any) -> int:
+    """Return how many scores of a matrix take room: cells, or the entries of a sparse one."""
+    if is_sparse(matrix):
+        return int(matrix.nnz)
+    return int(matrix.size) if isinstance(matrix, np.ndarray) else int(np.size(matrix))
+
+
+def _checksum(cells: Dense, before: int) -> int:
+    """Return a checksum of cells that follow others."""
+    return zlib.crc32(np.ascontiguousarray(cells).data, before) if cells.size else before
 
 
 def _cells(matrix: Any, rows: slice) -> list[Dense]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
+from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense
 from thresholds.errors import InputError, shown
@@ -54,12 +55,14 @@ class Rows(NamedTuple):
         if isinstance(block, Mapping):
             odd = sorted(set(block) - set(cls._fields), key=str)
             if odd or not {"y_true", "y_score"} <= set(block):
-                what = f"the key {odd[0]!r}" if odd else "no y_true and y_score"
-                raise InputError(f"a block has {what}, expected the keys {', '.join(cls._fields)}")
+                what = f"with the key {shown(odd[0])}" if odd else "without y_true and y_score"
+                raise InputError(
+                    f"source has a block {what}, expected the keys {', '.join(cls._fields)}"
+                )
             return cls(**block)
         if isinstance(block, tuple | list) and 2 <= len(block) <= 3:
             return cls(*block)
-        raise InputError(f"a block is {shown(block)}, expected {_BLOCK}")
+        raise InputError(f"source has {shown(block)} for a block, expected {_BLOCK}")
 
     def taken(self, rows: slice) -> "Rows":
         """Return a range of the rows, as views."""
@@ -76,6 +79,7 @@ class BlockSource:
     label_names: tuple[str, ...] | None = None
     n_rows: int | None = None  # None where that takes reading them all
     n_labels: int | None = None
+    is_of_dask: bool = False  # whether its shards are blocks of Dask's arrays
 
     @classmethod
     def of(
@@ -117,11 +121,11 @@ class BlockSource:
     @classmethod
     def of_arrays(cls, rows: Rows) -> "BlockSource":
         """Cut arrays into ranges of rows: by NumPy's rules of slices, whatever library they are of."""
-        if _is_dask(rows.y_score):
+        if is_dask_array(rows.y_score):
             return cls._of_dask(rows)
         if not all(_is_array(part) for part in rows if part is not None):
             # Lists and frames are in memory, and are read in whole by whoever reads arrays.
-            return cls([_Whole(rows)], in_place=rows)
+            return cls([Whole(rows)], in_place=rows)
         if is_sparse(rows.y_score):
             rows = rows._replace(y_score=rows.y_score.tocsr())
         if is_sparse(rows.y_true):
@@ -144,20 +148,24 @@ class BlockSource:
 
     @classmethod
     def _of_dask(cls, rows: Rows) -> "BlockSource":
-        """Take the row blocks of a dask array as shards, each computed by whoever has it."""
-        by_rows = {0: rows.y_score.chunks[0], 1: -1}
-        parts = [part for part in rows if part is not None]
-        if not all(_is_dask(part) for part in parts):
-            raise InputError(
-                "source has a dask array and another kind of array, expected all of them to be dask arrays"
-            )
-        cut = [part.rechunk({k: by_rows[k] for k in range(part.ndim)}) for part in parts]
-        names = [name for name, part in zip(Rows._fields, rows, strict=True) if part is not None]
+        """Take blocks of rows of Dask's arrays, cut as those of the scores are, as shards."""
+        chunks = rows.y_score.chunks[0]  # numbers of rows; NaN where they are not known
+        cut = {}
+        for name, part in zip(Rows._fields, rows, strict=True):
+            if part is None:
+                continue
+            if not is_dask_array(part):
+                raise InputError(
+                    f"{name} is a {type(part).__name__}, expected an array of Dask as y_score is"
+                )
+            whole = {1: -1} if part.ndim > 1 else {}
+            cut[name] = part.rechunk(whole if part.chunks[0] == chunks else {0: chunks, **whole})
         shards = [
-            DaskBlock(tuple(names), tuple(part.blocks[number] for part in cut))
-            for number in range(len(by_rows[0]))
+            DaskBlock(tuple(cut), tuple(part.blocks[number] for part in cut.values()))
+            for number in range(len(chunks))
         ]
-        return cls(shards, n_labels=rows.y_score.shape[1] if rows.y_score.ndim > 1 else 1)
+        n_labels = rows.y_score.shape[1] if rows.y_score.ndim > 1 else 1
+        return cls(shards, n_labels=n_labels, is_of_dask=True)
 
     @classmethod
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
@@ -219,7 +227,7 @@ def blocks_of(shard: Shard) -> Iterator[Rows]:
         given = [given]
     if not hasattr(given, "__iter__"):
         raise InputError(
-            f"a shard gave {shown(given)}, expected a block or an iterator of blocks: {_BLOCK}"
+            f"source has a shard that gives {shown(given)}, expected a block or an iterator of blocks: {_BLOCK}"
         )
     for block in given:
         rows = Rows.of(block)
@@ -329,7 +337,7 @@ class DatasetRange:
 
 @dataclass(frozen=True)
 class DaskBlock:
-    """A block of the rows of dask arrays, computed where it is read."""
+    """A block of the rows of Dask's arrays, computed where it is read."""
 
     names: tuple[str, ...]
     parts: tuple[Any, ...]
@@ -337,12 +345,16 @@ class DaskBlock:
     def __call__(self) -> Rows:
         """Compute it, on the thread that asks."""
         dask: Any = import_module("dask")
-        values = dask.compute(*self.parts, scheduler="synchronous")
-        return Rows(**dict(zip(self.names, values, strict=True)))
+        return rows_of(self.names, dask.compute(*self.parts, scheduler="synchronous"))
+
+
+def rows_of(names: Sequence[str], parts: Sequence[Any]) -> Rows:
+    """Return rows that have so named parts; of scores alone the truth is None."""
+    return Rows(**{"y_true": None, **dict(zip(names, parts, strict=True))})
 
 
 @dataclass(frozen=True)
-class _Whole:
+class Whole:
     """Rows that are given as they are."""
 
     rows: Rows
@@ -416,11 +428,6 @@ def _is_array(value: Any) -> bool:
         and hasattr(value, "__getitem__")
         and not hasattr(value, "columns")
     )
-
-
-def _is_dask(value: object) -> bool:
-    """Whether a value is a dask array, without importing dask."""
-    return type(value).__module__.partition(".")[0] == "dask" and hasattr(value, "rechunk")
 
 
 def _is_dataset(value: object) -> bool:

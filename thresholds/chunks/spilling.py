@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from thresholds._arrays.sparse import is_sparse
+from thresholds.chunks.accumulator import Accumulator
+from thresholds.chunks.passes import n_stored_of
 from thresholds.chunks.sources import BlockSource, Rows, blocks_of, n_rows_of
 from thresholds.errors import InputError, shown
-from thresholds.fitting.accumulator import Accumulator
 
 Spill: TypeAlias = str | os.PathLike[str] | Literal["auto"] | None
 
@@ -66,7 +67,7 @@ def spilled(
     missing: float,
     unknown: object,
     label_names: object,
-    step: Callable[[int], object] = lambda _: None,
+    step: Callable[[int, int], object] = lambda *_: None,
 ) -> Accumulator | None:
     """Write all rows to temporary files in one pass; None where they are more than may be written unasked.
 
@@ -96,7 +97,7 @@ def spilled(
             if needed > folder.most:
                 _refuse_if_asked_for(folder, needed, len(rows))
                 return None
-            step(n_rows)
+            step(n_rows, n_stored_of(block.y_score))
     if not len(rows):
         raise InputError("source has no rows, expected at least one")
     return rows

@@ -30,7 +30,8 @@ def predict(options: argparse.Namespace) -> None:
     deciding = _Deciding(rule, options.rule, source, strict=options.strict)
     names = rule.label_names or source.label_names
     try:
-        write_blocks(options.output, deciding.blocks(), source.n_labels, names, options.key)
+        form = source.n_labels, names, source.key_columns, source.label_column
+        write_blocks(options.output, deciding.blocks(), *form)
     except _GravelyChanged:
         options.status = failing.STATUS
         print(f"{deciding.summary}; not written")
@@ -45,7 +46,7 @@ def predict(options: argparse.Namespace) -> None:
 
 def monitor(options: argparse.Namespace) -> None:
     """Print what has changed in a file of scores since a rule was fitted."""
-    from thresholds.files import dtype_of
+    from thresholds.files import described, dtype_of
     from thresholds.rule import load_rule
     from thresholds.rule.watching.check import check_rows, profile_of
     from thresholds.rule.watching.row_sample import RowSample
@@ -76,8 +77,8 @@ def monitor(options: argparse.Namespace) -> None:
         counts = {"notes": list(source.notes), "ok": check.ok, "counts": figures, "broken": broken}
         print(printing.as_json(about | counts | check.to_dict()))
     else:
-        described = reading.described(source, n_rows, source.n_labels, dtype)
-        print(f"{described}\n\n{check.to_text(options.top)}")
+        found = described(source, (n_rows, source.n_labels), dtype)
+        print(f"{found}\n\n{check.to_text(options.top)}")
     failing.report(broken)
 
 
@@ -125,7 +126,7 @@ class _Deciding:
 
     def blocks(self) -> Iterator["Decided"]:
         """Decide all blocks; when the last is written, all that is to be said is known."""
-        from thresholds.files import Decided, dtype_of
+        from thresholds.files import Decided, described, dtype_of
         from thresholds.rule.watching.row_sample import RowSample
 
         rule = self.rule
@@ -144,8 +145,8 @@ class _Deciding:
             if sample is not None:
                 sample.add(scores)
             yield Decided(decided, block.keys)
-        described = reading.described(self.source, n_rows, self.source.n_labels, dtype)
-        self.summary = f"{described}\n{n_predicted / n_rows:.2f} labels per row"
+        found = described(self.source, (n_rows, self.source.n_labels), dtype)
+        self.summary = f"{found}\n{n_predicted / n_rows:.2f} labels per row"
         self._look_at(sample, n_rows, outside / n_rows)
         if self.strict and self.warnings:
             raise _GravelyChanged

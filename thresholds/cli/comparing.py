@@ -81,8 +81,8 @@ def _usual_rules(
         )
     calibration, test, split = reading.halves(data, groups_have_use=options.confidence is not None)
     problem = Problem.of(
-        data.y_true[calibration],
-        data.y_score[calibration],
+        reading.taken(data.y_true, calibration),
+        reading.taken(data.y_score, calibration),
         missing=options.missing,
         unknown=data.unknown,
         label_names=data.label_names,
@@ -93,8 +93,8 @@ def _usual_rules(
     result = judge_side_by_side(
         fitted.rules,
         Problem.of(
-            data.y_true[test],
-            data.y_score[test],
+            reading.taken(data.y_true, test),
+            reading.taken(data.y_score, test),
             unknown=data.unknown,
             label_names=data.label_names,
         ),

@@ -94,8 +94,8 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
         )
     calibration, test, split = reading.halves(data)
     rule = fit_empirical(
-        data.y_true[calibration],
-        data.y_score[calibration],
+        reading.taken(data.y_true, calibration),
+        reading.taken(data.y_score, calibration),
         missing=options.missing,
         unknown=data.unknown,
         label_names=data.label_names,

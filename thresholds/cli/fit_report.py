@@ -196,7 +196,8 @@ def _more(fitted: Fitted, options: argparse.Namespace) -> str:
         ("--score-column", options.score_key),
         ("--truth", options.truth),
         ("--truth-column", options.truth_column),
-        ("--key", options.key),
+        ("--label-column", options.label_column),
+        *(("--key", key) for key in options.key or ()),
         ("--label-names", options.label_names),
     ):
         if value is not None:

@@ -45,10 +45,15 @@ examples:
 files of scores:
   .npz            y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
                   y_score_indptr, y_score_shape); optionally label_names, calib_idx and test_idx
+                  or the one matrix that scipy.sparse.save_npz wrote, of scores or of truth
   .npy            scores alone, with --truth
-  .parquet, .csv, .csv.gz, .jsonl
+  .txt            extreme classification: a header "n m" and label:score pairs; as --truth also a data set ("n d m")
+  .svm, .svmlight, .libsvm
+                  labels before features, as --truth
+  .parquet, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl
                   a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
-                  truth as lists of label names, of positions, or of 0 and 1
+                  truth as lists of label names, of positions, or of 0 and 1; or one label a line, with the columns
+                  that tell its row (--key), the label (--label-column) and its score
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
 predict, monitor, diff, fit --expected and fit --rule '..., label-free' need no truth. Parquet, csv and datasets need
 pyarrow: pip install 'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'. report needs Jinja2:
@@ -159,13 +164,14 @@ def _predict(command: argparse.ArgumentParser) -> None:
         "file", metavar="SCORES", help="a file or folder of scores; truth is not needed"
     )
     _add_scores(command)
-    command.add_argument("--key", metavar="COLUMN", help="column of the file to carry along")
+    _add_key(command, "column of the file to carry along; repeat it for several")
     command.add_argument(
         "-o",
         "--output",
         required=True,
         metavar="OUT",
-        help="where to write decisions: .npz (y_pred as CSR), .parquet or .jsonl (lists of labels)",
+        help="where to write decisions: .npz (y_pred as CSR), .parquet or .jsonl (lists of labels), .csv (a column of 0"
+        " and 1 for each label, or one label a line if the scores have that)",
     )
     command.add_argument(
         "--strict",
@@ -435,10 +441,10 @@ def _add_file(
     command.add_argument(
         "--truth-column", metavar="NAME", help="column or prefix of the truth (default: y_true)"
     )
-    command.add_argument(
-        "--key",
-        metavar="COLUMN",
-        help="column that joins scores to --truth (default: by the order of rows)",
+    _add_key(
+        command,
+        "column that joins scores to --truth (default: by the order of rows), or that tells to which row a line belongs"
+        " in a file with one label a line; repeat it for several",
     )
     command.add_argument(
         "--unknown",
@@ -455,6 +461,13 @@ def _add_file(
             metavar="X",
             help="score of entries absent from CSR scores (default: 0)",
         )
+    command.add_argument(
+        "--spill",
+        default="auto",
+        metavar="FOLDER",
+        help="where to keep rows that the file does not hold as they are: temporary files in that folder, or none for"
+        " memory (default: memory, or a folder for temporary files if they take more than half of what is left of it)",
+    )
     if groups_have_use:
         command.add_argument(
             "--groups",
@@ -473,6 +486,11 @@ def _add_scores(command: argparse.ArgumentParser) -> None:
         help="column, prefix of columns, or array of the scores (default: y_score)",
     )
     command.add_argument(
+        "--label-column",
+        metavar="NAME",
+        help="column of labels in a file with one label a line (default: label, species, scientific name and the like)",
+    )
+    command.add_argument(
         "--label-names",
         metavar="FILE",
         help="label names in order: one in each line, or a .json list",
@@ -480,6 +498,11 @@ def _add_scores(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--logits", action="store_true", help="scores are logits: turn them into probabilities"
     )
+
+
+def _add_key(command: argparse.ArgumentParser, about: str) -> None:
+    """Add the columns that tell rows apart."""
+    command.add_argument("--key", metavar="COLUMN", action="append", help=about)
 
 
 def _count(text: str) -> int:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from thresholds._arrays.types import Ints, Matrix
+from thresholds._arrays.types import Ints
 from thresholds._checks import InputError, shown
-from thresholds.results import wrapped
+from thresholds.cli import keeping
+from thresholds.cli.keeping import taken as taken
 
 _NARROW = ("float16", "float32")  # dtypes in which text is read where a rule was fitted in them
 _NAMES_SHOWN = 5
@@ -36,14 +37,18 @@ def opened(options: argparse.Namespace, rule: "Rule | None" = None) -> "Source":
         scores=options.score_key,
         truth=values.get("truth_column"),
         groups=values.get("groups"),
-        key=values.get("key"),
+        key=tuple(values.get("key") or ()) or None,
+        labels=options.label_column,
         label_names=names,
         with_truth="truth" in values,
         unknown=values.get("unknown"),
+        rule_names=None if rule is None else rule.label_names,
     )
-    if "truth" in values and options.key is not None and truth is None:
-        raise InputError(f"--key is {options.key!r} without --truth, the file to join by it")
     source = open_scores(options.file, wanted, truth_path=truth, logits=options.logits)
+    if "truth" in values and options.key and truth is None and source.label_column is None:
+        raise InputError(
+            f"--key is {', '.join(map(repr, options.key))} without --truth, the file to join by it"
+        )
 
     # Numbers in text have no dtype of their own.
     fitted_on = getattr(rule, "fitted_on", None)
@@ -70,7 +75,9 @@ def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFil
     from thresholds.files import gather
 
     source = opened(options, rule)
-    data = gather(source, progress(source, "reading"))
+    folder = keeping.folder_for(source, options)
+    with keeping.refusing_a_full_disk(folder):
+        data = gather(source, progress(source, "reading"), folder)
     unknown = getattr(options, "unknown", None)  # Not every command asks for it, nor for `missing`.
     if unknown is not None and data.y_true is None:
         raise InputError(f"--unknown is {shown(unknown)} with {data.name}, which has no truth")
@@ -83,7 +90,9 @@ def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "Labell
     from thresholds.files import gather_labelled
 
     source = opened(options, rule)
-    data = gather_labelled(source, progress(source, "reading"))
+    folder = keeping.folder_for(source, options)
+    with keeping.refusing_a_full_disk(folder):
+        data = gather_labelled(source, progress(source, "reading"), folder)
     missing = getattr(options, "missing", 0.0)  # Not every command asks for it.
     try:
         Problem.of(
@@ -216,8 +225,9 @@ def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:
     order = order_of(data, rule, path)
     if order is None:
         return data
-    truth = None if data.y_true is None else data.y_true[:, order]
-    return replace(data, y_score=data.y_score[:, order], y_true=truth, label_names=rule.label_names)
+    truth = None if data.y_true is None else keeping.in_order(data.y_true, order)
+    scores = keeping.in_order(data.y_score, order)
+    return replace(data, y_score=scores, y_true=truth, label_names=rule.label_names)
 
 
 def with_source(rule: "Rule", data: "ScoreFile", which: str, options: argparse.Namespace) -> "Rule":
@@ -236,32 +246,8 @@ def with_source(rule: "Rule", data: "ScoreFile", which: str, options: argparse.N
     return replace(rule, made_by=made_by)  # type: ignore[type-var]
 
 
-def taken(matrix: Matrix, rows: "Ints") -> Matrix:
-    """Return some rows; all of them without a copy."""
-    import numpy as np
-
-    everything = len(rows) == matrix.shape[0] and np.array_equal(rows, np.arange(len(rows)))
-    return matrix if everything else matrix[rows]
-
-
 def title(data: "ScoreFile") -> str:
     """Say what a file holds, and what was assumed about it."""
-    from thresholds.files import dtype_of
+    from thresholds.files import described, dtype_of
 
-    n_samples, n_labels = data.y_score.shape
-    return described(data, n_samples, n_labels, dtype_of(data.y_score), data.truth_key)
-
-
-def described(
-    data: "ScoreFile | Source", n_samples: int, n_labels: int, dtype: str, truth: str | None = None
-) -> str:
-    """Say what was read."""
-    facts = [
-        data.about,
-        f"{n_samples:,} rows",
-        f"{n_labels:,} labels",
-        f"scores {data.score_key!r} ({dtype})",
-        "" if truth is None else f"truth {truth!r}",
-    ]
-    about = ", ".join(filter(None, facts))
-    return wrapped("\n".join([f"{data.name}: {about}", *data.notes]))
+    return described(data, data.y_score.shape, dtype_of(data.y_score), data.truth_key)

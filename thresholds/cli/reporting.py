@@ -78,8 +78,8 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> tuple["Rule", 
     calibration, test, split = reading.halves(data, groups_have_use=True)
     settings: dict[str, Any] = fit_options.read_all(options)
     rule = fit_to_judge(
-        data.y_true[calibration],
-        data.y_score[calibration],
+        reading.taken(data.y_true, calibration),
+        reading.taken(data.y_score, calibration),
         None if data.groups is None else data.groups[calibration],
         missing=options.missing,
         unknown=data.unknown,

@@ -212,6 +212,18 @@ def agreement_of(
     problem: Problem,
 ) -> Agreement:
     """Count what two rules or more decide alike, given how many rows each predicts of each label, (n_labels,) each."""
+    return agreement_of_counts(
+        tuple(rules), predicted_by_both(rules, decided, predicted, problem), problem
+    )
+
+
+def predicted_by_both(
+    rules: Mapping[str, Rule],
+    decided: Mapping[str, Decided],
+    predicted: Sequence[Ints],
+    problem: Problem,
+) -> Ints:
+    """Count how many rows two rules both predict of each label, (n_rules, n_rules, n_labels): adds up over rows."""
     n_rules = len(rules)
     both = np.zeros((n_rules, n_rules, problem.n_labels), np.int64)
     for a in range(n_rules):
@@ -233,7 +245,7 @@ def agreement_of(
 
     for a, b in combinations(range(n_rules), 2):
         both[b, a] = both[a, b]
-    return _agreement(tuple(rules), both, problem)
+    return both
 
 
 def _are_nested(one: Rule, other: Rule, problem: Problem) -> bool:
@@ -252,8 +264,8 @@ def _of_one_kind(blocks: Mapping[int, Any]) -> dict[int, Matrix]:
     }
 
 
-def _agreement(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:
-    """Sum up the counts of pairs."""
+def agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:
+    """Sum up the counts of pairs, as `predicted_by_both` gives them."""
     # All labels together.
     of_pairs = both.sum(axis=2)  # (n_rules, n_rules)
     predicted = of_pairs.diagonal()  # (n_rules,)
@@ -300,7 +312,7 @@ def _agreement(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreemen
         both=both,
         n_samples=problem.n_samples,
         label_names=problem.label_names,
-        n_cells=None if problem.unknown is None else int(problem.known_in_row.sum()),
+        n_cells=problem.n_known_cells,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from thresholds._arrays import threads
 from thresholds.comparison.result import MEASURED, Behind, Difference, Measures
-from thresholds.metrics.jackknife import Interval, LeftOut, behind, difference_of, interval_of
+from thresholds.metrics.jackknife import Changes, Interval, behind, difference_of, interval_of
 
 
 class Certainty(NamedTuple):
@@ -32,16 +32,14 @@ class _OfRule(NamedTuple):
 
 def certainty_of(
     rules: Sequence[Measures],
-    leave_out: Callable[[str], LeftOut],
+    leave_out: Callable[[str], Changes],
     baseline: str | None,
     confidence: float,
     n_cells: int,
 ) -> Certainty:
     """Find out how sure the measures of rules are; `leave_out` leaves each row out of what a rule decided."""
-    # The rules that others are held against.
-    best = {measure: _best(rules, measure) for measure in MEASURED}
-    given = [] if baseline is None else [baseline]
-    anchors = list(dict.fromkeys([*best.values(), *given]))
+    best = _best_of_each(rules)
+    anchors = anchors_of(rules, baseline)
     kept = dict(zip(anchors, threads.run(leave_out, anchors, cells=n_cells), strict=True))
 
     def look_at(name: str) -> _OfRule:
@@ -80,6 +78,17 @@ def certainty_of(
         behind_best,
         tuple(difference for of_rule in found.values() for difference in of_rule.differences),
     )
+
+
+def anchors_of(rules: Sequence[Measures], baseline: str | None) -> list[str]:
+    """Return the rules that others are held against: the best by each measure, and the baseline."""
+    given = [] if baseline is None else [baseline]
+    return list(dict.fromkeys([*_best_of_each(rules).values(), *given]))
+
+
+def _best_of_each(rules: Sequence[Measures]) -> dict[str, str]:
+    """Return the best rule by each measure."""
+    return {measure: _best(rules, measure) for measure in MEASURED}
 
 
 def _best(rules: Sequence[Measures], measure: str) -> str:

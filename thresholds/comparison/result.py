@@ -316,6 +316,8 @@ class Comparison(Result, Drawable):
             "macro_supported": self.n_supported > 0 and not self._all_supported,
             "macro": self._all_supported or self._macro_of_all,
             "weighted": False,
+            # Counts do not tell it.
+            "samples": not all(np.isnan(row.samples) for row in self.measures),
         }
         return [measure for measure in MEASURED if shown.get(measure, True)]
 

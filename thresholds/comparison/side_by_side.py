@@ -1,9 +1,9 @@
 """Rules of the same labels, judged on the same rows: what each reaches, how sure that is, and where they differ."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,21 +12,22 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds.calibration import CalibratedRule, CalibrationMeasures
 from thresholds.calibration.measures import UNKNOWN, measure_problem
-from thresholds.comparison.agreement import agreement_of
+from thresholds.comparison.agreement import Agreement, agreement_of
 from thresholds.comparison.certainty import Certainty, certainty_of
 from thresholds.comparison.result import (
     OFTEN,
     Comparison,
     Measures,
 )
+from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.jackknife import Interval, leave_out_of
-from thresholds.metrics.judging import Judged, count_truth, f_measure, judge
+from thresholds.metrics.jackknife import Changes, Interval, leave_out_of
+from thresholds.metrics.judging import count_decisions, count_truth, f_measure, judge
 from thresholds.metrics.leaving_out import units_of
 from thresholds.metrics.ranking import aurocs_of
 from thresholds.results import names_of
@@ -58,7 +59,7 @@ class _Scores:
     def macro_auroc(self, missing: float) -> float:
         """Average AUROC over the labels with both classes, rows counting as they weigh."""
         problem = self._problem
-        if problem.sample_weight is None:
+        if problem.sample_weight is None or isinstance(problem, CountedProblem):
             return float(mean_of_defined(self.evidence(missing).auroc, False))  # type: ignore[arg-type]
         aurocs = aurocs_of(replace(problem, missing=missing), problem.sample_weight)
         return float(mean_of_defined(aurocs, False))  # type: ignore[arg-type]
@@ -100,7 +101,17 @@ def judge_side_by_side(
     scores = _Scores(problem)
     missing = next(iter(rules.values())).missing
     measures = [
-        _measures(name, rule, judged[name], unweighted[name], problem, scores, beta, zero_division)
+        _measures(
+            name,
+            rule,
+            judged[name].by_label,
+            f_measure(judged[name], problem.sample_weight, "samples", beta, zero_division),
+            unweighted[name],
+            problem,
+            scores,
+            beta,
+            zero_division,
+        )
         for name, rule in rules.items()
     ]
 
@@ -119,10 +130,7 @@ def judge_side_by_side(
             confidence,
             problem.n_stored,
         )
-        measures = [
-            replace(of_rule, intervals=_defined(certainty.intervals[of_rule.rule], of_rule))
-            for of_rule in measures
-        ]
+        measures = _with_intervals(measures, certainty)
     return Comparison(
         measures=tuple(measures),
         beta=beta,
@@ -138,7 +146,7 @@ def judge_side_by_side(
         confidence=confidence,
         paired_by="row" if groups is None else "group",
         agreement=agreement,
-        n_cells=None if problem.unknown is None else int(problem.known_in_row.sum()),
+        n_cells=problem.n_known_cells,
     )
 
 
@@ -170,25 +178,108 @@ def _about_labels(problem: Problem, scores: _Scores, missing: float) -> dict[str
     }
 
 
+class FromRows(NamedTuple):
+    """What rows tell that were read beside counts of them."""
+
+    counts: Mapping[str, ConfusionCounts]  # of what each rule decides, by label
+    samples: Mapping[str, float]  # F of each rule, on average over rows
+    agreement: Agreement | None
+    # What each rule changes without each row, of the measures of all; None where that is not asked for.
+    changes: Callable[[Sequence[Measures]], Callable[[str], Changes]] | None
+    confidence: float | None = None
+    baseline: str | None = None
+
+
+def counts_side_by_side(
+    rules: Mapping[str, Rule],
+    problem: CountedProblem,
+    *,
+    beta: float,
+    zero_division: float,
+    from_rows: FromRows | None = None,
+) -> Comparison:
+    """Judge rules by counts of rows, which have no rows to tell F over rows, intervals and calibration from.
+
+    What `from_rows` has is told all the same.
+    """
+    if from_rows is None:
+        judged = {name: count_decisions(rule, problem) for name, rule in rules.items()}
+        agreement = None
+        if len(rules) > 1 and all(isinstance(rule, ThresholdRule) for rule in rules.values()):
+            # Of rules that cut the same scores, one predicts all that the other does.
+            agreement = agreement_of(
+                rules, {}, [of_rule.predicted for of_rule in judged.values()], problem
+            )
+        from_rows = FromRows(judged, dict.fromkeys(rules, np.nan), agreement, None)
+    scores = _Scores(problem)
+    measures = [
+        _measures(
+            name,
+            rule,
+            from_rows.counts[name],
+            from_rows.samples[name],
+            from_rows.counts[name],
+            problem,
+            scores,
+            beta,
+            zero_division,
+        )
+        for name, rule in rules.items()
+    ]
+    certainty = Certainty({}, {}, ())
+    if from_rows.changes is not None and from_rows.confidence is not None:
+        certainty = certainty_of(
+            measures,
+            from_rows.changes(measures),
+            from_rows.baseline,
+            from_rows.confidence,
+            problem.n_labels,
+        )
+        measures = _with_intervals(measures, certainty)
+    return Comparison(
+        measures=tuple(measures),
+        beta=beta,
+        zero_division=zero_division,
+        n_samples=problem.n_samples,
+        n_labels=problem.n_labels,
+        **_about_labels(problem, scores, problem.missing),
+        fitted_here=tuple(
+            name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
+        ),
+        behind_best=certainty.behind_best,
+        differences=certainty.differences,
+        confidence=from_rows.confidence,
+        agreement=from_rows.agreement,
+        n_cells=problem.n_known_cells,
+    )
+
+
+def _with_intervals(measures: Sequence[Measures], certainty: Certainty) -> list[Measures]:
+    """Return measures with their intervals."""
+    return [
+        replace(of_rule, intervals=_defined(certainty.intervals[of_rule.rule], of_rule))
+        for of_rule in measures
+    ]
+
+
 def _measures(
     name: str,
     rule: Rule,
-    judged: Judged,
+    by_label: ConfusionCounts,
+    samples: float,
     unweighted: ConfusionCounts,
     problem: Problem,
     scores: _Scores,
     beta: float,
     zero_division: float,
 ) -> Measures:
-    """Sum up what a rule reaches."""
-    by_label = judged.by_label
+    """Sum up what a rule reaches, label by label, and on average over rows, which is given."""
     supported = by_label.take(by_label.positives > 0)
     is_often = by_label.predicted > OFTEN * by_label.total  # (n_labels,)
+    state = states_of(unweighted, scores.evidence(rule.missing), Criteria())  # (n_labels,)
 
     def reached(average: str) -> float:
-        return f_measure(judged, problem.sample_weight, average, beta, zero_division)
-
-    state = states_of(unweighted, scores.evidence(rule.missing), Criteria())  # (n_labels,)
+        return average_of(f_score(beta), by_label, average, zero_division)
 
     calibration = _calibration(rule, problem, scores)
     return Measures(
@@ -197,7 +288,7 @@ def _measures(
         macro_supported=average_of(f_score(beta), supported, "macro", zero_division),
         macro=reached("macro"),
         weighted=reached("weighted"),
-        samples=reached("samples"),
+        samples=samples,
         macro_skill=float(mean_of_defined(by_label.skill(), False)),  # type: ignore[arg-type]
         predicted_per_row=float(by_label.predicted.sum() / _weight_of_rows(problem, by_label)),
         platypus=int(np.count_nonzero(state == "platypus")),
@@ -210,6 +301,8 @@ def _measures(
 
 def _weight_of_rows(problem: Problem, counts: ConfusionCounts) -> float:
     """Return the weight of the rows that have a known cell, in the unit of counts by label."""
+    if isinstance(problem, CountedProblem):
+        return problem.total_weight * problem.unit
     if problem.unknown is None:
         return float(counts.total)
     is_known = problem.known_in_row > 0  # (n_samples,)
@@ -219,6 +312,8 @@ def _weight_of_rows(problem: Problem, counts: ConfusionCounts) -> float:
 
 def _calibration(rule: Rule, problem: Problem, scores: _Scores) -> CalibrationMeasures:
     """Measure what a rule takes for probabilities: calibrated scores, the scores themselves, or nothing."""
+    if isinstance(problem, CountedProblem):
+        return UNKNOWN
     rule = rule.uncapped
     if isinstance(rule, CalibratedRule):
         return rule.calibrator.measure(problem)
@@ -229,5 +324,7 @@ def _calibration(rule: Rule, problem: Problem, scores: _Scores) -> CalibrationMe
 
 
 def _unweighted(problem: Problem) -> Problem:
-    """Leave out weights, which a diagnosis has no use for."""
+    """Leave out weights, which a diagnosis has no use for; those of counts are 1."""
+    if isinstance(problem, CountedProblem):
+        return problem
     return replace(problem, unit_weights=None, unit=1.0, sample_weight=None)

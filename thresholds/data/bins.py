@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Ints, Keys
+from thresholds._arrays.types import Booleans, Dense, Ints, Keys
 from thresholds._kernels.evidence import group_by_ties
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.problem import Items
@@ -70,8 +70,12 @@ class Bins:
 
     @property
     def items(self) -> Items:
-        """Every bin as an item at its lowest score; a label may have none."""
-        return Items(self.starts, self.lowest, self.positive_weights, self.weights)
+        """Every bin as an item at its lowest score; a label without any has an item of weight 0."""
+        n_bins = np.diff(self.starts)  # (n_labels,)
+        at = self.starts[:-1][n_bins == 0]
+        starts = np.append(0, np.maximum(n_bins, 1).cumsum())
+        arrays = (self.lowest, self.positive_weights, self.weights)
+        return Items(starts, *(np.insert(array, at, 0) for array in arrays))
 
     def __add__(self, other: "Bins") -> "Bins":
         """Return the bins of both sets of rows."""
@@ -99,6 +103,21 @@ class Bins:
             self.most,
         )
         return together._merged()
+
+    def in_order(self, order: Ints) -> "Bins":
+        """Return the labels in another order, (n_labels,)."""
+        sizes = np.diff(self.starts)[order]
+        starts = np.append(0, sizes.cumsum())
+        at = np.arange(starts[-1]) + np.repeat(self.starts[:-1][order] - starts[:-1], sizes)
+        return Bins(
+            starts,
+            self.lowest[at],
+            self.highest[at],
+            self.positive_weights[at],
+            self.weights[at],
+            self.dropped[order],
+            self.most,
+        )
 
     def _of_labels(self, weights: Ints) -> Ints:
         """Add up the bins of each label."""
@@ -130,16 +149,23 @@ def _n_differing(keys: Keys, label: Ints) -> Ints:
 
     Two keys are in one bin if no more than these are dropped.
     """
+    differences = keys[1:] ^ keys[:-1]
     n_bits = 8 * keys.itemsize
     differing = np.full(keys.size, n_bits + 1)
-    differences = (keys[1:] ^ keys[:-1]).astype(np.uint64)
-    # Numbers of at most 32 bits are exact as floats, and so are their binary exponents.
-    upper, lower = differences >> np.uint64(32), differences & np.uint64(2**32 - 1)
-    in_upper = np.frexp(upper.astype(np.float64))[1] + 32
-    in_lower = np.frexp(lower.astype(np.float64))[1]
-    differing[1:] = np.where(upper > 0, in_upper, in_lower)
+    if n_bits <= 32:
+        differing[1:] = _bit_length(differences)
+    else:
+        upper = (differences >> np.uint64(32)).astype(np.uint32)
+        in_lower = _bit_length(differences.astype(np.uint32))
+        differing[1:] = np.where(upper > 0, _bit_length(upper) + 32, in_lower)
     differing[1:][label[1:] != label[:-1]] = n_bits + 1
     return differing
+
+
+def _bit_length(numbers: Dense) -> Ints:
+    """Return the number of binary digits of numbers of at most 32 bits: floats are exact, and their exponents tell."""
+    exponents = (numbers.astype(np.float64).view(np.int64) >> 52) - 1022  # below 0 for 0
+    return np.asarray(np.maximum(exponents, 0))
 
 
 def _least_dropped(differing: Ints, label: Ints, n_labels: int, most: int) -> Ints:

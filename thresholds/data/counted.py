@@ -1,17 +1,21 @@
 """A problem of which only counts are known: what was added up over blocks of rows, wherever these lie."""
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
-from thresholds._checks import InputError, different
+from thresholds._checks import InputError, different, names_of_labels
 from thresholds._kernels.keys import to_scores
+from thresholds.data.asked import Asked, ItemsWithRuns
 from thresholds.data.problem import Axis, Items, Problem
-from thresholds.data.tallies import Tally
+from thresholds.data.tallies import Tally, items_of
+from thresholds.results import counted
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,33 @@ class Kind:
         """The dtype of the keys of these scores."""
         return np.dtype(f"u{key_dtype(self.dtype).itemsize}")
 
+    def of_part(self, first: int, last: int) -> "Kind":
+        """Return the kind of counts of labels `first:last` alone."""
+        if not 0 <= first < last <= self.n_labels:
+            raise InputError(
+                f"labels are {first}:{last}, expected a range within 0:{self.n_labels}"
+            )
+        names = None if self.label_names is None else self.label_names[first:last]
+        return replace(self, n_labels=last - first, label_names=names)
+
+    def joined(self, others: Sequence["Kind"]) -> "Kind":
+        """Return the kind of counts of these labels and, behind them, of those of others."""
+        whole = [self, *others]
+        for other in others:
+            self.refuse_other(
+                replace(other, n_labels=self.n_labels, label_names=self.label_names), "a part"
+            )
+        names = [kind.label_names for kind in whole]
+        n_labels = sum(kind.n_labels for kind in whole)
+        if None not in names:
+            together = names_of_labels([name for part in names for name in part or ()])
+            return replace(self, n_labels=n_labels, label_names=together)
+        if any(names):
+            raise InputError(
+                "parts has label_names and none, expected all parts to have them, or none"
+            )
+        return replace(self, n_labels=n_labels)
+
     def refuse_other(self, other: "Kind", what: str = "other") -> None:
         """Refuse what was counted of other labels, scores or weights."""
         if other.n_labels != self.n_labels:
@@ -39,7 +70,7 @@ class Kind:
         if other.label_names != self.label_names:
             raise InputError(f"{what} {self._other_names(other)}, expected the labels of this one")
         if other.dtype != self.dtype or other.sparse != self.sparse:
-            raise InputError(f"{what} has {other._form} scores, expected {self._form} ones as here")
+            raise InputError(f"{what} has {other.form} scores, expected {self.form} ones as here")
         if other.missing != self.missing:
             raise InputError(f"{what} has missing={other.missing}, expected {self.missing} as here")
         if other.unit != self.unit:
@@ -55,7 +86,7 @@ class Kind:
         return difference or "has its labels in another order"
 
     @property
-    def _form(self) -> str:
+    def form(self) -> str:
         """Dtype and kind of the scores, in words."""
         return f"{'sparse ' if self.sparse else ''}{self.dtype}"
 
@@ -84,6 +115,45 @@ class Totals(NamedTuple):
             self.weighted or other.weighted,
             self.all_known and other.all_known,
         )
+
+    def of_part(self, first: int, last: int) -> "Totals":
+        """Return those of labels `first:last`."""
+        one_for_all = self.of_labels.shape[1] == 1
+        return self if one_for_all else self._replace(of_labels=self.of_labels[:, first:last])
+
+    def joined(self, others: Sequence["Totals"], sizes: Sequence[int]) -> "Totals":
+        """Return the totals of consecutive labels, so many in each part, which were counted on the same rows."""
+        whole = [self, *others]
+        for other in others:
+            if (other.n_samples, other.weighted) != (self.n_samples, self.weighted):
+                raise InputError(
+                    f"a part has {other._rows}, expected {self._rows} as the first has"
+                )
+        of_labels = self.of_labels
+        if not all(part.all_known for part in whole):
+            columns = zip(whole, sizes, strict=True)
+            of_labels = np.concatenate(
+                [np.broadcast_to(part.of_labels, (3, size)) for part, size in columns], axis=1
+            )
+        return self._replace(
+            of_labels=of_labels,
+            # Parts do not say which rows have a known cell in them: at least as many as in any part have one in all.
+            present=max(part.present for part in whole),
+            weight=max(part.weight for part in whole),
+            divisor=math.gcd(*(part.divisor for part in whole)),
+            all_known=all(part.all_known for part in whole),
+        )
+
+    @property
+    def _rows(self) -> str:
+        """Number of rows, in words."""
+        return f"{counted(self.n_samples, 'row')} {'with' if self.weighted else 'without'} weights"
+
+    @classmethod
+    def none(cls) -> "Totals":
+        """Return those of no rows."""
+        nothing = np.zeros((3, 1), np.int64)
+        return cls(0, nothing, present=0, weight=0, divisor=0, weighted=False, all_known=True)
 
     @classmethod
     def of(cls, problem: Problem) -> "Totals":
@@ -144,6 +214,8 @@ class CountedProblem(Problem):
     totals: Totals = field(kw_only=True)  # in the unit of the problem's weights
     lowest: Keys = field(kw_only=True)  # (n_labels,) the lowest key that has weight
     some_rows: SomeRows | None = field(default=None, kw_only=True)  # where some were picked
+    floors: Keys = field(kw_only=True)  # (n_items,) no cell of an item is lower
+    asked: Asked = field(kw_only=True, default_factory=Asked)  # what could not be told
 
     @classmethod
     def of_tally(
@@ -170,7 +242,38 @@ class CountedProblem(Problem):
             items=items,
             totals=totals._replace(of_labels=of_labels, weight=totals.weight // divisor),
             lowest=lowest,
+            floors=tally.floors(lowest, count_rows=not totals.weighted and kind.unit == 1),
         )
+
+    @property
+    def total_weight(self) -> int:
+        """Weight of all rows that have a known cell, in multiples of `unit`."""
+        return self.totals.weight
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows of positive weight that have a known cell."""
+        return self.totals.present
+
+    @property
+    def n_known_cells(self) -> int | None:
+        """Number of cells whose truth is known; None where all are."""
+        return None if self.totals.all_known else int(self.rows_of_label.sum())
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether each row weighs 1."""
+        return bool((self.weight_of_label * self.unit == self.rows_of_label).all())
+
+    @property
+    def has_whole_weights(self) -> bool:
+        """Whether each row weighs a whole number: as the unit divides all of them, where it is one."""
+        return self.unit % 1 == 0
+
+    @property
+    def positive_weights(self) -> Ints:
+        """Weight of the positives of each label, in multiples of `unit`, (n_labels,)."""
+        return np.add.reduceat(self.items.positive_weights, self.items.starts[:-1])
 
     @property
     def n_stored(self) -> int:
@@ -218,7 +321,7 @@ class CountedProblem(Problem):
         return None if self.totals.all_known else self.weight_of_label * np.float64(self.unit)
 
     def some_scores(self, at_most: int) -> Floats:
-        """Return scores that were picked; else some of all that were counted, evenly spaced by weight, and the lowest."""
+        """Return scores that were picked; else some of those counted, evenly spaced by weight, and the lowest."""
         if self.some_rows is not None:
             return self.some_rows.cells
         order = np.argsort(self.items.keys, kind="stable")
@@ -249,6 +352,13 @@ class CountedProblem(Problem):
         """Return the items of labels `first:last`, as views."""
         if axis != "labels":
             raise AssertionError(_ONLY_COUNTS)
-        starts = self.items.starts[first : last + 1]
-        at = slice(starts[0], starts[-1])
-        return Items(starts - starts[0], *(array[at] for array in self.items[1:]))
+        items = items_of(self.items, first, last)
+        if not self.has_runs:
+            return items
+        at = slice(self.items.starts[first], self.items.starts[last])
+        return ItemsWithRuns.of(items, self.floors[at], self.asked, first)
+
+    @cached_property
+    def has_runs(self) -> bool:
+        """Whether some item is a run, of which not all keys are known."""
+        return bool((self.floors < self.items.keys).any())

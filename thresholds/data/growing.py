@@ -5,7 +5,7 @@ import tempfile
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,28 @@ from thresholds._checks import InputError
 
 # Given back to the system when freed, as smaller chunks are not; what is not filled takes no room.
 _CHUNK_BYTES = 2**26
+
+
+class Form(NamedTuple):
+    """What all rows of a matrix have in common."""
+
+    n_labels: int
+    dtype: np.dtype[Any]
+    is_sparse: bool
+
+    def check(self, name: str, block: Matrix) -> None:
+        """Refuse rows of another form."""
+        if is_sparse(block) != self.is_sparse:
+            kind, expected = ("dense", "sparse") if self.is_sparse else ("sparse", "dense")
+            raise InputError(f"{name} is {kind}, expected {expected} as in the rows before")
+        if block.shape[1] != self.n_labels:
+            found = f"{block.shape[1]} labels, expected {self.n_labels}"
+            raise InputError(f"{name} has {found} as in the rows before")
+        if block.dtype != self.dtype:
+            raise InputError(
+                f"{name} has dtype {block.dtype}, expected {self.dtype} as in the rows before: convert"
+                " all rows to one dtype, for scores that in which a rule will see them"
+            )
 
 
 class Gathered:
@@ -60,26 +82,25 @@ class Gathered:
         return f"sparse {dtype}" if self._is_sparse else dtype
 
     @property
+    def n_stored(self) -> int:
+        """Number of cells that take room."""
+        return self._vectors[0].size if self._n_rows else 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows so far, in memory or in files."""
+        vectors = self._vectors if self._n_rows else ()
+        return sum(vector.size * vector.dtype.itemsize for vector in vectors)
+
+    @property
     def _is_sparse(self) -> bool:
         """Whether blocks are CSR."""
         return len(self._vectors) > 1
 
     def check(self, block: Matrix) -> None:
         """Refuse rows of another form than those before."""
-        if not self._n_rows:
-            return
-        if is_sparse(block) != self._is_sparse:
-            kind, expected = ("dense", "sparse") if self._is_sparse else ("sparse", "dense")
-            raise InputError(f"{self._name} is {kind}, expected {expected} as in the rows before")
-        if block.shape[1] != self._width:
-            found = f"{block.shape[1]} labels, expected {self._width}"
-            raise InputError(f"{self._name} has {found} as in the rows before")
-        dtype = self._vectors[0].dtype
-        if block.dtype != dtype:
-            raise InputError(
-                f"{self._name} has dtype {block.dtype}, expected {dtype} as in the rows before: convert"
-                " all rows to one dtype, for scores that in which a rule will see them"
-            )
+        if self._n_rows:
+            Form(self._width, self._vectors[0].dtype, self._is_sparse).check(self._name, block)
 
     def add(self, block: Matrix) -> None:
         """Copy the rows of a checked block, or none of them."""
@@ -155,6 +176,11 @@ class _Growing:
         if spill is not None:
             self._file = tempfile.TemporaryFile(buffering=0, dir=spill)  # noqa: SIM115
             weakref.finalize(self, self._file.close)
+
+    @property
+    def size(self) -> int:
+        """Number of cells so far."""
+        return self._size
 
     def add(self, piece: Dense) -> None:
         """Append a piece, or nothing: what a failure leaves behind, the next piece overwrites."""

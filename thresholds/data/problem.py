@@ -19,6 +19,7 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Keys, Matrix, Weights
 from thresholds._checks.unknown import refuse_weightless
+from thresholds._kernels.guards import count_at_keys, counts_at_cuts, keys_at_ranks
 from thresholds._kernels.keys import to_keys
 from thresholds.data.folds import group_numbers
 from thresholds.data.matrices import RowsOf, compressed, coordinates, stored, transposed
@@ -52,6 +53,41 @@ class Items(NamedTuple):
         starts = np.array([0, at.stop - at.start])
         weights = self.weights if self.is_unweighted else self.weights[at]
         return Items(starts, self.keys[at], self.positive_weights[at], weights)
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether some item stands for cells of several keys, of which only the highest is known."""
+        return False
+
+    def at_floors(self) -> "Items":
+        """Return them as if each cell of a run had the lowest key that it may have."""
+        return self
+
+    @property
+    def are_runs(self) -> Booleans:
+        """Which items do, (n_items,)."""
+        return np.zeros(self.keys.size, np.bool_)
+
+    def ask_at(self, keys: Keys) -> None:
+        """Say that cells at a key of each group, (n_groups,), are to be known apart from others, as they are here."""
+
+    def ask_between(self, cuts: Keys) -> None:
+        """Say that cells on both sides of cuts, which rise, are to be known apart, as they are here."""
+
+    def ask_inside(self, keys: Keys) -> None:
+        """Say that cells of the item of each group with a given key, (n_groups,), are to be known, as they are here."""
+
+    def counts_at(self, keys: Keys) -> Ints:
+        """Return weight and true positives above a key of each group, then those at it, (4, n_groups)."""
+        return count_at_keys(*self, keys)
+
+    def counts_at_cuts(self, cuts: Keys) -> Ints:
+        """Return true positives and weight of each group at or above cuts that rise, (2, n_groups, n_cuts)."""
+        return counts_at_cuts(*self, cuts)
+
+    def keys_at(self, ranks: Floats) -> Keys:
+        """Return the keys at two ranks of each group, (2, n_groups) as the ranks, the second of which is no less."""
+        return keys_at_ranks(self.starts, self.keys, self.weights, ranks)
 
     def without(self, left_out: Booleans) -> "Items":
         """Leave some items out, (n_items,), none of them positive; a group without others keeps one, of weight 0."""
@@ -185,6 +221,26 @@ class Problem:
         weights = np.ones(self.n_samples, np.int64) if given is None else given
         return weights if self.unknown is None else weights * (self.known_in_row > 0)
 
+    @property
+    def has_runs(self) -> bool:
+        """Whether some item of a label stands for cells of several keys, of which only the highest is known."""
+        return False
+
+    @property
+    def total_weight(self) -> int:
+        """Weight of all rows that have a known cell, in multiples of `unit`."""
+        return int(self.row_weights.sum())
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows of positive weight that have a known cell."""
+        return int(np.count_nonzero(self.row_weights))
+
+    @property
+    def has_whole_weights(self) -> bool:
+        """Whether each row that has a known cell weighs a whole number."""
+        return not (self.row_weights * np.float64(self.unit) % 1).any()
+
     @cached_property
     def rows_of_label(self) -> Ints:
         """Number of rows in which the truth of each label is known, (n_labels,)."""
@@ -204,6 +260,11 @@ class Problem:
         if self.unknown is None:
             return np.full(self.n_labels, present.sum())
         return known_weights(self.unknown, present)
+
+    @property
+    def n_known_cells(self) -> int | None:
+        """Number of cells whose truth is known; None where all are."""
+        return None if self.unknown is None else int(self.known_in_row.sum())
 
     @cached_property
     def known_in_row(self) -> Ints:
@@ -267,10 +328,14 @@ class Problem:
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys and truth, (last - first, n_samples), of dense, unweighted labels."""
         keys = to_keys(transposed(self.scores, first, last, self.dtype))
+        return keys, self.dense_truth(first, last)
+
+    def dense_truth(self, first: int, last: int) -> Bytes:
+        """Return the truth of labels `first:last`, (last - first, n_samples)."""
         truth = self.by_label[0]
         if is_sparse(truth):
-            return keys, np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
-        return keys, transposed(truth, first, last, np.dtype(np.uint8))
+            return np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
+        return transposed(truth, first, last, np.dtype(np.uint8))
 
     def label_items(self, first: int, last: int) -> Items:
         """Return the items of labels `first:last`, weights being an empty array if all are 1."""

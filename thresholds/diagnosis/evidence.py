@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._kernels.evidence import (
     best_cuts,
     group_by_ties,
@@ -35,9 +35,9 @@ from thresholds._kernels.evidence import (
     rank_statistics,
     steps_of_best_f1,
 )
-from thresholds._kernels.keys import to_scores
+from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import sorted_groups
-from thresholds.data.problem import Problem
+from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.metrics.counts import f_of_counts
 from thresholds.significance import rejected
@@ -113,16 +113,26 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     n = problem.rows_of_label[first:last]  # (n_labels,)
 
     # Tie groups of each label, from the top down.
-    starts, keys, hits, weights = problem.label_items(first, last)
+    items = problem.label_items(first, last)
+    starts, keys, hits, weights = items
     offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
     positives = np.diff(np.append(0, hit.cumsum())[offsets])  # 0 for a label without known rows
 
-    # What the ranks say, and the best F1 of any cut.
+    # What the ranks say, and the best F1 of any cut. Of counts, what lies in a run counts as if no two cells were tied.
     ranks = _Ranks(*rank_statistics(offsets, hit, weight))
+    are_runs = np.zeros(key.size, np.bool_)
+    if items.has_runs:
+        for apart in to_keys(np.array([problem.missing, -np.inf], problem.dtype)):
+            items.ask_at(np.full(positives.size, apart))  # Many cells may be tied there.
+        are_runs = _are_runs(items)
+        ranks = _without_ties_in_runs(ranks, offsets, weight, are_runs)
     tp, predicted, cap, cap_predicted = best_cuts(
         offsets, hit, weight, positives, criteria.overprediction
     )
     _, _, top, top_predicted = best_cuts(offsets, hit, weight, positives, 1.0)
+    if items.has_runs:
+        _ask_for_end(items, offsets, key, positives, cap, whole=True)
+        _ask_for_end(items, offsets, key, positives, top, whole=False)
     p_higher = _p_of_ranks(ranks, positives, n)
     p_lower = _p_of_ranks(ranks.reversed(n), positives, n)
 
@@ -133,7 +143,8 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
         if steps_of_best_f1(int(n[j]), *counts) > _MAX_STEPS:
             p_best_f1[j] = _bound_of_best_f1(int(n[j]), *counts)
         else:
-            tie_sizes = weight[offsets[j] : offsets[j + 1]]
+            own = slice(offsets[j], offsets[j + 1])
+            tie_sizes = _tie_sizes(weight[own], are_runs[own])
             p_best_f1[j] = p_value_of_best_f1(tie_sizes, *counts, min(p_higher[j], 0.5))
 
     # The scores of the caps; the last, NaN, stands for none.
@@ -152,6 +163,66 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
         top_predicted=top_predicted,
         tie_cubes=ranks.tie_cubes,
     )
+
+
+def _are_runs(items: Items) -> Booleans:
+    """Tell which tie groups are runs of counts, (n_groups,): label after label, from the top down."""
+    weighing = np.flatnonzero(items.weights > 0)
+    label = np.repeat(np.arange(items.starts.size - 1), np.diff(items.starts))[weighing]
+    order = weighing[np.lexsort((~items.keys[weighing], label))]
+    return items.are_runs[order]
+
+
+def _tie_sizes(weight: Ints, are_runs: Booleans) -> Ints:
+    """Return the sizes of tie groups, each cell of a run being one of its own."""
+    if not are_runs.any():
+        return weight
+    n_groups = np.where(are_runs, weight, 1)
+    return np.repeat(np.where(are_runs, 1, weight), n_groups)
+
+
+def _without_ties_in_runs(ranks: _Ranks, offsets: Ints, weight: Ints, are_runs: Booleans) -> _Ranks:
+    """Return the ranks where the cells of a run are not tied; AUROC and placements are the same."""
+    tied = np.where(are_runs, 0, weight).astype(np.float64)  # (n_groups,)
+    columns = [column.copy() for column in ranks[3:]]
+    for j in range(offsets.size - 1):
+        own = slice(offsets[j], offsets[j + 1])
+        size, sizes = tied[own], weight[own].astype(np.float64)
+        n = sizes.sum()
+        below = n - sizes.cumsum()  # rows below each group
+        mid_rank = below + 0.5 * (sizes + 1)
+
+        # The largest tie group, and all other rows.
+        at = int(size.argmax()) if size.any() else -1
+        largest, largest_rank = (size[at], mid_rank[at]) if at >= 0 else (0.0, 0.0)
+        others = n - largest
+        mean = (0.5 * n * (n + 1) - largest * largest_rank) / others if others else 0.0
+        within = np.where(are_runs[own], (sizes**2 - 1) / 12, 0.0)  # variance of the ranks in a run
+        squares = sizes * ((mid_rank - mean) ** 2 + within)
+        if at >= 0:
+            squares[at] = 0.0
+        variance = squares.sum() / (others - 1) if others > 1 else 0.0
+        cubes = (size**3 - size).sum()
+        for column, value in zip(
+            columns, (cubes, largest, largest_rank, mean, variance), strict=True
+        ):
+            column[j] = value
+    return _Ranks(*ranks[:3], *columns)
+
+
+def _ask_for_end(
+    items: Items, offsets: Ints, key: Keys, positives: Ints, cut: Ints, *, whole: bool
+) -> None:
+    """Say that runs are to be known down to the lowest cut that predicts so much: the one that it may lie in.
+
+    `cut` (n_labels,) is the tie group of the lowest cut that parts no run, -1 for none. Where the score of the cut is
+    asked for, the run that it ends is to be known as a `whole`. A label without positives has no such cut.
+    """
+    after = np.where(cut >= 0, cut + 1, offsets[:-1])  # (n_labels,)
+    padded = np.append(key, np.iinfo(key.dtype).max)  # No score has that key.
+    items.ask_inside(padded[np.where((after < offsets[1:]) & (positives > 0), after, key.size)])
+    if whole:
+        items.ask_inside(padded[np.where(cut >= 0, cut, key.size)])
 
 
 def _hits_down_to(cut: Ints, offsets: Ints, hits: Ints) -> Ints:

@@ -2,14 +2,20 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from thresholds import _checks
+from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
-from thresholds.metrics.counts import count_by_label
+from thresholds.metrics.judging import positives_of
 from thresholds.rule import FittedOn, Rule
 
 
 def was_fitted_on(rule: Rule, problem: Problem, name: str = "rule") -> bool:
     """Whether a rule was fitted on these rows: as many, with the same positives, by weight, and scores.
+
+    Counts of rows do not tell the sampled scores that are held against each other: as many rows with as many positives
+    of each label are taken for the same.
 
     False also for rules that do not say what they were fitted on. `name` is what an error about labels calls the rule.
     """
@@ -19,8 +25,10 @@ def was_fitted_on(rule: Rule, problem: Problem, name: str = "rule") -> bool:
     order = _checks.places(problem.label_names, rule.label_names, "y_score", f"those of {name}")
     if rule.fitted_on.n_samples != problem.n_samples:
         return False
-    weighed = count_by_label(problem.truth, problem.truth, problem.unit_weights)
-    positives = weighed.positives * problem.unit  # (n_labels,)
+    positives = positives_of(problem) * problem.unit  # (n_labels,)
+    if isinstance(problem, CountedProblem):
+        theirs = rule.fitted_on if order is None else rule.fitted_on.taken(np.argsort(order))
+        return theirs.positives == tuple(positives.tolist())
     scores = _checks.in_order(problem.scores, order)
     here = FittedOn.of(scores, rule.missing, positives, problem.known)
     if order is not None:

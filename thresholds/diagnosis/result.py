@@ -63,6 +63,7 @@ class Diagnosis(Result, Drawable):
     label_names : tuple of str, or None
     caps, cap_predicted : (n_labels,) the thresholds of the lowest cuts that predict at most `overprediction` times the
         positives, and what they predict: what `repair(rule, "cap")` raises thresholds to
+    note : what is not as it were on rows, in a sentence, of a diagnosis by counts; "" of rows
     """
 
     _shown = 5
@@ -79,6 +80,7 @@ class Diagnosis(Result, Drawable):
     label_names: tuple[str, ...] | None
     caps: Floats
     cap_predicted: Ints
+    note: str = ""
 
     @property
     def n_labels(self) -> int:
@@ -181,9 +183,10 @@ class Diagnosis(Result, Drawable):
             "n_labels",
             "flagged_share",
         )
-        return {name: as_plain_values(getattr(self, name)) for name in names} | {
-            "labels": as_plain_values(self.table)
-        }
+        values = {name: as_plain_values(getattr(self, name)) for name in names}
+        if self.note:
+            values["note"] = self.note
+        return values | {"labels": as_plain_values(self.table)}
 
     def in_brief(self, k: int = 3) -> str:
         """Name the labels that rank backwards and the platypuses, k of each, in a line each; "" if there are none."""
@@ -212,6 +215,8 @@ class Diagnosis(Result, Drawable):
         )
         if k and self._is_flagged.any():
             yield self._most_predicted_flagged(k)
+        if self.note:
+            yield self.note
 
     def _most_predicted_flagged(self, k: int) -> Table:
         """Lay out the k most predicted of the flagged labels."""

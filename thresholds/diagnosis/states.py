@@ -20,7 +20,7 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.diagnosis.verdicts import Verdicts, verdicts_of
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
-from thresholds.metrics.judging import judge
+from thresholds.metrics.judging import count_decisions
 from thresholds.results import names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.placement import place
@@ -189,7 +189,7 @@ def criteria_of(
 
 def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
     """Hold what a rule predicts against the evidence on the same rows."""
-    counts = judge(rule, problem).by_label
+    counts = count_decisions(rule, problem)
     on_own_rows = was_fitted_on(rule, problem)
     return conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=on_own_rows)
 

@@ -30,7 +30,7 @@ from thresholds.expectation.counts import SMALLEST, loopable, ratio
 
 _PART = 2.0**27  # sums come in two parts: of so many, and of ones
 _LOWEST = 2.0**-32  # the lowest edge of the first pass: lower cuts are rare
-_MOST_CELLS = 2**21  # of sums: 64 MB
+_MOST_CELLS = 2**19  # of sums: 16 MB
 _MOST_BINS = 512
 _FEWEST_BINS = 8
 _BELOW = 1 - 2.0**-50  # A ratio of sums is rounded less than that.

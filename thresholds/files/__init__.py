@@ -16,12 +16,14 @@ from thresholds.files.opening import (
     read_labelled,
     refuse_overwriting,
 )
+from thresholds.files.reading import read
 from thresholds.files.source import (
     Block,
     LabelledFile,
     ScoreFile,
     Source,
     Wanted,
+    described,
     dtype_of,
     gather,
     gather_labelled,
@@ -37,10 +39,12 @@ __all__ = [
     "Source",
     "Wanted",
     "check_suffix",
+    "described",
     "dtype_of",
     "gather",
     "gather_labelled",
     "open_scores",
+    "read",
     "read_label_names",
     "read_labelled",
     "refuse_overwriting",

@@ -26,6 +26,8 @@ class Converted(Source):
             "truth_key",
             "label_names",
             "n_labels",
+            "key_columns",
+            "label_column",
             "n_samples",
             "first_row",
             "about",
@@ -49,6 +51,15 @@ class Converted(Source):
         converted = copy(self)
         converted._source = part
         converted.n_samples, converted.first_row = part.n_samples, part.first_row
+        return converted
+
+    def with_rows(self, keys: Dense) -> Source:
+        """Return this with further rows, where the source lacks some."""
+        longer = self._source.with_rows(keys)
+        if longer is self._source:
+            return self
+        converted = self._of(longer)
+        converted.notes = (*longer.notes, *self.notes[len(self._source.notes) :])
         return converted
 
     def because(self, label: str) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 
+import numpy as np
+
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError, in_order, places
 from thresholds.data.growing import Gathered
@@ -12,8 +14,10 @@ from thresholds.files.converting import Converted
 from thresholds.files.keys import places_of
 from thresholds.files.source import PART_CELLS, Block, Source, Wanted
 from thresholds.files.tables.columns import NUMBERS, ColumnChoice, Table, choose_truth
+from thresholds.files.tables.long import LongColumns, read_long_truth
 from thresholds.files.tables.source import Truth, batches, check_columns, keys_of
 from thresholds.files.unknown import as_read
+from thresholds.results import counted
 
 
 class TruthFile:
@@ -28,9 +32,11 @@ class TruthFile:
         notes: tuple[str, ...] = (),
         *,
         has_unknown: bool = False,
+        of_entries: bool = False,
     ) -> None:
         self.name, self.key, self.matrix, self.keys, self.notes = name, key, matrix, keys, notes
         self.has_unknown = has_unknown
+        self.of_entries = of_entries  # a row that it lacks has no true label
 
     @classmethod
     def of_table(cls, table: Table, wanted: Wanted, scores: Source) -> "TruthFile":
@@ -40,8 +46,8 @@ class TruthFile:
             table.name, table.columns, replace(wanted, label_names=scores.label_names), None
         )
         assert choice is not None, "a file of truth alone has some, or is refused"
-        accounting.refuse_two_roles(table.name, {"truth": choice.columns, "--key": (wanted.key,)})
-        left = accounting.left_out(table, {*choice.columns, wanted.key})
+        accounting.refuse_two_roles(table.name, {"truth": choice.columns, "--key": wanted.keys})
+        left = accounting.left_out(table, {*choice.columns, *wanted.keys})
         truth = Truth(
             table, choice, scores.label_names, scores.n_labels, scores.because, wanted.unknown
         )
@@ -56,7 +62,7 @@ class TruthFile:
             raise InputError(
                 f"{table.name} has no rows, expected the truth of those of {scores.name}"
             )
-        keys = None if wanted.key is None else keys_of(table, wanted.key)
+        keys = keys_of(table, wanted.keys) if wanted.keys else None
         return cls(
             table.name,
             choice.key,
@@ -67,11 +73,29 @@ class TruthFile:
         )
 
     @classmethod
+    def of_lines(
+        cls, table: Table, columns: LongColumns, wanted: Wanted, scores: Source
+    ) -> "TruthFile":
+        """Read the truth of a table that has one label a line."""
+        matrix, keys, notes = read_long_truth(table, columns, wanted, scores)
+        return cls(
+            table.name,
+            columns.truth or columns.label,
+            matrix,
+            keys,
+            notes,
+            has_unknown=columns.truth is not None and wanted.unknown is not None,
+            of_entries=True,
+        )
+
+    @classmethod
     def of_source(cls, source: Source, scores: Source, wanted: Wanted) -> "TruthFile":
         """Take the matrix of an `.npz` or `.npy` for truth."""
         rows = source.whole()
         assert rows is not None, "arrays are read whole"
-        if source.n_labels != scores.n_labels:
+        if source.more_labels and source.n_labels < scores.n_labels:
+            rows.y_score.resize(rows.y_score.shape[0], scores.n_labels)
+        elif source.n_labels != scores.n_labels:
             raise InputError(
                 f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}"
             )
@@ -86,7 +110,7 @@ class TruthFile:
             source.name,
             source.score_key,
             cells,
-            None if wanted.key is None else source.keys(),
+            source.keys() if wanted.keys else None,
             source.notes,
             has_unknown=wanted.unknown is not None,
         )
@@ -118,13 +142,13 @@ def _refuse_other_labels(
 class Joined(Converted):
     """Scores of one file with truth of another."""
 
-    def __init__(self, source: Source, truth: TruthFile, key: str | None) -> None:
+    def __init__(self, source: Source, truth: TruthFile) -> None:
         self._truth = truth
-        self._places = (
-            None
-            if truth.keys is None
-            else places_of(source.keys(), truth.keys, source.name, truth.name)
-        )
+        self._places = None  # (n_samples,) of the rows of scores in the truth; -1 where it has none
+        if truth.keys is not None:
+            self._places = places_of(
+                source.keys(), truth.keys, source.name, truth.name, may_lack=truth.of_entries
+            )
         super().__init__(source, *truth.notes, *self._joined())
         self.truth_key = f"{truth.key} of {truth.name}"
         self.has_unknown = truth.has_unknown
@@ -147,6 +171,10 @@ class Joined(Converted):
         all_rows = slice(0, rows.y_score.shape[0])
         return rows._replace(y_true=self._rows(all_rows))
 
+    def mapped(self) -> Block | None:
+        """Return all rows where the scores are mapped into memory."""
+        return None if self._source.mapped() is None else self.whole()
+
     def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
         """Return the parts of the scores with the truth of their rows; one where numbers of rows are not known."""
         parts = self._source.parts(n_cells)
@@ -168,18 +196,24 @@ class Joined(Converted):
         """Say by what rows are joined, if by no key, and how many are left over."""
         if self._places is None:
             return (f"{self._truth.name} is joined by row order; --key joins by a column",)
-        more = self._truth.matrix.shape[0] - self._places.size
-        rows = f"{more:,} row{'s' if more > 1 else ''}"
-        return (
-            (f"left out of {self._truth.name}: {rows} whose keys the scores do not have",)
-            if more
-            else ()
-        )
+        notes = list[str]()
+        n_found = int(np.count_nonzero(self._places >= 0))
+        more = self._truth.matrix.shape[0] - n_found
+        if more:
+            rows = counted(more, "row")
+            notes.append(
+                f"left out of {self._truth.name}: {rows} whose keys the scores do not have"
+            )
+        lacking = self._places.size - n_found
+        if lacking:
+            rows = f"{counted(lacking, 'row')} of {self._places.size:,}"
+            notes.append(f"{self._truth.name} has no line for {rows}: no label is true there")
+        return tuple(notes)
 
     def _rows(self, rows: slice) -> Matrix:
         """Return the truth of some rows."""
         if self._places is not None:
-            return self._truth.matrix[self._places[rows]]
+            return _taken(self._truth.matrix, self._places[rows])
         return self._truth.matrix[rows]
 
     def _refuse_other_length(self, n_samples: int | None) -> None:
@@ -190,3 +224,13 @@ class Joined(Converted):
                 f"{self._truth.name} has {n_rows:,} rows, expected {n_samples:,} as {self.name} has; --key joins by a"
                 " column"
             )
+
+
+def _taken(matrix: Matrix, places: Dense) -> Matrix:
+    """Return rows of a matrix, sparse if some have no place in it: these are empty."""
+    if (places >= 0).all():
+        return matrix[places]
+    from scipy import sparse
+
+    empty = sparse.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
+    return sparse.vstack([matrix, empty], "csr")[places]

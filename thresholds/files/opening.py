@@ -5,19 +5,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from thresholds._checks import InputError, names_of_labels
 from thresholds._checks.boundary import reading, reading_json
 from thresholds._checks.unknown import unknown_value
 from thresholds.files.arrays.npy import NpySource
-from thresholds.files.arrays.npz import NpzSource
+from thresholds.files.arrays.scipy_npz import open_npz
+from thresholds.files.arrays.text import SvmLightSource, TextSource
 from thresholds.files.converting import FromLogits
 from thresholds.files.joining import Joined, TruthFile
 from thresholds.files.source import LabelledFile, Source, Wanted, gather_labelled
 from thresholds.files.tables.arrow import CsvTable, DatasetTable, ParquetTable, dataset_splits
 from thresholds.files.tables.columns import Table
+from thresholds.files.tables.hugging_face import DatasetObject, is_dataset
 from thresholds.files.tables.jsonl import JsonLines
+from thresholds.files.tables.long import LongSource, long_scores, long_truth
 from thresholds.files.tables.shards import Shards
 from thresholds.files.tables.source import TableSource
 from thresholds.files.within_boundary import WithinBoundary
@@ -43,35 +46,43 @@ class _OpenTable(Protocol):
 # is an `_OpenMatrix` or an `_OpenTable`, and add a line; name it at the end of `--help` (`cli/parser.py`) and in
 # docs/files.md. A suffix of two parts has to be known to `_suffix`, too.
 _ARRAYS: dict[str, _OpenMatrix] = {
-    ".npz": NpzSource,
+    ".npz": open_npz,
     ".npy": NpySource,
+    ".txt": TextSource,
+    ".svm": SvmLightSource,
+    ".svmlight": SvmLightSource,
+    ".libsvm": SvmLightSource,
 }
 # One file or many shards. Beside these, a folder may be a `DatasetTable`.
 _TABLES: dict[str, _OpenTable] = {
     ".parquet": ParquetTable,
     ".csv": CsvTable,
     ".csv.gz": CsvTable,
+    ".tsv": CsvTable,
+    ".tsv.gz": CsvTable,
     ".jsonl": JsonLines,
     ".ndjson": JsonLines,
 }
 
 
 def open_scores(
-    path: StrPath,
+    path: Any,
     wanted: Wanted | None = None,
     *,
-    truth_path: StrPath | None = None,
+    truth_path: Any = None,
     logits: bool = False,
 ) -> Source:
-    """Open a file, a folder, or a pattern of shards, and join the truth of another file to it."""
+    """Open a file, a folder, a pattern of shards or a `datasets.Dataset`, and join the truth of another to it."""
     wanted = wanted or Wanted()
     unknown_value(wanted.unknown)  # is refused, if it is none, before anything is read
     source = _open(
-        os.fspath(path),
+        _given(path),
         wanted if truth_path is None else replace(wanted, truth=None, with_truth=False),
     )
     if truth_path is not None:
-        source = Joined(source, _open_truth(os.fspath(truth_path), wanted, source), wanted.key)
+        wanted = replace(wanted, key=wanted.key or source.key_columns or None)
+        truth = _open_truth(_given(truth_path), wanted, source)
+        source = Joined(source if truth.keys is None else source.with_rows(truth.keys), truth)
     return FromLogits(source) if logits else source
 
 
@@ -134,40 +145,68 @@ def refuse_overwriting(output: StrPath, *inputs: StrPath) -> None:
             )
 
 
-def _open(path: str, wanted: Wanted) -> Source:
+def _given(path: Any) -> Any:
+    """Return a path as text, and a dataset as it is."""
+    return path if is_dataset(path) else os.fspath(path)
+
+
+def _open(path: Any, wanted: Wanted) -> Source:
     """Open scores, and truth that stands beside them."""
+    if is_dataset(path):
+        with reading("the dataset"):
+            return WithinBoundary(_of_table(path, wanted), "the dataset")
     suffix = "" if _is_pattern(path) else _suffix(path)
     with reading(path):
         if suffix in _ARRAYS:
             return WithinBoundary(_ARRAYS[suffix](Path(path), wanted), path)
-        return WithinBoundary(TableSource(_open_table(path, wanted), wanted), path)
+        return WithinBoundary(_of_table(path, wanted), path)
 
 
-def _open_truth(path: str, wanted: Wanted, scores: Source) -> TruthFile:
+def _open_truth(path: Any, wanted: Wanted, scores: Source) -> TruthFile:
     """Open a file for its truth alone."""
-    suffix = "" if _is_pattern(path) else _suffix(path)
-    truth_alone = Wanted(truth=wanted.truth, key=wanted.key, unknown=wanted.unknown)
-    with reading(path):
+    suffix = "" if is_dataset(path) or _is_pattern(path) else _suffix(path)
+    truth_alone = Wanted(
+        truth=wanted.truth, key=wanted.key, labels=wanted.labels, unknown=wanted.unknown
+    )
+    with reading("the dataset" if is_dataset(path) else path):
         if suffix in _ARRAYS:
             source = _ARRAYS[suffix](Path(path), truth_alone, truth_only=True)
             return TruthFile.of_source(source, scores, truth_alone)
         table = _open_table(path, truth_alone)
-        return TruthFile.of_table(
-            table, replace(truth_alone, label_names=wanted.label_names), scores
-        )
+        truth_alone = replace(truth_alone, label_names=wanted.label_names)
+        columns = long_truth(table, truth_alone, scores)
+        if columns is None:
+            return TruthFile.of_table(table, truth_alone, scores)
+        table = _open_table(path, truth_alone, columns.text)
+        return TruthFile.of_lines(table, columns, truth_alone, scores)
 
 
-def _open_table(path: str, wanted: Wanted) -> Table:
-    """Open a table, one file or several."""
-    text = tuple(column for column in (wanted.key, wanted.groups) if column is not None)
-    if _is_pattern(path):
+def _of_table(path: Any, wanted: Wanted) -> Source:
+    """Open a table of scores, with a row in each line or a label in each line."""
+    table = _open_table(path, wanted)
+    columns = long_scores(table, wanted)
+    if columns is None:
+        return TableSource(table, wanted)
+    return LongSource(_open_table(path, wanted, columns.text), wanted, columns)
+
+
+def _open_table(path: Any, wanted: Wanted, more_text: Sequence[str] = ()) -> Table:
+    """Open a table, one file or several; keys, groups and `more_text` are text, where a file has no types."""
+    groups = () if wanted.groups is None else (wanted.groups,)
+    text = tuple(dict.fromkeys((*wanted.keys, *groups, *more_text)))
+    table: Table
+    if is_dataset(path):
+        table = DatasetObject(path)
+    elif _is_pattern(path):
         table = _shards(path, _matching(path), text, wanted.unknown)
     elif os.path.isdir(path):
         table = _folder(Path(path), text, wanted.unknown)
     else:
         table = _one_table(Path(path), text)
     if table.n_rows == 0:
-        raise InputError(f"{path} has no rows, expected at least one")
+        raise InputError(
+            f"{table.name if is_dataset(path) else path} has no rows, expected at least one"
+        )
     return table
 
 
@@ -232,5 +271,6 @@ def _is_pattern(path: str) -> bool:
 
 
 def _suffix(path: str) -> str:
-    """Return the suffix of a path; of those of two parts only `.csv.gz` is known."""
-    return ".csv.gz" if path.endswith(".csv.gz") else Path(path).suffix
+    """Return the suffix of a path, of two parts where it ends in `.gz`."""
+    suffixes = Path(path).suffixes
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])

@@ -11,14 +11,16 @@ import numpy as np
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints, Matrix
-from thresholds._checks import InputError
+from thresholds._checks import InputError, shown
 from thresholds.data.growing import Gathered
 from thresholds.data.unknown import UNKNOWN
 from thresholds.files.unknown import count_unknown, noted
+from thresholds.results import Shown, Table, as_plain_values, counted, wrapped
 
 BLOCK_CELLS = 2**21  # of scores: a few megabytes
 PART_CELLS = 2**24  # of scores that are worth a task of their own, in another process perhaps
 LONGEST_LINE = 2**24  # bytes of a row of text
+MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
 _MOST_ROWS = 2**16
 
 
@@ -28,7 +30,7 @@ class Block(NamedTuple):
     y_score: Matrix  # (n_rows, n_labels)
     y_true: Matrix | None
     groups: Dense | None  # (n_rows,), and so are keys
-    keys: Dense | None
+    keys: Dense | None  # of several columns (n_rows, n_columns), text
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,21 @@ class Wanted:
     scores: str | None = None
     truth: str | None = None
     groups: str | None = None
-    key: str | None = None
+    key: str | tuple[str, ...] | None = None  # of one column or several
+    labels: str | None = None  # of one label a line
     label_names: tuple[str, ...] | None = None
     with_truth: bool = True  # else truth is passed over, whatever it is
     # What stands for truth that is not known: "nan", a number, or None for nothing.
     unknown: object = None
+    # Of a rule: all labels that there are, of which a file that names labels line by line may lack some.
+    rule_names: tuple[str, ...] | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        if self.key is None:
+            return ()
+        return (self.key,) if isinstance(self.key, str) else self.key
 
 
 class Source(ABC):
@@ -53,6 +65,8 @@ class Source(ABC):
     truth_key: str | None = None
     label_names: tuple[str, ...] | None = None
     n_labels: int
+    key_columns: tuple[str, ...] = ()
+    label_column: str | None = None  # of a file with one label a line
     n_samples: int | None = None  # None where that takes reading them all
     first_row: int | None = 0  # of a part in the whole; None where that takes reading those before
     about: str = ""  # for people: the number of shards, perhaps
@@ -62,6 +76,7 @@ class Source(ABC):
     test_idx: Ints | None = None
     of_text: bool = False  # scores are written as text, which has no dtype
     has_unknown: bool = False  # truth is -1 where it is not known
+    more_labels: bool = False  # there may be more of them than a file of truth names
 
     @abstractmethod
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
@@ -80,6 +95,10 @@ class Source(ABC):
         """
         return [self]
 
+    def with_rows(self, keys: Dense) -> "Source":
+        """Return this with the rows of `keys`, too, where a file lacks rows that have no scores."""
+        return self
+
     def mapped(self) -> Block | None:
         """Return all rows mapped into memory; None where the file does not hold them as they are."""
         return None
@@ -95,9 +114,26 @@ class Source(ABC):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreFile:
-    """What a score file holds; truth, names and splits may be absent."""
+@dataclass(frozen=True, slots=True, repr=False)
+class ScoreFile(Shown):
+    """What a file of scores holds, as `thresholds.read` returns it.
+
+    Attributes
+    ----------
+    name : of the file or folder
+    score_key : column, prefix of columns or array that the scores are from
+    y_score : (n_samples, n_labels) scores, dense or CSR; read-only where the file is mapped into memory
+    y_true : (n_samples, n_labels) of 0 and 1, dense or CSR, -1 where the truth is not known; None without truth
+    label_names : strings, one for each column; None without names
+    calib_idx, test_idx : row numbers to fit and to judge on, if the file has them; None otherwise
+    groups : (n_samples,) group of each row, if asked for
+    truth_key : what the truth is from; None without truth
+    about : how many shards there are, where there are some
+    notes : sentences on what was assumed and left out
+    left_out : columns or arrays without a role, and what they hold
+    unknown : -1 where `y_true` has cells that are not known, to be handed on as `unknown`; else None
+    keys : (n_samples,) key of each row, if asked for, or found; of several columns text (n_samples, n_columns)
+    """
 
     name: str
     score_key: str
@@ -106,12 +142,58 @@ class ScoreFile:
     label_names: tuple[str, ...] | None
     calib_idx: Ints | None
     test_idx: Ints | None
-    groups: Dense | None = None  # (n_samples,), if asked for
+    groups: Dense | None = None
     truth_key: str | None = None
     about: str = ""
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
-    unknown: int | None = None  # what y_true has where it is not known; None where all is known
+    unknown: int | None = None
+    keys: Dense | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: what there is, without the matrices."""
+        n_samples, n_labels = self.y_score.shape
+        facts = {
+            "name": self.name,
+            "n_samples": n_samples,
+            "n_labels": n_labels,
+            "score_key": self.score_key,
+            "dtype": dtype_of(self.y_score),
+            "truth_key": self.truth_key,
+            "label_names": self.label_names,
+            "n_calib": None if self.calib_idx is None else len(self.calib_idx),
+            "n_test": None if self.test_idx is None else len(self.test_idx),
+            "notes": self.notes,
+            "left_out": self.left_out,
+        }
+        return {name: as_plain_values(value) for name, value in facts.items()}
+
+    def __repr__(self) -> str:
+        """Say what there is in brief."""
+        n_samples, n_labels = self.y_score.shape
+        scores = f"y_score=<{dtype_of(self.y_score)} ({n_samples}, {n_labels})>"
+        truth = "" if self.y_true is None else f", y_true=<{dtype_of(self.y_true)}>"
+        return f"{type(self).__name__}(name={shown(self.name)}, {scores}{truth})"
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Return what commands say of a file, and which rows it names."""
+        yield described(self, self.y_score.shape, dtype_of(self.y_score), self.truth_key)
+        splits = {"to fit on (calib_idx)": self.calib_idx, "to judge on (test_idx)": self.test_idx}
+        named = [
+            f"{counted(len(rows), 'row')} {what}"
+            for what, rows in splits.items()
+            if rows is not None
+        ]
+        if named:
+            yield ", ".join(named)
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the number of scores that each label has, and of positives."""
+        names = self.label_names or range(self.y_score.shape[1])
+        columns = {"label": list(names), "scores": _counts(self.y_score, stored=True)}
+        if self.y_true is not None:
+            columns["positives"] = _counts(self.y_true, stored=False)
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def halves(self) -> tuple[Ints, Ints, str]:
         """Return the rows to fit on and the rows to judge on, and say which of them the file names."""
@@ -137,16 +219,24 @@ class ScoreFile:
         return fit, judge, "calib_idx and test_idx of the file"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LabelledFile(ScoreFile):
     """A score file with truth."""
 
     y_true: Matrix
 
 
-def gather(source: Source, step: Callable[[int], object] | None = None) -> ScoreFile:
-    """Read all rows; `step` is told how many rows each block had."""
-    rows = source.whole() or _gathered(source, step)
+def gather(
+    source: Source,
+    step: Callable[[int], object] | None = None,
+    spill: str | None = None,
+) -> ScoreFile:
+    """Read all rows; `step` is told how many rows each block had.
+
+    They are kept in memory, or mapped into it; with `spill`, a folder, in temporary files there.
+    """
+    whole = source.whole() if spill is None else None
+    rows = whole or _gathered(source, step, spill)
     if rows.y_true is not None and rows.y_true.shape != rows.y_score.shape:
         raise InputError(
             f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
@@ -172,17 +262,51 @@ def gather(source: Source, step: Callable[[int], object] | None = None) -> Score
         notes=notes,
         left_out=source.left_out,
         unknown=unknown,
+        keys=rows.keys,
     )
 
 
-def gather_labelled(source: Source, step: Callable[[int], object] | None = None) -> LabelledFile:
+def gather_labelled(
+    source: Source,
+    step: Callable[[int], object] | None = None,
+    spill: str | None = None,
+) -> LabelledFile:
     """Read all rows of a source that has truth."""
-    data = gather(source, step)
+    data = gather(source, step, spill)
     if data.y_true is None:
         raise InputError(
             f"{data.name} has no y_true, expected gold labels to fit on (--truth-column, --truth)"
         )
     return LabelledFile(**{item.name: getattr(data, item.name) for item in fields(data)})
+
+
+def described(
+    data: ScoreFile | Source, shape: tuple[int, ...], dtype: str, truth: str | None = None
+) -> str:
+    """Say what was read: of a file its size, what is scores and truth, and what was assumed."""
+    facts = [
+        data.about,
+        f"{shape[0]:,} rows",
+        f"{shape[1]:,} labels",
+        f"scores {data.score_key!r} ({dtype})",
+        "" if truth is None else f"truth {truth!r}",
+    ]
+    about = ", ".join(filter(None, facts))
+    return wrapped("\n".join([f"{data.name}: {about}", *data.notes]))
+
+
+def _counts(matrix: Matrix, *, stored: bool) -> list[int]:
+    """Count the stored cells of each column, or those of 1, some rows at a time."""
+    n_samples, n_labels = matrix.shape
+    if is_sparse(matrix):
+        kept = matrix.indices if stored else matrix.indices[matrix.data == 1]
+        return [int(n) for n in np.bincount(kept, minlength=n_labels)]
+    if stored:
+        return [n_samples] * n_labels
+    total = np.zeros(n_labels, np.int64)
+    for rows in row_slices(n_samples, n_labels):
+        total += np.count_nonzero(np.asarray(matrix[rows]) == 1, axis=0)
+    return [int(n) for n in total]
 
 
 def refuse_other_numbers(name: str, key: str, dtype: np.dtype[Any]) -> None:
@@ -206,11 +330,11 @@ def dtype_of(matrix: Matrix) -> str:
     return "CSR" if is_sparse(matrix) else str(matrix.dtype)
 
 
-def _gathered(source: Source, step: Callable[[int], object] | None) -> Block:
+def _gathered(source: Source, step: Callable[[int], object] | None, spill: str | None) -> Block:
     """Collect all blocks."""
     scores, truth = (
-        Gathered("y_score", n_rows=source.n_samples),
-        Gathered("y_true", n_rows=source.n_samples),
+        Gathered("y_score", spill, n_rows=source.n_samples),
+        Gathered("y_true", spill, n_rows=source.n_samples),
     )
     groups, keys = [], []
     for block in source.blocks():

@@ -14,6 +14,7 @@ import numpy as np
 from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor, floors_of_labels
+from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.options import FitOptions, OfThresholds
@@ -25,8 +26,8 @@ from thresholds.guards.limited import LimitedFit
 from thresholds.guards.limits import Limits
 from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
-from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.judging import count_decisions, f_measure, judge, positives_of
 from thresholds.rule import ThresholdRule
 from thresholds.rule.budget import Budget
 from thresholds.rule.capped import CappedRule
@@ -294,9 +295,8 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
     judged = None
-    if cuts.tp.size and problem.exactly_weighted:
-        by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
-        counts = ConfusionCounts(by_label, problem.weight_of_label)
+    if isinstance(problem, CountedProblem) or (cuts.tp.size and problem.exactly_weighted):
+        counts = _counts_of_cuts(cuts, problem) if cuts.tp.size else count_decisions(rule, problem)
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
@@ -311,8 +311,17 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     profile = profile_of(rule, problem, counts.predicted)
     budget = None
     if options.max_predicted is not None:
-        budget = _budget(options.max_predicted, objective, problem, judged, within)
+        predicted = counts.sums[1]  # (n_labels,), or by row where floats were added up
+        if judged is not None:
+            predicted = judged.by_sample.predicted * problem.row_weights
+        budget = _budget(options.max_predicted, objective, problem, int(predicted.sum()), within)
     return replace(rule, objective=objective, profile=profile, budget=budget)
+
+
+def _counts_of_cuts(cuts: Cuts, problem: Problem) -> ConfusionCounts:
+    """Return what cuts count, in the unit of the weights."""
+    sums = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
+    return ConfusionCounts(sums, problem.weight_of_label)
 
 
 def _floors(problem: Problem, options: FitOptions) -> Floors | None:
@@ -393,7 +402,7 @@ def _uncounted(problem: Problem, score: Floats, lower: Floats) -> Cuts:
         lower,
         not_counted,
         not_counted,
-        count_by_label(problem.truth, problem.truth, problem.unit_weights).positives,
+        positives_of(problem),
     )
 
 
@@ -423,15 +432,13 @@ def _budget(
     most: float,
     objective: float,
     problem: Problem,
-    judged: Judged | None,
+    units: int,
     within: CutsWithin | None,
 ) -> Budget:
-    """Say how a budget was kept: by cuts within it, or by a shared one, whose decisions are judged."""
+    """Say how a budget was kept, by so many units predicted: with cuts within it, or with a shared one."""
     if within is not None:
-        units, bound, is_optimal = int(within.cuts.predicted.sum()), within.bound, within.is_optimal
+        bound, is_optimal = within.bound, within.is_optimal
     else:
-        assert judged is not None, "shared cuts are"
-        units = int((judged.by_sample.predicted * problem.row_weights).sum())
         # The best of shared cuts was found among all that keep the budget.
         bound, is_optimal = objective, True
     predicted = min(units * problem.unit, most)

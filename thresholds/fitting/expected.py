@@ -3,6 +3,7 @@
 Lipton, Elkan & Naryanaswamy 2013, "F1-Optimal Thresholding in the Multi-Label Setting", section 5.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from thresholds import _checks, devices
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.threads import workers
+from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, Average, InputError
 from thresholds.data.problem import Problem
 from thresholds.devices import expecting
@@ -189,21 +191,8 @@ def fit_expected(
     if counts is None:
         counts = counts_above(p, cuts, n_jobs)
 
-    # Labels of which nothing is expected are never predicted, unless others share their threshold.
-    nothing = counts.sums[2] == 0  # (n_labels,)
-    never = nothing & (per_label or nothing.all())
-    rule = ThresholdRule(
-        thresholds=np.where(never, np.inf, cuts),
-        label_names=p.label_names,
-        average=average,
-        beta=beta,
-        unsupported=nothing,
-        per_label=per_label,
-        zero_division=zero_division,
-        fitted_on=FittedOn.of(p.matrix, 0.0, counts.positives),
-        expected="outcomes" if exact else "counts",
-        made_by=MadeBy.of(fit_expected, options),
-    )
+    fitted_on = FittedOn.of(p.matrix, 0.0, counts.positives)
+    rule = rule_of_cuts(cuts, counts, options, p.label_names, fitted_on)
 
     # The objective is what is expected of these decisions; counts of labels have been counted already.
     if exact or average == "samples":
@@ -214,6 +203,31 @@ def fit_expected(
         rule, p.matrix, weights=p.weights * p.unit, predicted=counts.predicted
     )
     return replace(rule, objective=float(objective), profile=profile)
+
+
+def rule_of_cuts(
+    cuts: Floats,
+    counts: ConfusionCounts,
+    options: Mapping[str, Any],
+    label_names: tuple[str, ...] | None,
+    fitted_on: FittedOn,
+) -> ThresholdRule:
+    """Return the rule of cuts and their expected counts, without an objective and a profile."""
+    # Labels of which nothing is expected are never predicted, unless others share their threshold.
+    nothing = counts.sums[2] == 0  # (n_labels,)
+    never = nothing & (options["per_label"] or nothing.all())
+    return ThresholdRule(
+        thresholds=np.where(never, np.inf, cuts),
+        label_names=label_names,
+        average=options["average"],
+        beta=options["beta"],
+        unsupported=nothing,
+        per_label=options["per_label"],
+        zero_division=options["zero_division"],
+        fitted_on=fitted_on,
+        expected="outcomes" if options["exact"] else "counts",
+        made_by=MadeBy.of(fit_expected, options),
+    )
 
 
 def _fit_on_device(

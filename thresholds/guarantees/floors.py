@@ -8,6 +8,7 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import InputError
+from thresholds.data.counted import CountedProblem
 from thresholds.data.folds import SEED
 from thresholds.data.problem import Items, Problem
 from thresholds.guarantees import ranges
@@ -146,6 +147,12 @@ class Floors:
 
 def refuse_weights(problem: Problem) -> None:
     """Refuse weights other than 0 and 1: a test counts rows, each of which was drawn once."""
+    if isinstance(problem, CountedProblem):
+        if problem.n_present != problem.total_weight * problem.unit:
+            raise InputError(
+                "sample_weight was counted with confidence, whose tests count rows; expected weights of 0 and 1 only"
+            )
+        return
     weights = problem.sample_weight
     if weights is None:
         return

@@ -25,10 +25,9 @@ def rows_per_unit_of(problem: Problem) -> float:
 
     Whole numbers count rows. Of others the mean is a row.
     """
-    weights = problem.row_weights * np.float64(problem.unit)
-    if weights.sum() < _COUNTABLE and not (weights % 1).any():
+    if problem.total_weight * problem.unit < _COUNTABLE and problem.has_whole_weights:
         return problem.unit
-    return float(np.count_nonzero(problem.row_weights) / problem.row_weights.sum())
+    return float(np.float64(problem.n_present) / np.float64(problem.total_weight))
 
 
 def cut_at_ranks(

@@ -49,7 +49,7 @@ from thresholds._arrays.dtypes import threshold_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints, Keys
 from thresholds._checks import Placement
-from thresholds._kernels.guards import counts_at_cuts, pooled_depths
+from thresholds._kernels.guards import pooled_depths
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
@@ -185,7 +185,7 @@ class _Steps:
         rising = np.ascontiguousarray(cuts[::-1])
 
         def count(first: int, last: int) -> Result:
-            counts = counts_at_cuts(*self.items_of(first, last), rising)
+            counts = self.items_of(first, last).counts_at_cuts(rising)
             return function(slice(first, last), counts[..., ::-1])
 
         return self._over_tiles(count)

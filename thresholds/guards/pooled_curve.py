@@ -5,16 +5,18 @@ last bit.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Dense, Floats, Ints
+from thresholds._arrays.types import Dense, Floats, Ints, Keys
 from thresholds._kernels import guards as kernels
 from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.data.unknown import without_entries
@@ -22,6 +24,7 @@ from thresholds.data.unknown import without_entries
 ItemsOf = Callable[[int, int], Items]
 
 _NO_WEIGHTS = np.empty(0, np.int64)
+_BITS_OF_EXPONENT_AT = 23  # of a float32
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -94,7 +97,9 @@ def _count(
         return count(_narrow(problem.scores[rows]).reshape(-1), truth.reshape(-1), _NO_WEIGHTS)
 
     def count_tile(first: int, last: int) -> _BinCounts:
-        _, keys, positive_weights, weights = items_of(first, last)
+        items = items_of(first, last)
+        _ask_bins(items, problem, probable)
+        _, keys, positive_weights, weights = items
         return count(narrow_keys(keys), positive_weights, weights)
 
     if problem.is_dense_unweighted:
@@ -124,7 +129,71 @@ def _narrow(scores: Dense) -> Dense:
 
 def are_probable(problem: Problem) -> bool:
     """Whether all scores of known cells lie in [0, 1], those apart that are missing or masked."""
+    if isinstance(problem, CountedProblem):
+        return _are_items_probable(problem)
     return all(_is_probable(block, problem.missing) for block in _known_scores(problem))
+
+
+def _are_items_probable(problem: CountedProblem) -> bool:
+    """Whether the scores of all items lie in [0, 1], those apart that are missing or masked."""
+    items = problem.label_items(0, problem.n_labels)
+    zero, missing, masked = to_keys(np.array([0.0, problem.missing, -np.inf], problem.dtype))
+    items.ask_between(np.array([zero]))
+    for key in (missing, masked):
+        items.ask_at(np.full(problem.n_labels, key))
+    return all(
+        _is_probable(to_scores(keys), problem.missing) for keys in (items.keys, problem.floors)
+    )
+
+
+def _ask_bins(items: Items, problem: Problem, probable: bool) -> None:
+    """Say that cells of different bins are to be known apart, and those that are missing or masked from others."""
+    if not items.has_runs:
+        return
+    items.ask_between(_lowest_of_bins(problem.dtype.itemsize, probable))
+    for key in to_keys(np.array([problem.missing, -np.inf], problem.dtype)):
+        items.ask_at(np.full(items.starts.size - 1, key))
+
+
+def margins_apart(dtype: np.dtype[Any], lowest: float, highest: float) -> Keys:
+    """Return keys that part margins between two scores into octaves, rising; none where both are probabilities.
+
+    There are so many bins of margins near 0 that counts had better not be at all of them at once.
+    """
+    if lowest >= 0 and highest <= 1:
+        return np.zeros(0, f"u{dtype.itemsize}")
+    octaves = _lowest_of_bins(dtype.itemsize, False)[:: 2 ** (_BITS_OF_EXPONENT_AT - kernels.SHIFT)]
+    low, high = to_keys(np.array([max(lowest, -_LARGEST), highest], dtype))
+    return np.asarray(octaves[(octaves > low) & (octaves <= high)])
+
+
+@lru_cache(maxsize=2)
+def _lowest_of_bins(itemsize: int, probable: bool) -> Keys:
+    """Return the lowest key, of float32 or float64, of each bin that has one but the first; rising."""
+    dtype = np.dtype(f"f{itemsize}")
+    largest = np.finfo(dtype).max
+    n_bins = 2 * kernels.SIDE if probable else kernels.MARGIN_BINS
+    wanted = np.arange(n_bins)
+    low, high = to_keys(np.repeat([[-largest], [largest]], n_bins, axis=1).astype(dtype))
+    last_bin = _bins_of(high[:1], probable)[0]
+    while (low < high).any():
+        middle = low + (high - low) // low.dtype.type(2)
+        reaches = _bins_of(middle, probable) >= wanted
+        high = np.where(reaches, middle, high)
+        low = np.where(reaches, low, middle + low.dtype.type(1))
+    lowest = low[(wanted > _bins_of(low[:1], probable)[0]) & (wanted <= last_bin)]
+    return np.unique(lowest)
+
+
+def _bins_of(keys: Keys, probable: bool) -> Ints:
+    """Return the bin of each key, as `bin_of` of the kernels does."""
+    narrow = narrow_keys(keys)
+    if not probable:
+        return (narrow >> np.uint32(kernels.SHIFT)).astype(np.int64)
+    p = to_scores(narrow).astype(np.float64)
+    from_end = np.maximum(np.minimum(p, 1.0 - p), kernels.LEAST).astype(np.float32)
+    place = (from_end.view(np.uint32) >> np.uint32(kernels.SHIFT)).astype(np.int64) - kernels.LOWEST
+    return np.where(p > 0.5, 2 * kernels.SIDE - 1 - place, place)
 
 
 def _known_scores(problem: Problem) -> Iterator[Dense]:

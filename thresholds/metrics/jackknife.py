@@ -50,6 +50,7 @@ differences by their correlations would make the intervals of 25 rules 4 to 20 %
 them apart at most (`experiments/intervals/coverages.txt`, for all of this).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,21 +76,33 @@ AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
 _ROUNDING = 1e-20  # of squares: less is nothing
 
 
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """The averages of F of one rule on all rows, and what they change if one unit (a row, or a group) is left out."""
+class Changes(ABC):
+    """The averages of F of one rule on all rows, and how far they change if one unit (a row, or a group) is left out.
+
+    A change is the average without a unit, less the mean of these.
+    """
 
     on_all: dict[str, float]
-    # (n_units,) each: the average without a unit, less the mean of these
-    changes: dict[str, Floats]
     n_active: int  # units with something true or predicted
+
+    @abstractmethod
+    def n_units(self, average: str) -> int:
+        """Return the number of units."""
+
+    @abstractmethod
+    def powers(self, average: str, other: "Changes | None") -> tuple[float, float]:
+        """Return the sums of the squares and fourth powers of the changes, less those of another rule."""
+
+    @abstractmethod
+    def _mean_square(self, average: str) -> float:
+        """Return the mean of the squared changes."""
 
     @cached_property
     def mean_squares(self) -> dict[str, float]:
         """The mean of the squared changes of each average; where no unit changes it, of those of `two_units`."""
         found = {}
-        for name, each in self.changes.items():
-            square = float(np.square(each).mean())
+        for name in self.on_all:
+            square = self._mean_square(name)
             of_two = sum(self.two_units(name)) / 2
             found[name] = square if square > _ROUNDING * of_two else of_two
         return found
@@ -97,8 +110,36 @@ class LeftOut:
     def two_units(self, average: str) -> tuple[float, float]:
         """Return what two units would change, squared: one that is all wrong, one that is all right."""
         value = self.on_all[average]
-        n = self.changes[average].size if average == "samples" else max(self.n_active, 1)
+        n = self.n_units(average) if average == "samples" else max(self.n_active, 1)
         return (value / n) ** 2, ((1 - value) / n) ** 2
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut(Changes):
+    """The changes of each unit, (n_units,)."""
+
+    on_all: dict[str, float]
+    changes: dict[str, Floats]
+    n_active: int
+
+    def n_units(self, average: str) -> int:
+        """Return the number of units."""
+        return self.changes[average].size
+
+    def powers(self, average: str, other: Changes | None) -> tuple[float, float]:
+        """Return the sums of even powers."""
+        from thresholds._kernels.leaving_out import even_powers
+
+        ours = self.changes[average]
+        theirs = np.zeros(ours.size)
+        if other is not None:
+            assert isinstance(other, LeftOut), "both are of the same rows"
+            theirs = other.changes[average]
+        return even_powers(np.ascontiguousarray(ours), np.ascontiguousarray(theirs))
+
+    def _mean_square(self, average: str) -> float:
+        """Return the mean of the squared changes."""
+        return float(np.square(self.changes[average]).mean())
 
 
 class Interval(NamedTuple):
@@ -135,54 +176,70 @@ def leave_out_of(
     `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0, and rows without a known
     cell, are no units.
     """
-    # (3, n_labels)
-    all_counts = np.stack([counts.tp, counts.predicted, counts.positives]).astype(np.float64)
-    # Numerators and denominators of the averages over labels.
-    terms = [terms_of(average, all_counts, beta, zero_division) for average in AVERAGES[:-1]]
-    tops = np.array([top.sum() for top, _ in terms])  # (4,)
-    bottoms = np.array([bottom.sum() for _, bottom in terms])  # (4,)
-
-    # The averages without each unit, less their means: what each changes.
+    totals = Totals.of(counts, beta, zero_division)
     units = groups if isinstance(groups, Units) else units_of(problem, groups)
     known = problem.rows_with_known  # (n_known,) or None
     if known is not None:
         problem = problem.at_rows(known)
         decided = OfRows(decided, known)
-    given = (all_counts, tops, bottoms, beta, zero_division)
+    given = (totals.counts, totals.tops, totals.bottoms, beta, zero_division)
     if units.weigh_one:
         without = without_each_row(decided, problem, *given)
     else:
         without = without_each_unit(decided, problem, units, *given)
+
+    # The averages without each unit, less their means: what each changes.
     changes = without.averages  # (5, n_units)
     changes -= changes.mean(axis=1, keepdims=True)
-
-    # Those of all rows; 0/0 as `metrics` has it.
-    micro, macro, supported, weighted = zip(tops.tolist(), bottoms.tolist(), strict=True)
-    on_all = [
-        _ratio(*micro, float(zero_division)),
-        _ratio(*macro, 0.0),
-        _ratio(*supported, 0.0),
-        _ratio(*weighted, _ratio(*macro, 0.0)),
-        without.samples,
-    ]
     return LeftOut(
-        on_all=dict(zip(AVERAGES, on_all, strict=True)),
+        on_all=totals.averages(without.samples),
         changes=dict(zip(AVERAGES, changes, strict=True)),
         n_active=without.n_active,
     )
 
 
-def interval_of(rule: LeftOut, average: str, confidence: float) -> Interval:
+class Totals(NamedTuple):
+    """Counts of all rows, and numerators and denominators of the averages over labels."""
+
+    counts: Floats  # (3, n_labels)
+    tops: Floats  # (4,)
+    bottoms: Floats  # (4,)
+    zero_division: float
+
+    @classmethod
+    def of(cls, counts: ConfusionCounts, beta: float, zero_division: float) -> "Totals":
+        """Take the counts of all rows, in the weights of the problem."""
+        all_counts = np.stack([counts.tp, counts.predicted, counts.positives]).astype(np.float64)
+        terms = [terms_of(average, all_counts, beta, zero_division) for average in AVERAGES[:-1]]
+        tops = np.array([top.sum() for top, _ in terms])
+        bottoms = np.array([bottom.sum() for _, bottom in terms])
+        return cls(all_counts, tops, bottoms, zero_division)
+
+    def averages(self, samples: float) -> dict[str, float]:
+        """Return all averages, that over rows as it is given; 0/0 as `metrics` has it."""
+        pairs = zip(self.tops.tolist(), self.bottoms.tolist(), strict=True)
+        micro, macro, supported, weighted = pairs
+        on_all = [
+            _ratio(*micro, float(self.zero_division)),
+            _ratio(*macro, 0.0),
+            _ratio(*supported, 0.0),
+            _ratio(*weighted, _ratio(*macro, 0.0)),
+            samples,
+        ]
+        return dict(zip(AVERAGES, on_all, strict=True))
+
+
+def interval_of(rule: Changes, average: str, confidence: float) -> Interval:
     """Return an average of one rule, with its interval within [0, 1]."""
     value = rule.on_all[average]
-    changes = rule.changes[average]  # (n_units,)
-    if changes.size < 2:
+    if rule.n_units(average) < 2:
         return Interval(value, np.nan, np.nan)
-    half = _standard_error(changes, None, rule.two_units(average)).times((1 + confidence) / 2)
+    added = rule.two_units(average)
+    half = _standard_error(rule, None, average, added).times((1 + confidence) / 2)
     return Interval(value, max(value - half, 0.0), min(value + half, 1.0))
 
 
-def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: float) -> Interval:
+def difference_of(rule: Changes, baseline: Changes, average: str, confidence: float) -> Interval:
     """Return how much higher an average of one rule is than that of another, on the same rows, with its interval."""
     value = rule.on_all[average] - baseline.on_all[average]
     half = standard_error_of(rule, baseline, average).times((1 + confidence) / 2)
@@ -191,7 +248,7 @@ def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: fl
 
 
 def behind(
-    best: LeftOut, rule: LeftOut, average: str, confidence: float, n_rules: int
+    best: Changes, rule: Changes, average: str, confidence: float, n_rules: int
 ) -> tuple[Interval, bool]:
     """Return how far a rule is behind the best of `n_rules` on these rows, and whether the two cannot be told apart.
 
@@ -207,30 +264,27 @@ def behind(
     return interval, not interval.lower > 0
 
 
-def standard_error_of(rule: LeftOut, baseline: LeftOut, average: str) -> StandardError:
+def standard_error_of(rule: Changes, baseline: Changes, average: str) -> StandardError:
     """Return the standard error of the difference of two rules, on the same rows."""
-    ours = rule.changes[average]  # (n_units,)
-    theirs = baseline.changes[average]  # (n_units,)
-    if ours.size < 2:
+    if rule.n_units(average) < 2:
         return StandardError(np.nan, np.nan)
     # What the two units that are added change, each.
     added = (rule.mean_squares[average] + baseline.mean_squares[average]) / 2
-    return _standard_error(ours, theirs, (added, added))
+    return _standard_error(rule, baseline, average, (added, added))
 
 
-def _standard_error(ours: Floats, theirs: Floats | None, added: Sequence[float]) -> StandardError:
-    """Return the standard error of what units change, (n_units,), of one rule or less those of another.
+def _standard_error(
+    rule: Changes, other: Changes | None, average: str, added: Sequence[float]
+) -> StandardError:
+    """Return the standard error of what units change, of one rule or less those of another.
 
     `added` are the squares of what two units change that are added.
     """
-    from thresholds._kernels.leaving_out import even_powers
-
     # The sum of squares is the variance; how uncertain it is itself, the fourth powers tell.
-    theirs = np.zeros(ours.size) if theirs is None else theirs  # (n_units,)
-    squares, fourth_powers = even_powers(np.ascontiguousarray(ours), np.ascontiguousarray(theirs))
+    squares, fourth_powers = rule.powers(average, other)
     total = squares + sum(added)
     fourth = fourth_powers + sum(square * square for square in added)
-    n = ours.size
+    n = rule.n_units(average)
     size = n + len(added)
     spread = fourth - total**2 / size
     most = size - 1

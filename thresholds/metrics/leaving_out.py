@@ -95,6 +95,32 @@ def without_each_row(
     zero_division: float,
 ) -> Without:
     """Leave out each row, all of weight 1; `tops` and `bottoms` (4,) are those of the averages over labels."""
+    averages, n_active = averages_without_rows(
+        decided, problem, all_counts, tops, bottoms, beta, zero_division
+    )
+
+    # The mean F of the other rows.
+    n = problem.n_samples
+    f = averages[4]  # (n_samples,)
+    total = float(f.sum())
+    np.subtract(total, f, out=f)
+    f /= max(n - 1, 1)
+    return Without(averages, total / n, n_active)
+
+
+def averages_without_rows(
+    decided: Decided,
+    problem: Problem,
+    all_counts: Floats,
+    tops: Floats,
+    bottoms: Floats,
+    beta: float,
+    zero_division: float,
+) -> tuple[Floats, int]:
+    """Return the averages over labels without each row, (5, n_samples), and the number of rows that matter to them.
+
+    The last are the F of the rows themselves. `all_counts` may be of more rows than those of the problem.
+    """
     from thresholds._kernels.leaving_out import leave_out_rows
 
     averages = np.empty((5, problem.n_samples))
@@ -106,14 +132,7 @@ def without_each_row(
         n_active += int(np.count_nonzero(np.diff(starts)))
         options = (float(beta), float(zero_division), rows.start)
         leave_out_rows(starts, listed, table, tops, bottoms, *options, averages)
-
-    # The mean F of the other rows.
-    n = problem.n_samples
-    f = averages[4]  # (n_samples,)
-    total = float(f.sum())
-    np.subtract(total, f, out=f)
-    f /= max(n - 1, 1)
-    return Without(averages, total / n, n_active)
+    return averages, n_active
 
 
 def without_each_unit(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from thresholds import _checks, devices
 from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse, row_of_entries
-from thresholds._arrays.types import Dense, Ints, Matrix
+from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 from thresholds.errors import need
@@ -463,6 +463,13 @@ class Rule(Shown):
 
         A rule that decides by the whole row decides among these. What is known of the fit is left out.
         """
+
+    def switch_scores(self) -> Sequence[Floats] | None:
+        """Return the rising scores at which each label begins, ends, ... to be predicted, none for never.
+
+        None where more than a label's own score decides about it.
+        """
+        return None
 
     def parts(self) -> Sequence[Hashable]:
         """Return what decides about each label by its score alone, equal where it decides alike.

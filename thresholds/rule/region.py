@@ -133,6 +133,10 @@ class RegionRule(Rule):
         """Return a rule that decides about some labels alone, without what is known of the fit."""
         return RegionRule([self.switches[j] for j in places.tolist()], missing=self.missing)
 
+    def switch_scores(self) -> Sequence[Floats]:
+        """Return the switches of each label."""
+        return self.switches
+
     def parts(self) -> Sequence[Hashable]:
         """Return the switches of each label."""
         return [tuple(scores.tolist()) for scores in self.switches]

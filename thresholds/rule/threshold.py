@@ -281,6 +281,10 @@ class ThresholdRule(Drawable, Rule):
         """Return a rule that decides about some labels alone, without what is known of the fit."""
         return ThresholdRule(self.thresholds[places], missing=self.missing)
 
+    def switch_scores(self) -> Sequence[Floats]:
+        """Return the threshold of each label that has a finite one, or is always predicted."""
+        return [cut[cut < np.inf] for cut in self.thresholds[:, np.newaxis]]
+
     def parts(self) -> Sequence[Hashable]:
         """Return the score from which each label is predicted, as a `RegionRule` of such labels has it."""
         return [(cut,) if cut < np.inf else () for cut in self.thresholds.tolist()]

@@ -17,7 +17,7 @@ import numpy as np
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import by_cells
-from thresholds._arrays.types import Ints, Keys
+from thresholds._arrays.types import Floats, Ints, Keys, Numbers
 from thresholds._checks import Average
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.one_cut import pooled_counts, pooled_gains
@@ -32,6 +32,7 @@ Result = TypeVar("Result")
 _CELLS_PER_PIECE = 2**21  # few enough to sort near the cache, and worth a sweep of the grid
 # Of another search than that of `counting/passes.py`, and so another number.
 _WORTH_COUNTING = 2**16  # cells: fewer are sorted as fast
+_MOST_ASKED = 1024  # candidates at which counts are to be told apart at once
 _WORTH_BOUNDING = 16  # labels: with fewer, bounds are loose, and sorting may be four times as fast
 
 
@@ -81,7 +82,11 @@ class _Search:
             return narrowed
 
         # Pool the scores of positives, and count what changes as the cut falls to each.
-        pool = self._pool() if self.most is None else self._within(self._pool(), self.most)
+        pool = self._pool()
+        if self.problem.has_runs and pool.grid.size:
+            self._ask(pool)
+        if self.most is not None:
+            pool = self._within(pool, self.most)
         if not pool.grid.size:
             return np.inf, np.nan
         chosen = self._best_micro(pool) if self.average == "micro" else self._best_mean(pool)
@@ -174,29 +179,89 @@ class _Search:
         kept = self._predicted(pool) <= most  # (n_candidates,)
         return _Pool(pool.grid[kept], pool.positive_weights[kept])
 
-    def _predicted(self, pool: _Pool) -> Ints:
-        """Return what is predicted at each candidate: (n_candidates,)."""
+    def _ask(self, pool: _Pool) -> None:
+        """Say at which candidates counts are to tell what each label predicts: those that may be the best.
+
+        A run that a candidate parts is predicted there as a whole, at most, and not at all, at least.
+        """
+        most_predicted = self._predicted(pool)  # (n_candidates,)
+        least_predicted = self._predicted(pool, at_floors=True)
+        at_least = self._values(pool, most_predicted)
+        at_most = self._values(pool, least_predicted, at_floors=True)
+
+        # What is surely reached within the budget; others are open that may be within, or may reach as much.
+        may_be_within, is_within = np.ones((2, pool.grid.size), np.bool_)
+        if self.most is not None:
+            may_be_within, is_within = least_predicted <= self.most, most_predicted <= self.most
+        enough = np.max(at_least, where=is_within, initial=0) - self._slack
+        is_open = (least_predicted < most_predicted) & may_be_within
+        is_open &= (at_most >= enough) | ~is_within
+        asked = np.flatnonzero(is_open)
+        if asked.size > _MOST_ASKED:
+            asked = asked[np.linspace(0, asked.size - 1, _MOST_ASKED).astype(np.int64)]
+        cuts = pool.grid[asked]
+        self._map(lambda items, _: items.ask_between(cuts))
+
+    def _values(self, pool: _Pool, predicted: Ints, *, at_floors: bool = False) -> Numbers:
+        """Return what is maximised at each candidate: micro F-beta, or the mean in units, (n_candidates,)."""
+        return (
+            self._micro(pool, predicted)
+            if self.average == "micro"
+            else self._means(pool, at_floors=at_floors)
+        )
+
+    @property
+    def _slack(self) -> int:
+        """By how much means in units may differ, and count as equal."""
+        return 0 if self.average == "micro" else EQUAL + self.positives.size
+
+    def _predicted(self, pool: _Pool, *, at_floors: bool = False) -> Ints:
+        """Return what is predicted at each candidate, (n_candidates,); `at_floors` what surely is."""
         if not pool.grid.size:
             return np.zeros(0, np.int64)
 
         def count(items: Items, _: slice) -> Ints:
+            items = items.at_floors() if at_floors else items
             return pooled_counts(pool.grid, *sorted_with_rows(items.keys), items.weights)
 
         return _from_the_top(self._total(count))
 
     def _best_micro(self, pool: _Pool) -> int:
         """Return the candidate of highest micro F-beta."""
-        tp = _from_the_top(pool.positive_weights)  # (n_candidates,)
-        predicted = self._predicted(pool)
-        positives = np.full_like(tp, self.positives.sum())
-        f = f_of_counts(tp, predicted, positives, self.beta, 0.0)
+        f = self._micro(pool, self._predicted(pool))
         return int(f.size - 1 - np.argmax(f[::-1]))  # the highest of equal ones
+
+    def _micro(self, pool: _Pool, predicted: Ints) -> Floats:
+        """Return the micro F-beta of each candidate, (n_candidates,)."""
+        tp = _from_the_top(pool.positive_weights)  # (n_candidates,)
+        positives = np.full_like(tp, self.positives.sum())
+        return f_of_counts(tp, predicted, positives, self.beta, 0.0)
 
     def _best_mean(self, pool: _Pool) -> int | None:
         """Return the candidate of highest mean F-beta, None if predicting nothing is as good."""
-        shares = shares_of(self.average, self.positives, self.problem.row_weights)
+        means = self._means(pool)
+
+        # The highest cut wins among those that are equal but for rounding.
+        enough = max(self._nothing, int(means.max())) - self._slack
+        return None if self._nothing >= enough else int(np.flatnonzero(means >= enough)[-1])
+
+    @cached_property
+    def _shares(self) -> Floats:
+        """The weight of each group's F-beta in the mean."""
+        row_weights = self.problem.row_weights if self.axis == "samples" else None
+        return shares_of(self.average, self.positives, row_weights)
+
+    @cached_property
+    def _nothing(self) -> int:
+        """The mean of predicting nothing, in units."""
+        empty = self.positives == 0
+        return int(np.rint(self._shares[empty] * self.zero_division * UNIT).astype(np.int64).sum())
+
+    def _means(self, pool: _Pool, *, at_floors: bool = False) -> Ints:
+        """Return the mean F-beta of each candidate in units, (n_candidates,)."""
 
         def sweep(items: Items, groups: slice) -> Ints:
+            items = items.at_floors() if at_floors else items
             return pooled_gains(
                 pool.grid,
                 *sorted_with_rows(items.keys),
@@ -204,20 +269,14 @@ class _Search:
                 items.positive_weights,
                 items.weights,
                 self.positives[groups],
-                shares[groups],
+                self._shares[groups],
                 self.beta**2,
                 self.zero_division,
                 UNIT,
             )
 
-        # Means in units: that of predicting nothing, and what each candidate adds to it.
-        empty = self.positives == 0
-        nothing = int(np.rint(shares[empty] * self.zero_division * UNIT).astype(np.int64).sum())
-        means = nothing + _from_the_top(self._total(sweep))  # (n_candidates,)
-
-        # The highest cut wins among those that are equal but for rounding.
-        enough = max(nothing, int(means.max())) - EQUAL - shares.size
-        return None if nothing >= enough else int(np.flatnonzero(means >= enough)[-1])
+        # What each candidate adds to the mean of predicting nothing.
+        return self._nothing + _from_the_top(self._total(sweep))
 
 
 def _distinct(keys: Keys, positive_weights: Ints) -> _Pool:

@@ -58,10 +58,11 @@ class Cells(NamedTuple):
     below: Any  # the next lower key
 
 
-def shares_of(average: Average, positives: Ints, row_weights: Ints) -> Floats:
-    """Return the weight of each group's F-beta in the mean; they sum to 1."""
+def shares_of(average: Average, positives: Ints, row_weights: Ints | None) -> Floats:
+    """Return the weight of each group's F-beta in the mean; they sum to 1. Only a mean over rows asks for theirs."""
     weights = np.ones_like(positives)
     if average == "samples":
+        assert row_weights is not None, "given where groups are rows"
         weights = row_weights
     elif average == "weighted":
         weights = positives

@@ -6,7 +6,6 @@ import numpy as np
 
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Floats, Ints, Keys
-from thresholds._kernels.guards import count_at_keys, keys_at_ranks
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Items, Problem
 
@@ -23,6 +22,7 @@ class Counts(NamedTuple):
 def weight_present(problem: Problem, items: Items) -> Ints:
     """Return the weight (n_labels,) of the cells of each label that are not masked."""
     masked = to_keys(np.array([-np.inf], problem.dtype))[0]
+    items.ask_at(np.full(items.starts.size - 1, masked))
     if items.is_unweighted and items.keys.min() > masked:
         return np.diff(items.starts)
     shown = items.keys > masked
@@ -46,15 +46,13 @@ def rows_of(items: Items) -> Ints:
 def count_at(items: Items, thresholds: Floats) -> Counts:
     """Count what lies above, and at, a threshold of each label."""
     keys = keys_of(items, thresholds)
-    starts, item_keys, positive_weights, weights = items
-    return Counts(*count_at_keys(starts, item_keys, positive_weights, weights, keys))
+    return Counts(*items.counts_at(keys))
 
 
 def scores_at(items: Items, ranks: Floats | Ints, later: Floats | Ints) -> Floats:
     """Return the scores (2, n_labels) at two ranks of each label, in the unit of the weights."""
     both = np.stack([ranks, later]).astype(np.float64)
-    keys = keys_at_ranks(items.starts, items.keys, items.weights, both)
-    return to_scores(keys).astype(np.float64)
+    return to_scores(items.keys_at(both)).astype(np.float64)
 
 
 def next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:

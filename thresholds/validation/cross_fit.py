@@ -4,7 +4,7 @@ The first figure is too high: the best of many thresholds on a sample is best in
 section 8, the winner's curse). So rules are fitted on all folds but one, and each decides the rows of the one left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, NamedTuple, Unpack
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import Floats, Integers, Ints, Numbers, Texts
 from thresholds._checks import Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED, group_numbers, seed_of_folds, split_rows
 from thresholds.data.problem import Problem
@@ -57,7 +57,7 @@ class CrossFit(Result, Drawable):
     out_of_fold : the same F-measure of all decisions about rows that the deciding rule was not fitted on, counted
         together. Such a rule had fewer rows, and cannot know a label all of whose positives are in the fold left
         out; for unguarded rules with many rare labels the figure is still somewhat too high
-    folds : int64 (n_samples,), the fold that each row is judged in, -1 for none (also for rows of weight 0)
+    folds : (n_samples,) whole numbers, the fold that each row is judged in, -1 for none (also for rows of weight 0)
     fold_thresholds : (n_folds, n_labels), NaN for a rule without thresholds
     spread : structured array, one row a label: name, n_positives, threshold (of `rule`), lowest, median (of two the
         higher) and highest of the folds' thresholds (NaN for a rule without thresholds), and, as scores have no common
@@ -87,7 +87,7 @@ class CrossFit(Result, Drawable):
     rule: Any  # a ThresholdRule, unless another kind was asked for by name
     in_sample: float
     out_of_fold: float
-    folds: Ints
+    folds: Integers
     fold_thresholds: Floats
     spread: npt.NDArray[Any]
     how: str
@@ -509,20 +509,50 @@ def _spread(
         most = shares.max(axis=0)
         least = shares.min(axis=0)
     counted_by_label = count_by_label(problem.truth, problem.truth, problem.unit_weights)
-    f = f_score(options.beta)
+    names = names_of(problem.label_names, problem.n_labels)
+    return spread_of(
+        names,
+        counted_by_label.positives * problem.unit,
+        threshold,
+        fold_thresholds,
+        (most, least),
+        (judge(rule, problem).by_label, held_out.by_label),
+        options,
+        promises_out_of_fold(held_out),
+    )
+
+
+def spread_of(
+    names: Texts,
+    n_positives: Numbers,
+    threshold: Floats,
+    fold_thresholds: Floats,
+    predicted: tuple[Floats, Floats],
+    counts: tuple[ConfusionCounts, ConfusionCounts],
+    options: FitOptions,
+    promises: Mapping[str, Any],
+) -> npt.NDArray[Any]:
+    """Lay out what `CrossFit.spread` has.
+
+    `predicted` are the largest and the smallest share of rows that a fold's rule predicts, `counts` those of the rule
+    on all rows, and of the decisions out of fold.
+    """
+    f_in_sample, f_out_of_fold = (
+        each(f_score(options.beta), of_some, options.zero_division) for of_some in counts
+    )
     return rows_of(
         {
-            "name": names_of(problem.label_names, problem.n_labels),
-            "n_positives": counted_by_label.positives * problem.unit,
+            "name": names,
+            "n_positives": n_positives,
             "threshold": threshold,
-            "lowest": lowest,
+            "lowest": fold_thresholds.min(axis=0),
             "median": np.sort(fold_thresholds, axis=0)[len(fold_thresholds) // 2],
-            "highest": highest,
-            "predicted_most": most,
-            "predicted_least": least,
-            "f_in_sample": each(f, judge(rule, problem).by_label, options.zero_division),
-            "f_out_of_fold": each(f, held_out.by_label, options.zero_division),
-            **promises_out_of_fold(held_out),
+            "highest": fold_thresholds.max(axis=0),
+            "predicted_most": predicted[0],
+            "predicted_least": predicted[1],
+            "f_in_sample": f_in_sample,
+            "f_out_of_fold": f_out_of_fold,
+            **promises,
         }
     )
 

@@ -40,7 +40,7 @@ _LONGEST_DIRECTORY = 2**20  # of an archive, in bytes: room for 10,000 arrays an
 _CHUNK = 2**20  # bytes that are read at once
 _PACKED_CHUNK = 2**12  # of bzip2 and LZMA, where that may stand for 80 MB
 # Labels without a stored entry that a CSR matrix may have: its shape costs it nothing.
-_MOST_EMPTY = 2**22
+MOST_EMPTY = 2**22
 
 
 class _Header(NamedTuple):
@@ -117,7 +117,7 @@ class Archive:
         if key in self.files:
             return self.array(key).reshape(shape)
         self._refuse_odd_parts(key, shape[0])
-        data, indices, indptr = (self.array(f"{key}_{part}") for part in CSR_PARTS[:3])
+        data, indices, indptr = (self.array(_part(key, part)) for part in CSR_PARTS[:3])
         return self._csr(key, data, indices, indptr, shape)
 
     def shape(self, key: str) -> tuple[int, int]:
@@ -140,7 +140,7 @@ class Archive:
 
     def dtype(self, key: str) -> np.dtype[Any]:
         """Return the dtype of a matrix."""
-        return self.header(key if key in self.files else f"{key}_data").dtype
+        return self.header(key if key in self.files else _part(key, "data")).dtype
 
     def place(self, key: str) -> Place | CsrPlace | None:
         """Return where a matrix lies in the file, its checksums right; None where it is packed, or in other order."""
@@ -148,10 +148,10 @@ class Archive:
             return self._place(key)
         n_samples, n_labels = self.shape(key)
         self._refuse_odd_parts(key, n_samples)
-        data, indices = self._place(f"{key}_data"), self._place(f"{key}_indices")
+        data, indices = self._place(_part(key, "data")), self._place(_part(key, "indices"))
         if data is None or indices is None:
             return None
-        starts = self._whole(key, self.array(f"{key}_indptr"))
+        starts = self._whole(key, self.array(_part(key, "indptr")))
         self._refuse_odd_starts(key, starts, data.shape[0])
         self._whole(key, indices.array()[:0])  # is refused, if it has no whole numbers
         return CsrPlace(data, indices, starts, n_labels)
@@ -168,7 +168,7 @@ class Archive:
 
     def is_stored(self, key: str) -> bool:
         """Whether a matrix, dense or CSR, is kept as it is, so that it can be mapped."""
-        parts = [key] if key in self.files else [f"{key}_{part}" for part in CSR_PARTS[:3]]
+        parts = [key] if key in self.files else [_part(key, part) for part in CSR_PARTS[:3]]
         return all(
             self._members[f"{part}.npy"].compress_type == zipfile.ZIP_STORED for part in parts
         )
@@ -194,18 +194,22 @@ class Archive:
             return member.header
 
     def _csr_shape(self, key: str) -> tuple[int, int]:
-        """Return the shape of a CSR matrix; its entries bound the number of its labels."""
-        lacking = [part for part in CSR_PARTS if f"{key}_{part}" not in self.files]
+        """Return the shape of a CSR matrix."""
+        lacking = [part for part in CSR_PARTS if _part(key, part) not in self.files]
         if lacking:
             raise InputError(
-                f"{self._path.name} lacks {key}_{lacking[0]}, expected the four arrays of a CSR matrix"
+                f"{self._path.name} lacks {_part(key, lacking[0])}, expected the four arrays of a CSR matrix"
             )
-        if self.header(f"{key}_shape").shape != (2,):
+        return self.sparse_shape(key)
+
+    def sparse_shape(self, key: str) -> tuple[int, int]:
+        """Return the shape of a sparse matrix; its entries bound the number of its labels."""
+        if self.header(_part(key, "shape")).shape != (2,):
             raise self._malformed(
-                key, f"its shape is an array of shape {self.header(f'{key}_shape').shape}"
+                key, f"its shape is an array of shape {self.header(_part(key, 'shape')).shape}"
             )
-        n_samples, n_labels = self._whole(key, self.array(f"{key}_shape")).tolist()
-        most = math.prod(self.header(f"{key}_data").shape) + _MOST_EMPTY
+        n_samples, n_labels = self._whole(key, self.array(_part(key, "shape"))).tolist()
+        most = math.prod(self.header(_part(key, "data")).shape) + MOST_EMPTY
         if n_labels > most:
             raise self._malformed(
                 key, f"it has {n_labels:,} labels, expected at most {most:,} of so few entries"
@@ -214,7 +218,7 @@ class Archive:
 
     def _refuse_odd_parts(self, key: str, n_samples: int) -> None:
         """Refuse parts of a CSR matrix whose sizes do not go together."""
-        data, indices, indptr = (self.header(f"{key}_{part}").shape for part in CSR_PARTS[:3])
+        data, indices, indptr = (self.header(_part(key, part)).shape for part in CSR_PARTS[:3])
         if indptr != (n_samples + 1,) or len(data) != 1 or data != indices:
             shapes = f"{data}, {indices} and {indptr}"
             raise self._malformed(
@@ -224,8 +228,11 @@ class Archive:
     def _csr_blocks(self, key: str, n_samples: int, n_labels: int) -> Iterator[Matrix]:
         """Read the stored entries of a few rows at a time."""
         self._refuse_odd_parts(key, n_samples)
-        starts = self._whole(key, self.array(f"{key}_indptr"))
-        with self._opened(f"{key}_data") as data, self._opened(f"{key}_indices") as indices:
+        starts = self._whole(key, self.array(_part(key, "indptr")))
+        with (
+            self._opened(_part(key, "data")) as data,
+            self._opened(_part(key, "indices")) as indices,
+        ):
             self._refuse_odd_starts(key, starts, data.header.shape[0])
             for rows in row_slices(n_samples, n_labels):
                 n = int(starts[rows.stop] - starts[rows.start])
@@ -244,7 +251,7 @@ class Archive:
         self, key: str, data: Dense, indices: Dense, indptr: Dense, shape: tuple[int, ...]
     ) -> Matrix:
         """Make a CSR array; the checks of whoever uses it go further."""
-        need("scipy", f"the sparse {key} of {self._path}")
+        need("scipy", f"the sparse {key or 'matrix'} of {self._path}")
         from scipy import sparse
 
         starts = self._whole(key, indptr)
@@ -362,7 +369,13 @@ class Archive:
 
     def _malformed(self, key: str, error: object) -> InputError:
         """Say that a CSR matrix is none."""
-        return InputError(f"{key} of {self._path.name} is a malformed sparse array: {error}")
+        of = f"{key} of " if key else ""
+        return InputError(f"{of}{self._path.name} is a malformed sparse array: {error}")
+
+
+def _part(key: str, part: str) -> str:
+    """Name an array of a CSR matrix, or of the only one of an archive, which has no name."""
+    return f"{key}_{part}" if key else part
 
 
 def _long_sizes(extra: bytes) -> list[int] | None:

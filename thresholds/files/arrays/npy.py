@@ -31,7 +31,10 @@ class NpySource(Source):
                 f"{path} has shape {cells.shape}, expected (n_samples, n_labels), at least one of each"
             )
         refuse_other_numbers(path.name, self.score_key, cells.dtype)
-        for option, column in (("--groups", wanted.groups), ("--key", wanted.key)):
+        for option, column in (
+            ("--groups", wanted.groups),
+            *(("--key", key) for key in wanted.keys),
+        ):
             if column is not None:
                 raise InputError(
                     f"{option} is {column!r} with {path.name}, which has no columns, expected None"

@@ -15,7 +15,7 @@ from thresholds._checks import InputError
 from thresholds.files.accounting import noted
 from thresholds.files.arrays.archive import CSR_PARTS, Archive
 from thresholds.files.arrays.mapped import Held, Parts
-from thresholds.files.keys import check_array
+from thresholds.files.keys import check_array, together
 from thresholds.files.source import PART_CELLS, Block, Source, Wanted, refuse_other_numbers
 from thresholds.files.unknown import as_read
 
@@ -23,8 +23,9 @@ from thresholds.files.unknown import as_read
 class NpzSource(Source):
     """Scores of an archive, and truth, names, splits, groups and keys where it has them."""
 
-    def __init__(self, path: Path, wanted: Wanted, *, truth_only: bool = False) -> None:
-        archive = Archive(path)
+    def __init__(
+        self, path: Path, archive: Archive, wanted: Wanted, *, truth_only: bool = False
+    ) -> None:
         self._archive = archive
         self._unknown = wanted.unknown
         self.name = path.name
@@ -46,12 +47,11 @@ class NpzSource(Source):
             self.calib_idx = _rows(path.name, archive, "calib_idx", self.n_samples)
             self.test_idx = _rows(path.name, archive, "test_idx", self.n_samples)
         self._groups = _vector(path.name, archive, wanted.groups, self.n_samples, "group")
-        self._keys = _vector(path.name, archive, wanted.key, self.n_samples, "key")
-        if wanted.key is not None:
-            check_array(path.name, wanted.key, self.keys())
+        self.key_columns = wanted.keys
+        self._keys = _keys(path.name, archive, wanted.keys, self.n_samples)
 
         # Whatever has no role is listed.
-        roles = {self.score_key, self.truth_key, wanted.groups, wanted.key, "label_names"}
+        roles = {self.score_key, self.truth_key, wanted.groups, *wanted.keys, "label_names"}
         self.left_out = _left_out(
             archive, roles if truth_only else roles | {"calib_idx", "test_idx"}
         )
@@ -190,6 +190,16 @@ def _rows(name: str, archive: Archive, key: str, n_samples: int) -> Ints | None:
             f"{key} of {name} runs from {rows.min()} to {rows.max()}, expected 0 to {n_samples - 1}"
         )
     return rows.astype(np.int64)
+
+
+def _keys(name: str, archive: Archive, columns: tuple[str, ...], n_samples: int) -> Dense | None:
+    """Return the keys of the rows, of one array or several; None where none are asked for."""
+    vectors = list[Dense]()
+    for column in columns:
+        values = _vector(name, archive, column, n_samples, "key")
+        assert values is not None, "it is asked for"
+        vectors.append(check_array(name, column, values, one_of_several=len(columns) > 1))
+    return together(vectors)
 
 
 def _vector(

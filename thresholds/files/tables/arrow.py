@@ -5,6 +5,7 @@
 
 import gzip
 import os
+import re
 import struct
 from abc import abstractmethod
 from collections import Counter
@@ -19,7 +20,7 @@ from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
 from thresholds.errors import need
-from thresholds.files.source import LONGEST_LINE, rows_per_block
+from thresholds.files.source import LONGEST_LINE, MOST_COLUMNS, rows_per_block
 from thresholds.files.tables.arrow_columns import (
     class_names,
     described,
@@ -35,7 +36,10 @@ _BUFFER_BYTES = 2**16
 # Of a csv that are read at once: pyarrow asks for the header, and any row, to fit.
 _BLOCK_BYTES = 2**20
 _ROWS_IN_BLOCK = 8
-_MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
+_IN_QUOTES = re.compile(rb'"[^"]*"')
+_DECIMAL = re.compile(
+    r"\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*|"
+)  # with a comma, where there are decimals
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
 
@@ -191,10 +195,10 @@ class ParquetTable(ArrowTable):
 
 
 class CsvTable(ArrowTable):
-    """A csv file with a header, perhaps compressed (`.csv.gz`).
+    """A csv file with a header, perhaps compressed (`.csv.gz`), its cells parted by commas, semicolons or tabs.
 
     The first block tells numbers from text; numbers are then read as float64, whatever they look like there. What
-    stands for keys or groups is text.
+    stands for keys or groups is text. Where no commas part cells, numbers may have them in place of points.
     """
 
     of_text = True
@@ -204,8 +208,15 @@ class CsvTable(ArrowTable):
         import pyarrow as pa
 
         self._types = dict.fromkeys(text, pa.string())
+        self._block_size, self._separator = _layout(path)
+        self._point = "."
         with self._open(path) as reader:
             super().__init__(path, reader.schema, None)
+        if self._separator != "," and self._has_decimal_commas(text):
+            self._point = ","
+            self.notes = (f"numbers of {path.name} have decimal commas",)
+            with self._open(path) as reader:
+                super().__init__(path, reader.schema, None)
         for name, column in self.columns.items():
             if name not in text and column.kind in ("float", "int", "none"):
                 self._types[name] = pa.float64()
@@ -217,15 +228,30 @@ class CsvTable(ArrowTable):
         with self._open(self._path, list(columns)) as reader:
             yield from reader
 
+    def _has_decimal_commas(self, text: Sequence[str]) -> bool:
+        """Whether the first block of a column, but for those of text, has nothing but such numbers."""
+        columns = [name for name in self.columns if name not in text]
+        columns = [name for name in columns if self.columns[name].kind == "text"]
+        for name, batch in self.beginnings(columns):
+            cells = [] if batch is None else [str(cell) for cell in batch.columns[name]]
+            if any("," in cell for cell in cells) and all(map(_DECIMAL.fullmatch, cells)):
+                return True
+        return False
+
     def _open(self, path: Path, columns: list[str] | None = None) -> Any:
         """Open the file."""
         from pyarrow import csv
 
-        convert = csv.ConvertOptions(
-            column_types=self._types, include_columns=columns, strings_can_be_null=False
-        )
         return csv.open_csv(
-            os.fspath(path), csv.ReadOptions(block_size=_block_size(path)), convert_options=convert
+            os.fspath(path),
+            csv.ReadOptions(block_size=self._block_size),
+            csv.ParseOptions(delimiter=self._separator),
+            csv.ConvertOptions(
+                column_types=self._types,
+                include_columns=columns,
+                strings_can_be_null=False,
+                decimal_point=self._point,
+            ),
         )
 
 
@@ -307,8 +333,11 @@ def _n_rows(header: Any) -> int:
     return 0 if length == batch else int(struct.unpack_from("<q", header, length)[0])
 
 
-def _block_size(path: Path) -> int:
-    """Return the bytes of a csv that are to be read at once: room for its header, which is UTF-8, and for any row."""
+def _layout(path: Path) -> tuple[int, str]:
+    """Return the bytes of a csv that are to be read at once, and what parts its cells.
+
+    There must be room for its header, which is UTF-8, and for any row.
+    """
     opened: Any = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rb") as lines:
         header, row = (lines.readline(LONGEST_LINE + 1) for _ in range(2))
@@ -317,17 +346,28 @@ def _block_size(path: Path) -> int:
         raise InputError(
             f"{path} has a line of more than {LONGEST_LINE:,} bytes, expected at most that"
         )
-    if header.count(b",") >= _MOST_COLUMNS:
-        raise InputError(
-            f"{path} has {header.count(b',') + 1:,} columns, expected at most {_MOST_COLUMNS:,}, or lists"
-        )
     try:
         header.decode()
     except UnicodeDecodeError:
         raise InputError(
             f"{path} cannot be read: its header is not UTF-8, expected that encoding"
         ) from None
-    return max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE))
+    separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else _separator(header, row)
+    n_columns = header.count(separator.encode()) + 1
+    if n_columns > MOST_COLUMNS:
+        raise InputError(
+            f"{path} has {n_columns:,} columns, expected at most {MOST_COLUMNS:,}, or lists"
+        )
+    return max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE)), separator
+
+
+def _separator(header: bytes, row: bytes) -> str:
+    """Tell what parts the cells of a csv: a comma, unless that parts header and first row otherwise than each other."""
+    header, row = (_IN_QUOTES.sub(b"", line) for line in (header, row))
+    for separator in (b",", b";", b"\t"):
+        if header.count(separator) == row.count(separator) > 0:
+            return separator.decode()
+    return ","
 
 
 def dataset_splits(path: Path) -> list[str] | None:

@@ -74,6 +74,7 @@ class Table(ABC):
     about: str = ""  # for people: the number of shards, perhaps
     label_names: tuple[str, ...] | None = None  # that the file has for its lists
     of_text: bool = False  # numbers are written as text, which has no dtype
+    notes: tuple[str, ...] = ()  # what was assumed
 
     @abstractmethod
     def batches(
@@ -237,7 +238,7 @@ def _all_flat(columns: Columns, names: Sequence[str]) -> bool:
 
 def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
     """Leave out columns that are named for something else, truth among them."""
-    taken = {wanted.groups, wanted.key}
+    taken = {wanted.groups, *wanted.keys}
     for prefix in (wanted.truth, "y_true"):
         choice = None if prefix is None else _named(columns, prefix)
         if choice is not None:

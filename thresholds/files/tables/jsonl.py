@@ -1,4 +1,7 @@
-"""Lines of JSON as a table: an object in each line, scores as a list or as {label: score}."""
+"""Lines of JSON as a table: an object in each line, scores as a list or as {label: score}.
+
+Where pyarrow is installed it reads blocks of lines that have nothing odd (`jsonl_arrow`), and Python all others.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
@@ -12,6 +15,7 @@ from thresholds._checks import InputError, different, read_json, shown
 from thresholds._checks.options import is_utf8
 from thresholds.files.source import LONGEST_LINE, rows_per_block
 from thresholds.files.tables.columns import Batch, Column, Form, Kind, ListColumn, NoValue, Table
+from thresholds.files.tables.jsonl_arrow import ArrowLines
 
 _LOOKED_AT = 1000  # rows that tell what columns hold, or fewer if they are long
 _BLOCK_BYTES = 2**22  # of text that is read at once
@@ -32,6 +36,7 @@ _DTYPES: dict[Kind, tuple[Any, tuple[type, ...]]] = {
 }
 
 Row = dict[str, Any]
+Lines = list[tuple[int, bytes]]  # with their numbers
 
 
 class JsonLines(Table):
@@ -42,7 +47,7 @@ class JsonLines(Table):
     def __init__(self, path: Path, _: Sequence[str] = ()) -> None:
         self.name = path.name
         self._path = path
-        rows = [row for _, row in next(self._blocks(_LOOKED_AT), [])]
+        rows = [self._object(*line) for line in next(self._lines(_LOOKED_AT), [])]
         self._n_looked_at = len(rows)
         self.columns = {}
         if not rows:
@@ -56,40 +61,44 @@ class JsonLines(Table):
     ) -> Iterator[Batch]:
         """Read some thousand lines at a time."""
         first = 0
-        for rows in self._blocks(rows_per_block(n_labels)):
-            self._refuse_late_numbers(rows)
-            read = {key: self._column(key, rows, first, key in nullable) for key in columns}
+        fast = ArrowLines.of(self.columns)
+        for lines in self._lines(rows_per_block(n_labels)):
+            read = None
+            if fast is not None:
+                read = fast.values([line for _, line in lines], columns, nullable)
+            if read is None:
+                read = self._read(lines, columns, nullable, first)
             yield Batch(self.name, first, read)
-            first += len(rows)
+            first += len(lines)
 
     def beginnings(
         self, columns: Sequence[str], nullable: Collection[str] = ()
     ) -> Iterator[tuple[str, Batch | None]]:
         """Read the first lines, once."""
-        rows = next(self._blocks(rows_per_block(1)), [])
-        self._refuse_late_numbers(rows)
+        rows = self._rows(next(self._lines(rows_per_block(1)), []))
         for key in columns if rows else ():
             try:
                 yield key, Batch(self.name, 0, {key: self._column(key, rows, 0, key in nullable)})
             except NoValue:
                 yield key, None
 
-    def _blocks(self, n_rows: int) -> Iterator[list[tuple[int, Row]]]:
-        """Read so many rows at a time, or fewer where these are long: numbers take some ten times their text."""
-        block = list[tuple[int, Row]]()  # numbers of lines, and their rows
-        n_bytes = 0
-        for number, line, row in self._rows():
-            block.append((number, row))
-            n_bytes += len(line)
-            if len(block) == n_rows or n_bytes > _BLOCK_BYTES:
-                yield block
-                block = []
-                n_bytes = 0
-        if block:
-            yield block
+    def _read(
+        self, lines: Lines, columns: Sequence[str], nullable: Collection[str], first: int
+    ) -> dict[str, Dense | ListColumn]:
+        """Read columns of some lines by Python."""
+        rows = self._rows(lines)
+        return {key: self._column(key, rows, first, key in nullable) for key in columns}
 
-    def _rows(self) -> Iterator[tuple[int, bytes, Row]]:
-        """Read objects, with the numbers of their lines, and these."""
+    def _rows(self, lines: Lines) -> list[tuple[int, Row]]:
+        """Read objects, with the numbers of their lines."""
+        rows = [(number, self._object(number, line)) for number, line in lines]
+        self._refuse_late_numbers(rows)
+        return rows
+
+    def _lines(self, n_rows: int) -> Iterator[Lines]:
+        """Read so many lines at a time, or fewer where these are long: numbers take some ten times their text."""
+        block: Lines = []
+        n_bytes = 0
         with open(self._path, "rb") as lines:
             for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 1), b""), 1):
                 if len(line) > LONGEST_LINE:
@@ -98,18 +107,25 @@ class JsonLines(Table):
                     )
                 if not line.strip():
                     continue
-                try:
-                    # NaN is read: where it is used, it is refused as a score.
-                    row = read_json(line, constants=True)
-                except InputError as error:
-                    raise InputError(
-                        f"{self._path} has no JSON in line {number}: {error}"
-                    ) from None
-                if not isinstance(row, dict):
-                    raise InputError(
-                        f"{self._path} has {shown(row)} in line {number}, expected an object"
-                    )
-                yield number, line, row
+                block.append((number, line))
+                n_bytes += len(line)
+                if len(block) == n_rows or n_bytes > _BLOCK_BYTES:
+                    yield block
+                    block = []
+                    n_bytes = 0
+        if block:
+            yield block
+
+    def _object(self, number: int, line: bytes) -> Row:
+        """Read the object of a line."""
+        try:
+            # NaN is read: where it is used, it is refused as a score.
+            row = read_json(line, constants=True)
+        except InputError as error:
+            raise InputError(f"{self._path} has no JSON in line {number}: {error}") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{self._path} has {shown(row)} in line {number}, expected an object")
+        return row
 
     def _refuse_late_numbers(self, rows: list[tuple[int, Row]]) -> None:
         """Refuse numbers under a key that the first rows do not have: they may be a label."""
@@ -131,7 +147,7 @@ class JsonLines(Table):
             value = row.get(key)
             if value is None and not nullable:
                 raise NoValue(self.name, first + place, key)
-            if value is not None and isinstance(value, list | dict) != (column.form != "flat"):
+            if value is not None and _form(value) != column.form:
                 raise self._odd(key, number, value)
             values.append(value)
         numbers = [number for number, _ in rows]

@@ -85,6 +85,7 @@ class Shards(Table):
         if not self._paths:
             self._first, self.columns = shard, shard.columns
             self.label_names, self.of_text = shard.label_names, shard.of_text
+            self.notes = shard.notes
         self._refuse_other(shard, tuple(self.columns) if self._first.n_rows is not None else ())
         self._paths.append(path)
         self.n_rows = (

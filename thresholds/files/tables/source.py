@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class TableSource(Source):
         self.about = table.about
         self.n_samples = table.n_rows
         self.of_text = table.of_text
+        self.key_columns = wanted.keys
 
         # Which columns are what; whatever has no role is listed.
         check_columns(table, wanted)
@@ -81,7 +83,7 @@ class TableSource(Source):
         roles = {
             "scores": scores.columns,
             "truth": () if truth is None else truth.columns,
-            "--key": (self._wanted.key,),
+            "--key": self._wanted.keys,
             "--groups": (self._wanted.groups,),
         }
         accounting.refuse_two_roles(table.name, roles)
@@ -89,7 +91,7 @@ class TableSource(Source):
         self.left_out = accounting.left_out(table, used)
         if scores.key == "all columns":
             accounting.refuse_mostly_numbers(table, accounting.of_text(table, self.left_out))
-        self.notes = (*accounting.assumed(scores), *accounting.noted(self.left_out))
+        self.notes = (*table.notes, *accounting.assumed(scores), *accounting.noted(self.left_out))
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order, a few megabytes at a time; without truth where that is not wanted."""
@@ -97,17 +99,16 @@ class TableSource(Source):
         columns = list(self._scores.columns)
         if decoder is not None:
             columns += decoder.choice.columns
-        columns += [
-            column for column in (self._wanted.groups, self._wanted.key) if column is not None
-        ]
+        groups = self._wanted.groups
+        columns += [*(() if groups is None else (groups,)), *self.key_columns]
         for batch in batches(
             self._table, columns, self._scores, self.n_labels, self.label_names, decoder
         ):
             yield Block(
                 y_score=_numbers(batch, self._scores, self.n_labels),
                 y_true=None if decoder is None else decoder.decode(batch),
-                groups=_vector(batch, self._wanted.groups),
-                keys=_vector(batch, self._wanted.key),
+                groups=_vector(batch, groups),
+                keys=keys.together([_flat(batch, column) for column in self.key_columns]),
             )
 
     def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
@@ -121,7 +122,15 @@ class TableSource(Source):
 
     def keys(self) -> Dense:
         """Return the key of every row."""
-        return keys_of(self._table, self._wanted.key)
+        return keys_of(self._table, self.key_columns)
+
+
+class ReadsTruth(Protocol):
+    """What tells which columns are truth, and whether their cells may lack a value."""
+
+    choice: ColumnChoice
+    nullable: tuple[str, ...]
+    has_cells: bool
 
 
 class Truth:
@@ -258,7 +267,7 @@ def batches(
     wide: ColumnChoice | None,
     n_labels: int,
     label_names: Sequence[str] | None,
-    truth: Truth | None = None,
+    truth: "ReadsTruth | None" = None,
 ) -> Iterator[Batch]:
     """Read columns, `wide` those of the scores; a cell without a value is refused by its row and label."""
     nullable = () if truth is None else truth.nullable
@@ -289,7 +298,7 @@ def _label_of(cell: NoValue, choice: ColumnChoice, label_names: Sequence[str] | 
 
 def check_columns(table: Table, wanted: Wanted) -> None:
     """Refuse groups and keys that are not there, or are lists, and keys that are no text or whole numbers."""
-    for option, column in (("--groups", wanted.groups), ("--key", wanted.key)):
+    for option, column in (("--groups", wanted.groups), *(("--key", key) for key in wanted.keys)):
         if column is not None and column not in table.columns:
             raise InputError(
                 f"{table.name} has no column {column!r}, expected {option} to be in {listed(table.columns)}"
@@ -298,28 +307,30 @@ def check_columns(table: Table, wanted: Wanted) -> None:
             raise InputError(
                 f"column {column!r} of {table.name} holds lists, expected one value in each row ({option})"
             )
-    if wanted.key is None:
-        return
-    described = table.columns[wanted.key]
-    if described.kind not in keys.KINDS or described.type.startswith("decimal"):
-        raise keys.refuse_kind(table.name, wanted.key, described.type)
+    kinds = keys.KINDS if len(wanted.keys) == 1 else keys.KINDS_OF_SEVERAL
+    for key in wanted.keys:
+        described = table.columns[key]
+        if described.kind not in kinds or described.type.startswith("decimal"):
+            raise keys.refuse_kind(table.name, key, described.type)
 
 
-def keys_of(table: Table, key: str | None) -> Dense:
+def keys_of(table: Table, columns: Sequence[str]) -> Dense:
     """Read the key of every row."""
-    assert key is not None
-    vectors = [_vector(batch, key) for batch in batches(table, [key], None, 1, None)]
-    return (
-        np.concatenate([keys for keys in vectors if keys is not None])
-        if vectors
-        else np.empty(0, np.int64)
-    )
+    read = [
+        keys.together([_flat(batch, column) for column in columns])
+        for batch in batches(table, columns, None, 1, None)
+    ]
+    found = [some for some in read if some is not None]
+    return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
 def _vector(batch: Batch, column: str | None) -> Dense | None:
+    """Return a flat column, where it is wanted."""
+    return None if column is None else _flat(batch, column)
+
+
+def _flat(batch: Batch, column: str) -> Dense:
     """Return a flat column."""
-    if column is None:
-        return None
     values = batch.columns[column]
     assert isinstance(values, np.ndarray)
     return values

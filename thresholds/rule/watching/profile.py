@@ -148,7 +148,7 @@ class Columns(NamedTuple):
         return quantiles
 
     def are_tied(self, labels: Places) -> Booleans:
-        """Tell whether labels, which have scores, have those of quantiles more than once: (n_given, n_levels)."""
+        """Tell of each quantile of labels with scores whether it is there more than once: (n_given, n_levels)."""
         at = self._places(labels)
         before = (at > self.starts[labels, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
         is_last = at + 1 >= self.starts[labels + 1, np.newaxis]

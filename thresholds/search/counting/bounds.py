@@ -132,15 +132,16 @@ class Candidates:
             slack=self.slack,
         )
 
-    def panels(self, room: int) -> list[slice]:
-        """Part labels so that at most `room` scores are left of a panel, unless of a single label."""
-        used = self.sizes.sum(axis=0).cumsum()  # (n_labels,) of all labels up to each
-        ends = [0]
-        while ends[-1] < used.size:
-            before = used[ends[-1] - 1] if ends[-1] else 0
-            end = int(np.searchsorted(used, before + room, side="right"))
-            ends.append(max(ends[-1] + 1, end))
-        return [slice(first, last) for first, last in itertools.pairwise(ends)]
+
+def panels(sizes: Ints, room: int) -> list[slice]:
+    """Part labels of so many scores, (n_labels,), so that at most `room` are of a panel, unless of a single label."""
+    used = sizes.cumsum()  # (n_labels,) of all labels up to each
+    ends = [0]
+    while ends[-1] < used.size:
+        before = used[ends[-1] - 1] if ends[-1] else 0
+        end = int(np.searchsorted(used, before + room, side="right"))
+        ends.append(max(ends[-1] + 1, end))
+    return [slice(first, last) for first, last in itertools.pairwise(ends)]
 
 
 def _at_cut(values: npt.NDArray[Any], cut: Ints) -> npt.NDArray[Any]:

@@ -32,7 +32,7 @@ from thresholds._kernels.counting import (
 from thresholds._kernels.keys import to_keys
 from thresholds.data.problem import Problem
 from thresholds.search.counting.blocks import Blocks
-from thresholds.search.counting.bounds import Candidates
+from thresholds.search.counting.bounds import Candidates, panels
 from thresholds.search.counting.codes import CodedCuts
 from thresholds.search.counting.refine import KeyLists
 from thresholds.search.staircase import Staircase, map_labels
@@ -53,7 +53,9 @@ _TASKS_PER_THREAD = 4  # or more, of each stripe
 _MAX_PIECES = 64  # of the rows
 _MAX_STRIPE = 2048  # labels: fewer take longer to read, and kept scores of more leave the cache
 _N_PARTS = 16  # of what is sorted
-_PART_OF_MEMORY = 4  # What is kept, and scores of positives, take one in so many bytes of all.
+_PART_OF_MEMORY = 4  # What is kept, and scores of positives, take one in so many bytes of all,
+_MOST_KEPT_BYTES = 3 * 2**28  # and no more than that of scores that are larger than memory.
+_MOST_LISTED_BYTES = 2**29  # Scores of positives: of more, a few labels are taken at a time.
 _MIN_PANEL_BYTES = 2**22
 
 # Where cuts lie.
@@ -79,17 +81,33 @@ def map_useful_steps(
     piece_positives, quantiles = passes.find_quantiles()
     coded = CodedCuts.near(quantiles)
 
-    # 2. Count at these cuts: that bounds where the best cut may lie.
-    positives, tp, piece_counts = passes.count(piece_positives, coded)
+    # 2. Count at these cuts: that bounds where the best cut may lie. Scores of positives are listed, of as many labels
+    # at a time as memory has room for.
+    itemsize = problem.dtype.itemsize
+    n_positives = piece_positives.sum(axis=0)  # (n_labels,)
+    parts = []
+    for panel in panels(n_positives, _MOST_LISTED_BYTES // itemsize):
+        positives, *counts = passes.count(piece_positives, coded, panel)
+        parts.append(counts)
+    tp, piece_counts = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
     candidates = Candidates.of(_with_ends(coded.cuts), tp, piece_counts, beta, jointly)
 
-    # 3. Collect what lies there, narrow it further and sort it: as many labels at a time as memory
-    # has room for.
-    n_bytes = problem.n_samples * problem.n_labels * problem.dtype.itemsize
-    room = max(n_bytes // _PART_OF_MEMORY - positives.keys.nbytes, _MIN_PANEL_BYTES)
+    # 3. Collect what lies there, narrow it further and sort it, again a few labels at a time.
+    all_listed = len(parts) == 1
+    n_bytes = problem.n_samples * problem.n_labels * itemsize
+    room = min(n_bytes // _PART_OF_MEMORY, _MOST_KEPT_BYTES)
+    n_left = candidates.sizes.sum(axis=0)  # (n_labels,)
+    if all_listed:
+        room -= positives.keys.nbytes
+    else:
+        n_left += n_positives
     results = []
-    for panel in candidates.panels(room // problem.dtype.itemsize):
-        results += passes.collect_and_sort(positives, candidates, panel, function)
+    for panel in panels(n_left, max(room, _MIN_PANEL_BYTES) // itemsize):
+        if all_listed:
+            of_panel = positives.part(panel)
+        else:  # Those of the panel are listed once more.
+            of_panel, *_ = passes.count(piece_positives, coded, panel)
+        results += passes.collect_and_sort(of_panel, candidates, panel, function)
     return results
 
 
@@ -159,18 +177,22 @@ class _Passes:
         label_positives = blocks.by_row(positives).sum(axis=0)  # (n_labels,)
         return np.concatenate([label_positives[np.newaxis], scores.reshape(-1, blocks.n_labels)])
 
-    def count(self, piece_positives: Ints, coded: CodedCuts) -> tuple[KeyLists, Ints, Ints]:
-        """List the scores of positives; count them, and all scores of each piece, above cuts.
+    def count(
+        self, piece_positives: Ints, coded: CodedCuts, panel: slice
+    ) -> tuple[KeyLists, Ints, Ints]:
+        """List the scores of positives of some labels; count them, and all scores of each piece, above cuts.
 
         Counts are (n_cuts, n_labels), and of the pieces (n_cuts, n_pieces, n_labels), with a cut
         above and one below.
         """
+        piece_positives = piece_positives[:, panel]
         starts, n_positives = _starts(piece_positives)
         scores_of_positives = np.empty(n_positives, self.problem.dtype)
 
         def count(blocks: Blocks) -> Ints:
             counter = coded.over(blocks)
-            place = starts[self._piece(blocks), blocks.labels].copy()
+            in_panel = slice(blocks.labels.start - panel.start, blocks.labels.stop - panel.start)
+            place = starts[self._piece(blocks), in_panel].copy()
             labels = blocks.column_labels
             for scores, words in blocks.scores_and_truth():
                 counter.add(scores)
@@ -181,11 +203,12 @@ class _Passes:
             return counts
 
         # One pass over the matrix: code and count all scores, and list those of positives.
-        piece_counts = self._over_blocks(count, axis=1, title="counting")
+        piece_counts = self._over_blocks(count, axis=1, title="counting", labels=panel)
         positives = KeyLists(starts[0], piece_positives.sum(axis=0), scores_of_positives)
 
         def count_positives(labels: slice) -> Ints:
-            cuts = np.ascontiguousarray(coded.cuts[:, labels])
+            of_labels = slice(panel.start + labels.start, panel.start + labels.stop)
+            cuts = np.ascontiguousarray(coded.cuts[:, of_labels])
             tp = np.zeros((_N_CUTS + 2, cuts.shape[1]), np.int64)
             count_lists_at_cuts(*positives.of(labels).arrays, cuts, tp[1:-1])
             tp[-1] = positives.sizes[labels]
@@ -228,7 +251,7 @@ class _Passes:
             labels = slice(panel.start + part.start, panel.start + part.stop)
             remaining = candidates.remaining(
                 scores.part(part),
-                positives.part(labels),
+                positives.part(part),
                 below[part],
                 labels,
             )

@@ -53,24 +53,33 @@ class _Points(NamedTuple):
 
         def choose(ratio: float) -> tuple[int, int, None]:
             best = self.best(ratio)
-            used = best[self.values(ratio)[best] > 0]
+            used = best[self.tp[best] - ratio * self.predicted[best] > 0]
             return int(self.tp[used].sum()), int(self.predicted[used].sum()), None
 
         return highest_ratio(choose, beta2_positives)[0]
 
 
-def open_runs(counted: Items, is_run: Booleans, beta: float, *, jointly: bool) -> OpenRuns:
+def open_runs(
+    counted: Items, is_run: Booleans, beta: float, *, jointly: bool, above: int | None = None
+) -> OpenRuns:
     """Return where the best cut of each label, or of all `jointly`, may lie beside the candidates.
 
-    Items of each label rise; those that are runs are told, (n_items,).
+    Items of each label rise; those that are runs are told, (n_items,). With `above` cuts lie above that key.
     """
-    # What a cut below each item counts: that can be reached. Where an item is a run, at best its positives come first.
     starts = counted.starts
     label = label_of(starts)  # (n_items,)
+    has_positives = is_run & (counted.positive_weights > 0)
+    if not has_positives.any():
+        return _outermost(counted, label, np.flatnonzero(has_positives))
+
+    # What a cut below each item counts: that can be reached. Where an item is a run, at best its positives come first.
     tp = _at_or_above(starts, label, counted.positive_weights)
     predicted = _at_or_above(starts, label, counted.weights)
     saved = np.where(is_run, counted.weights - counted.positive_weights, 0)
-    reached = _Points(starts, tp, predicted)
+    reachable = (
+        np.ones(is_run.size, np.bool_) if above is None else _cut_above(counted, is_run, above)
+    )
+    reached = _Points(starts, tp * reachable, predicted * reachable)
     hoped = _Points(starts, tp, predicted - saved)
     positives = tp[starts[:-1]]  # (n_labels,)
     slack = _ROUNDING * float(predicted.max())
@@ -83,17 +92,19 @@ def open_runs(counted: Items, is_run: Booleans, beta: float, *, jointly: bool) -
             np.full(positives.size, hoped.highest_joint_ratio(beta2_all) * (1 + _ROUNDING)),
         ]
     else:
-        ratio = tp / np.maximum(beta**2 * positives[label] + predicted, 1)
+        ratio = reached.tp / np.maximum(beta**2 * positives[label] + reached.predicted, 1)
         ratios = [np.maximum.reduceat(ratio, starts[:-1])]
 
     # A run is out if one cut beats its best case at both ratios, and so at all between. Never is a cut, too.
-    is_out = ~is_run | (counted.positive_weights == 0)
+    is_out = ~has_positives
+    if above is not None:
+        is_out |= counted.keys <= above
     for at in ratios:
         best = reached.best(at[label])  # (n_labels,)
-        is_never = reached.values(at[label])[best] <= 0
+        is_never = reached.tp[best] - at * reached.predicted[best] <= 0
         is_beaten = np.ones(is_run.size, np.bool_)
         for end in ratios:
-            value = np.where(is_never, 0.0, (tp[best] - end * predicted[best]))  # (n_labels,)
+            value = np.where(is_never, 0.0, reached.values(end[label])[best])  # (n_labels,)
             is_beaten &= hoped.values(end[label]) + slack < value[label]
         is_out |= is_beaten
     return _outermost(counted, label, np.flatnonzero(~is_out))
@@ -103,6 +114,14 @@ def runs_with_positives(counted: Items, is_run: Booleans) -> OpenRuns:
     """Return where any step of a label lies beside the candidates."""
     label = label_of(counted.starts)
     return _outermost(counted, label, np.flatnonzero(is_run & (counted.positive_weights > 0)))
+
+
+def _cut_above(counted: Items, is_run: Booleans, key: int) -> Booleans:
+    """Whether a cut below each item, but for the lower ones of its label, lies above a key, (n_items,)."""
+    # Of a run only its highest score is known: all of it lies above the candidate below.
+    below = np.append(np.zeros(1, counted.keys.dtype), counted.keys[:-1])
+    below[counted.starts[:-1]] = 0
+    return np.where(is_run, below >= key, counted.keys > key)
 
 
 def _at_or_above(starts: Ints, label: Ints, weights: Ints) -> Ints:

@@ -16,8 +16,8 @@ from scipy import sparse
 import thresholds
 from tests.cases import Case, cases, small_cases
 from thresholds import InputError, fit_empirical
+from thresholds.chunks.accumulator import Accumulator
 from thresholds.data import growing as gathering
-from thresholds.fitting.accumulator import Accumulator
 
 Array = NDArray[np.generic]
 

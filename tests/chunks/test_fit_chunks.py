@@ -1,0 +1,247 @@
+"""`fit_chunks` gives the rule of `fit_empirical`, to the last bit, wherever blocks come from and whoever reads them."""
+
+import multiprocessing
+import pickle
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import thresholds
+from tests.chunks.sources import KINDS, Blocks, Drawn, draw, in_any_order, on_threads
+from tests.rules import bits
+from thresholds import fit_chunks, fit_empirical
+from thresholds.chunks import counting, fitting
+from thresholds.chunks.sources import BlockSource, MappedFile
+
+AVERAGES = ["macro", "weighted", "micro"]
+HOW: dict[str, dict[str, Any]] = {  # how rows are read
+    "spilled": {},
+    "passes": {"spill": None},
+    "any order": {"map": in_any_order},
+    "threads": {"map": on_threads},
+}
+
+
+def expected(rows: Drawn, average: str = "macro", **options: Any) -> thresholds.ThresholdRule:
+    """The fit of all rows at once."""
+    return fit_empirical(rows.y_true, rows.y_score, average, sample_weight=rows.sample_weight, **rows.about, **options)
+
+
+def assert_same(rule: thresholds.ThresholdRule, other: thresholds.ThresholdRule, kind: str = "") -> None:
+    """Hold a rule against another, bit for bit; of weights that are no whole numbers, sums of floats are rounded."""
+    if kind == "weights":
+        assert rule.objective == pytest.approx(other.objective, rel=1e-14)
+        rule, other = (replace(each, objective=None) for each in (rule, other))
+    assert bits(rule) == bits(other)
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_in_shards_are_fitted_as_all_rows_are(kind: str, how: str) -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = draw(rng, kind)
+        average = AVERAGES[seed % 3]
+        rule = fit_chunks(rows.shards(rng), average, **rows.about, **HOW[how])
+        assert_same(rule, expected(rows, average), kind)
+
+
+@pytest.mark.parametrize("opened", [0, 10**6])
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_candidates_are_narrowed_in_passes(kind: str, opened: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few quantiles first, more where the best cut may lie, then all scores there, once they are few."""
+    for name, value in {"_MOST_KEPT": 200, "_MOST_COUNTED": 20, "_FEWEST": 3, "_MOST_OPENED": opened}.items():
+        monkeypatch.setattr(counting, name, value)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = draw(rng, kind, 1000)
+        average = AVERAGES[seed % 3]
+        options = {"keep_sparse": seed < 3} if kind == "sparse" else {}
+        rule = fit_chunks(rows.shards(rng), average, map=in_any_order, **rows.about, **options)
+        assert_same(rule, expected(rows, average, **options), kind)
+
+
+@pytest.mark.parametrize("options", [{"guard": "shrink"}, {"max_overprediction": 1.5}, {"min_precision": 0.5}])
+def test_guards_and_limits_count_at_all_scores_of_positives(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "_MOST_KEPT", 20)
+    monkeypatch.setattr(counting, "_MOST_COUNTED", 20)
+    rows = draw(np.random.default_rng(0), "dense", 800)
+    rule = fit_chunks(rows.shards(np.random.default_rng(0)), map=in_any_order, **options)
+    assert_same(rule, expected(rows, **options))
+
+
+def test_options_are_those_of_a_fit() -> None:
+    rows = draw(np.random.default_rng(1), "dense", 300)
+    options: dict[str, Any] = {"beta": 0.5, "zero_division": 1.0, "placement": "mid"}
+    rule = fit_chunks(rows.shards(np.random.default_rng(1)), spill=None, **options)
+    assert_same(rule, expected(rows, **options))
+
+
+def memory_maps(rows: Drawn, folder: Path) -> tuple[Any, ...]:
+    """The arrays of a problem as memory maps."""
+    mapped = []
+    for name, part in zip("ts", rows.of(slice(None)), strict=True):
+        np.save(folder / f"{name}.npy", part)
+        mapped.append(np.load(folder / f"{name}.npy", mmap_mode="r"))
+    return tuple(mapped)
+
+
+@pytest.mark.parametrize("how", ["builtin", "any order"])
+def test_arrays_and_memory_maps(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresholds.chunks.sources._BLOCK_CELLS", 200)
+    rows = draw(np.random.default_rng(2), "dense", 500)
+    options = {} if how == "builtin" else {"map": in_any_order}
+    for source in (rows.of(slice(None)), memory_maps(rows, tmp_path)):
+        for average in AVERAGES:
+            assert_same(fit_chunks(source, average, **options), expected(rows, average))
+
+
+def test_sparse_memory_maps_and_matrices_of_another_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresholds.chunks.sources._BLOCK_CELLS", 100)
+    rows = draw(np.random.default_rng(3), "sparse", 400)
+    for source in (
+        (rows.y_true, rows.y_score),
+        (sparse.csc_array(rows.y_true), sparse.csc_array(rows.y_score)),
+    ):
+        for how in ({}, {"map": in_any_order}):
+            assert_same(fit_chunks(source, **rows.about, **how), fit_empirical(*source, **rows.about))
+
+
+class OnlySlices:
+    """An array that is read by ranges of rows only, as zarr's and h5py's are."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def __getitem__(self, rows: slice) -> Any:
+        assert isinstance(rows, slice), "nothing else is asked for"
+        assert rows.stop - rows.start < self.shape[0], "all rows are never read at once"
+        return self.array[rows]
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_arrays_that_are_read_by_slices(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresholds.chunks.sources._BLOCK_CELLS", 200)
+    rows = draw(np.random.default_rng(4), "dense", 700)
+    source = tuple(OnlySlices(part) for part in rows.of(slice(None)))
+    assert_same(fit_chunks(source, **HOW[how]), expected(rows))
+
+
+def test_mappings_and_frames_keep_the_names_of_labels() -> None:
+    rows = draw(np.random.default_rng(5), "dense", 200)
+    names = [f"label {j}" for j in range(rows.y_true.shape[1])]
+    y_true, y_score = (pd.DataFrame(part, columns=names) for part in rows.of(slice(None)))
+
+    def blocks() -> Iterator[dict[str, Any]]:
+        for first in range(0, 200, 64):
+            yield {"y_true": y_true[first : first + 64], "y_score": y_score[first : first + 64]}
+
+    for how in HOW.values():
+        assert_same(fit_chunks(blocks, **how), fit_empirical(y_true, y_score))
+        named = fit_chunks([Blocks(rows.of(slice(None)), 50)], label_names=names, **how)
+        assert_same(named, expected(rows, label_names=names))
+
+
+def write_npz(rows: Drawn, path: Path) -> None:
+    """Arrays as they are."""
+    np.savez(path, y_true=rows.y_true, y_score=rows.y_score)
+
+
+def write_packed(rows: Drawn, path: Path) -> None:
+    """Arrays that have to be unpacked."""
+    np.savez_compressed(path, y_true=rows.y_true, y_score=rows.y_score)
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("write", [write_npz, write_packed])
+def test_a_path(write: Callable[[Drawn, Path], None], how: str, tmp_path: Path) -> None:
+    rows = draw(np.random.default_rng(6), "dense", 300)
+    write(rows, tmp_path / "rows.npz")
+    assert_same(fit_chunks(tmp_path / "rows.npz", **HOW[how]), expected(rows))
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_shards_of_parquet_with_columns_in_any_order(how: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    rows = draw(np.random.default_rng(7), "dense", 300)
+    rows = Drawn(rows.y_true, rows.y_score.astype(np.float32), None, {})
+    names = [f"l{j}" for j in range(rows.y_true.shape[1])]
+    columns = [f"{what}_{name}" for what in ("y_true", "y_score") for name in names]
+    frame = pd.DataFrame(np.hstack([rows.y_true, rows.y_score]), columns=columns)
+    frame = frame.astype({name: "float32" if name.startswith("y_score") else "int8" for name in columns})
+    frame[:120].to_parquet(tmp_path / "a.parquet")
+    frame[120:][columns[::-1]].to_parquet(tmp_path / "b.parquet")
+    fitted = expected(rows, label_names=names)
+    files = [tmp_path / "a.parquet", str(tmp_path / "b.parquet")]
+    for source in (tmp_path, f"{tmp_path}/*.parquet", files):
+        rule = fit_chunks(source, **HOW[how])
+        assert_same(rule, fitted)
+
+
+def test_what_is_cut_from_a_memory_map_is_sent_as_a_place_in_its_file(tmp_path: Path) -> None:
+    cells = np.arange(2000.0).reshape(100, 20)
+    np.save(tmp_path / "cells.npy", cells)
+    mapped = np.load(tmp_path / "cells.npy", mmap_mode="r")
+    for view, same in (
+        (mapped, cells),
+        (mapped[30:60], cells[30:60]),
+        (mapped[10:][5:9, 3:7], cells[15:19, 3:7]),
+        (mapped[::3, ::2], cells[::3, ::2]),
+        (mapped.T, cells.T),
+    ):
+        place = MappedFile.of(view)
+        assert place is not None
+        sent = pickle.dumps(place)
+        assert len(sent) < 500
+        np.testing.assert_array_equal(pickle.loads(sent)(), same)
+    assert MappedFile.of(mapped[::-1]) is None  # such a view is sent as cells
+
+
+def test_shards_of_memory_maps_are_small_to_send(tmp_path: Path) -> None:
+    rows = draw(np.random.default_rng(8), "dense", 1000)
+    source = BlockSource.of(memory_maps(rows, tmp_path))
+    assert all(len(pickle.dumps(shard)) < 2000 for shard in source.shards)
+
+
+def test_what_lies_in_place_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fit of arrays is the faster road: it is taken where this process reads them and it keeps little."""
+    rows = draw(np.random.default_rng(9), "dense", 100)
+
+    def no(*_: object) -> None:
+        raise AssertionError("counted")
+
+    monkeypatch.setattr(fitting, "_fit_counts", no)
+    monkeypatch.setattr(fitting, "memory_limit", lambda: 1000)
+    fit_chunks(rows.of(slice(None)))
+    fit_chunks(memory_maps(rows, tmp_path))
+    fit_chunks(Blocks(rows.of(slice(None)), 30))
+    with pytest.raises(AssertionError, match="counted"):
+        fit_chunks(rows.of(slice(None)), map=in_any_order)
+    with pytest.raises(AssertionError, match="counted"):
+        fit_chunks(memory_maps(rows, tmp_path), max_overprediction=2)
+    monkeypatch.setattr(fitting, "memory_limit", lambda: 10**9)
+    fit_chunks(memory_maps(rows, tmp_path), max_overprediction=2)  # is small beside memory
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_bits(tmp_path: Path) -> None:
+    rows = draw(np.random.default_rng(10), "dense", 1500)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        for source in (
+            rows.shards(np.random.default_rng(10)),
+            memory_maps(rows, tmp_path),
+            rows.of(slice(None)),
+        ):
+            assert_same(fit_chunks(source, map=pool.map), expected(rows))
+            assert_same(fit_chunks(source, map=partial(pool.map, chunksize=2)), expected(rows))

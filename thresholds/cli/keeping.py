@@ -1,0 +1,173 @@
+"""Where the rows of a file are kept while a command works on them: in memory, or in temporary files that are mapped.
+
+Commands that fit or judge look at all rows several times. Where a file has them as they are (`.npy`, `.npz` that is not
+compressed), they are mapped into memory and take none. Others are decoded once, and kept: in memory, unless that would
+take more than half of what is left of it, by the limits of a container too (`_arrays/memory.py`). Half, as the size is
+an estimate, and as checks, folds and thresholds want their room beside the rows. More than that is kept as raw cells in
+temporary files, which the system reads, and lets go of, page by page; they vanish with the command. What is computed is
+the same, bit for bit.
+"""
+
+import argparse
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from thresholds._arrays import memory
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Ints, Matrix
+from thresholds._checks import InputError
+from thresholds.cli import printing
+
+if TYPE_CHECKING:
+    from thresholds.files import Source
+
+SHARE = 0.5  # of the memory that is left
+_AUTO, _NONE = "auto", "none"
+_CELL = 16  # bytes: no score of a file takes more with its truth
+_UNPACKED = 5  # times as large as compressed text, mostly
+
+
+class Size(NamedTuple):
+    """What rows take in memory, about."""
+
+    n_bytes: float
+    is_sparse: bool = False
+
+
+def folder_for(source: "Source", options: argparse.Namespace) -> str | None:
+    """Return the folder to keep the rows of a source in, None for memory; what was not asked for is said on stderr."""
+    asked_for = getattr(options, "spill", _AUTO)
+    if asked_for == _NONE or source.mapped() is not None:
+        return None
+    if asked_for != _AUTO:
+        if not os.path.isdir(asked_for):
+            raise InputError(
+                f"--spill is {asked_for!r}, expected a folder that exists, 'auto', or 'none' to keep rows in memory"
+            )
+        return str(asked_for)
+    left = memory.memory_left()
+    if left is None:
+        return None
+    size = size_of(source, options.file, SHARE * left)
+    if size.n_bytes <= SHARE * left:
+        return None
+    return _in_files(source, size, left)
+
+
+def _in_files(source: "Source", size: Size, left: int) -> str | None:
+    """Choose a folder where rows take much of the memory; refuse them where no place has room."""
+    from thresholds.chunks.spilling import Folder
+
+    folder = None if size.is_sparse else Folder.of(_AUTO)
+    if folder is not None and size.n_bytes <= folder.most:
+        printing.print_error(
+            f"thresholds: note: {source.name} takes about {_gigabytes(size.n_bytes)} of memory, more than half of the"
+            f" {_gigabytes(left)} that are left: its rows are kept in temporary files in {folder.path}"
+        )
+        return folder.path
+    if size.n_bytes <= left:
+        return None
+    where = "sparse scores are kept nowhere else"
+    if not size.is_sparse:
+        room = 0 if folder is None else folder.most
+        where = f"temporary files may take {_gigabytes(room)}"
+    raise InputError(
+        f"{source.name} takes about {_gigabytes(size.n_bytes)} of memory, of which {_gigabytes(left)} are left, and"
+        f" {where}; expected more memory, --spill FOLDER on a disk with room, or --spill none to try it all the same"
+    )
+
+
+def size_of(source: "Source", path: str, enough: float) -> Size:
+    """Estimate what all rows take in memory; of what takes no more than is `enough`, an upper bound will do."""
+    from thresholds.files.opening import shards_of
+
+    if source.n_samples is None:
+        # Text, which takes about as many bytes as its numbers.
+        files = [os.fspath(file) for file in shards_of(path)]
+        sizes = [
+            os.path.getsize(file) * (_UNPACKED if file.endswith(".gz") else 1) for file in files
+        ]
+        return Size(float(sum(sizes)))
+    at_most = source.n_samples * source.n_labels * _CELL
+    if at_most <= enough:
+        return Size(float(at_most))
+
+    # The first block tells what a row takes.
+    block = next(iter(source.blocks()), None)
+    if block is None or not block.y_score.shape[0]:
+        return Size(0.0)
+    n_bytes = _bytes_of(block.y_score)
+    if block.y_true is not None:
+        n_bytes += (
+            math.prod(block.y_true.shape)
+            if not is_sparse(block.y_true)
+            else _bytes_of(block.y_true)
+        )
+    per_row = n_bytes / block.y_score.shape[0]
+    return Size(per_row * source.n_samples, is_sparse(block.y_score))
+
+
+def _bytes_of(matrix: Matrix) -> int:
+    """Return the bytes of a matrix."""
+    if is_sparse(matrix):
+        return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
+    return int(matrix.nbytes)
+
+
+def taken(matrix: Matrix, rows: Ints) -> Matrix:
+    """Return some rows; all of them without a copy. Of mapped files many rows are copied to another file."""
+    everything = len(rows) == matrix.shape[0] and np.array_equal(rows, np.arange(len(rows)))
+    if everything:
+        return matrix
+    if not isinstance(matrix, np.memmap):
+        return matrix[rows]
+    return _copied(matrix, rows, slice(None))
+
+
+def in_order(matrix: Matrix, labels: Ints) -> Matrix:
+    """Return the labels in another order; those of mapped files in another file, if they are many cells."""
+    if not isinstance(matrix, np.memmap):
+        return matrix[:, labels]
+    return _copied(matrix, np.arange(matrix.shape[0]), labels)
+
+
+def _copied(matrix: Matrix, rows: Ints, labels: "Ints | slice") -> Matrix:
+    """Copy rows of a mapped file: in memory if they are few, else to a temporary file."""
+    left = memory.memory_left()
+    n_bytes = len(rows) * matrix.shape[1] * matrix.itemsize
+    if left is None or n_bytes <= SHARE * left:
+        return matrix[rows][:, labels]
+    from thresholds.chunks.spilling import Folder
+    from thresholds.data.growing import Gathered
+
+    found = Folder.of(_AUTO)
+    folder = None if found is None or n_bytes > found.most else found.path
+    copy = Gathered("rows", folder, n_rows=len(rows))
+    with refusing_a_full_disk(folder):
+        for piece in row_blocks(len(rows), matrix.shape[1]):
+            copy.add(matrix[rows[piece]][:, labels])
+    return copy.matrix()
+
+
+@contextmanager
+def refusing_a_full_disk(folder: str | None) -> Iterator[None]:
+    """Say where a disk is full, which a file without a name does not tell."""
+    try:
+        yield
+    except OSError as error:
+        if folder is None or error.filename is not None:
+            raise
+        raise InputError(
+            f"{folder} takes no more rows: {error.strerror}; expected --spill FOLDER on a disk with room"
+        ) from None
+
+
+def _gigabytes(n_bytes: float) -> str:
+    """Say how large something is."""
+    return f"{n_bytes / 1e9:.3g} GB"

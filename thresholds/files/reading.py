@@ -1,0 +1,89 @@
+"""The public reader: what the command line reads, in Python."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from thresholds import _checks
+from thresholds._checks import InputError, shown
+from thresholds.files.opening import StrPath, open_scores, read_label_names
+from thresholds.files.source import ScoreFile, Wanted, gather
+
+
+def read(
+    path: Any,
+    *,
+    truth: Any = None,
+    score_column: str | None = None,
+    truth_column: str | None = None,
+    label_column: str | None = None,
+    key: str | Sequence[str] | None = None,
+    groups: str | None = None,
+    label_names: StrPath | Sequence[str] | None = None,
+    logits: bool = False,
+    unknown: object = None,
+) -> ScoreFile:
+    """Read scores, and truth, names, groups and splits where they are there, from files of any kind.
+
+    The kinds of files, and how columns are found in them, are those of the command line (docs/files.md). Arrays of
+    `.npy`, and of `.npz` that is not compressed, are mapped into memory, not read.
+
+    Parameters
+    ----------
+    path : a file, a folder, or a pattern of shards; or a `datasets.Dataset`
+        `.npz`, `.npy`, `.parquet`, `.csv`, `.tsv` (also packed as `.gz`), `.jsonl`, `.txt` (XMC); a folder that
+        `save_to_disk` wrote.
+    truth : likewise, where the truth is in another file
+    score_column, truth_column : column, prefix of columns, or array
+        Not given, `y_score` and `y_true`, or what can be nothing else.
+    label_column : column of labels, in a table that has one label a line
+        Not given, one that is called so (label, species, scientific name and the like).
+    key : column, or several, that join scores to `truth`
+        Not given, they are joined by the order of rows. In a table that has one label a line, what tells to which row
+        a line belongs.
+    groups : column of the group of each row
+    label_names : strings in the order of the scores, or a file of them (one a line, or a JSON list)
+    logits : scores are logits, to be turned into probabilities
+    unknown : "nan" for truth without a value, or a number that stands for truth that is not known
+        Such cells are -1 in `y_true`, and `unknown` of the result says so.
+
+    Returns
+    -------
+    ScoreFile, with `y_true`, `y_score`, `label_names`, `groups`, `keys`, `calib_idx`, `test_idx` and `unknown`
+
+    Raises
+    ------
+    InputError
+        For files that are damaged, and what is not clear: the message says what may be meant, and how to say so. Its
+        options are those of the command line: `--score-column` is `score_column`.
+    MissingLibraryError
+        For parquet, csv and datasets without pyarrow, and sparse scores without SciPy.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import thresholds
+    >>> data = thresholds.read(Path(thresholds.__file__).with_name("demo.npz"))
+    >>> data.y_score.shape, data.label_names[:2]
+    ((1797, 17), ('digit 0', 'digit 1'))
+    >>> rule = thresholds.fit_empirical(data.y_true, data.y_score, label_names=data.label_names)
+    """
+    keys = (key,) if isinstance(key, str) else None if key is None else tuple(key)
+    names: tuple[str, ...] | None = None
+    if isinstance(label_names, str | os.PathLike):
+        names = read_label_names(label_names)
+    elif label_names is not None:
+        names = _checks.names_of_labels(label_names)
+    wanted = Wanted(
+        scores=score_column,
+        truth=truth_column,
+        groups=groups,
+        key=keys or None,
+        labels=label_column,
+        label_names=names,
+        unknown=unknown,
+    )
+    source = open_scores(path, wanted, truth_path=truth, logits=logits)
+    if unknown is not None and source.truth_key is None:
+        raise InputError(f"unknown is {shown(unknown)} with {source.name}, which has no truth")
+    return gather(source)
