@@ -20,7 +20,7 @@ from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints
 from thresholds.errors import InputError, shown
-from thresholds.files.opening import open_scores, shards_of
+from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted
 
 _BLOCK_CELLS = 2**21  # of scores: some megabytes
@@ -169,7 +169,7 @@ class BlockSource:
 
     @classmethod
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
-        """Open files; each file, or shard of a folder or pattern, is a shard."""
+        """Open files; their parts, such as row groups, are shards."""
         names = None if label_names is None else tuple(map(str, label_names))  # type: ignore[call-overload]
         wanted = Wanted(label_names=names, unknown=unknown)
         opened = [open_scores(path, wanted) for path in paths]
@@ -181,12 +181,12 @@ class BlockSource:
                     Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
                 )
                 return replace(source, label_names=first.label_names)
-        # Columns of all shards come in the order of the first.
+        # Columns of all files come in the order of the first.
         wanted = replace(wanted, label_names=first.label_names)
-        files = [file for path in paths for file in shards_of(path)]
+        opened[1:] = [open_scores(path, wanted) for path in paths[1:]]
         rows = [source.n_samples for source in opened]
         return cls(
-            [FileShard(file, wanted) for file in files],
+            [_Opened(part) for source in opened for part in source.parts()],
             label_names=first.label_names,
             n_rows=None if None in rows else sum(filter(None, rows)),
             n_labels=first.n_labels,
@@ -194,8 +194,9 @@ class BlockSource:
 
     @classmethod
     def _of_opened(cls, source: Source) -> "BlockSource":
-        """Take a file that is open as one shard."""
-        return cls([_Opened(source)], None, source.label_names, source.n_samples, source.n_labels)
+        """Take the parts of a file that is open as shards."""
+        shards = [_Opened(part) for part in source.parts()]
+        return cls(shards, None, source.label_names, source.n_samples, source.n_labels)
 
     @classmethod
     def _of_dataset(cls, dataset: Any) -> "BlockSource":
@@ -287,20 +288,8 @@ class MappedFile:
 
 
 @dataclass(frozen=True)
-class FileShard:
-    """A file of scores and truth, opened where it is read."""
-
-    path: str
-    wanted: Wanted
-
-    def __call__(self) -> Iterator[Rows]:
-        """Read its blocks."""
-        return _Opened(open_scores(self.path, self.wanted))()
-
-
-@dataclass(frozen=True)
 class _Opened:
-    """A file that is open already."""
+    """A file of scores and truth, or a part of one, that knows its columns and is opened again where it is read."""
 
     source: Source
 
