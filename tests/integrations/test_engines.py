@@ -100,7 +100,7 @@ def check(rule: thresholds.ThresholdRule, data: tuple[Any, Any], names: Any = No
 # Dask
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Start two worker processes."""
     need("distributed", "test-integrations")
