@@ -80,6 +80,22 @@ def test_guards_and_limits_count_at_all_scores_of_positives(
     assert_same(rule, expected(rows, **options))
 
 
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_blocks_without_weights_among_others_that_have_some(dtype: type, how: str) -> None:
+    """Their rows weigh 1, though scores of 16 bits without weights would be counted at once."""
+    rng = np.random.default_rng(9)
+    y_true = rng.random((300, 3)) < 0.2
+    y_score = (rng.normal(size=(300, 3)) + y_true).astype(dtype)
+    weights = np.append(rng.integers(1, 4, 100), np.ones(200))
+    fitted = fit_empirical(y_true, y_score, sample_weight=weights)
+    shards = [Blocks((y_true[:100], y_score[:100], weights[:100]), 40), Blocks((y_true[100:], y_score[100:]), 70)]
+    for source in (shards, shards[::-1]):
+        rule = fit_chunks(source, **HOW[how])
+        assert rule.objective == fitted.objective
+        assert rule.thresholds.tolist() == fitted.thresholds.tolist()
+
+
 def test_options_are_those_of_a_fit() -> None:
     rows = draw(np.random.default_rng(1), "dense", 300)
     options: dict[str, Any] = {"beta": 0.5, "zero_division": 1.0, "placement": "mid"}

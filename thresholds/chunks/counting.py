@@ -14,6 +14,7 @@ from thresholds.chunks.counts import Counts
 from thresholds.chunks.passes import Passes, Place
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import Rows, n_rows_of
+from thresholds.data.counted import Kind
 from thresholds.data.tallies import LabelKeys
 from thresholds.fitting.options import FitOptions
 
@@ -132,11 +133,21 @@ class Survey:
         return sum(part.nbytes for part in parts if part is not None)
 
     @property
-    def n_labels(self) -> int:
-        """Number of labels."""
+    def kind(self) -> Kind:
+        """What all blocks have in common."""
         some = self.candidates or self.counts
         assert some is not None, "a block has one or the other"
-        return some.n_labels
+        return some.kind
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.kind.n_labels
+
+    @property
+    def lacks_some(self) -> bool:
+        """Whether some blocks were counted at once, and others not: those with weights."""
+        return self.candidates is not None and self.counts is not None
 
     @property
     def unit(self) -> float | None:

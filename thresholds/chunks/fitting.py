@@ -189,7 +189,10 @@ def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdR
     """Fit what adds up over blocks."""
     # 1. What scores there are; scores of few bits are counted at once.
     n_jobs = passes.n_jobs_within
-    survey: Survey = passes.add_up(Surveying(about, n_jobs, reads_steps_only(options)))
+    surveying = Surveying(about, n_jobs, reads_steps_only(options))
+    survey: Survey = passes.add_up(surveying)
+    if survey.lacks_some:
+        survey = passes.add_up(replace(surveying, at_once=False))
     n_cells = passes.n_rows * survey.n_labels
     weights = survey.weights_of_rows(passes)
     plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
