@@ -1262,7 +1262,7 @@ def others(of: Callable[..., object]) -> list[tuple[Callable[[], object], str]]:
     return [
         (lambda: 3, "other is 3, expected C"),
         (lambda: of(Y[:, :1], S[:, :1]), "other has 1 labels, expected 2 as here"),
-        (lambda: of(Y, S, label_names=NAMES), "other has label_names, expected the labels of this one"),
+        (lambda: of(Y, S, label_names=NAMES), "other has label_names, expected the same labels as here"),
         (lambda: of(Y, S.astype(np.float32)), "other has float32 scores, expected float64 ones as here"),
         (lambda: of(Y, CSR(S)), "other has sparse float64 scores, expected float64 ones as here"),
         (lambda: of(Y, S, missing=1.0), "other has missing=1.0, expected 0.0 as here"),

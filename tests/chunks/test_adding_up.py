@@ -2,14 +2,17 @@
 
 import io
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.chunks.sources import Blocks, draw, in_any_order
-from thresholds import InputError, fit_chunks
+from thresholds import InputError, fit_chunks, fit_empirical
 from thresholds._arrays import threads
 from thresholds.chunks.passes import Passes, Place, Seen, Sum
 from thresholds.chunks.sources import BlockSource, Rows
@@ -63,7 +66,7 @@ def test_work_is_told_where_a_block_begins_once_that_is_known() -> None:
 
 def test_rows_are_known_again_however_they_are_cut() -> None:
     rng = np.random.default_rng(0)
-    for kind in ("dense", "sparse", "unknown"):
+    for kind in ("dense", "sparse", "unknown", "weights"):
         rows = draw(rng, kind, 300)
 
         def seen(size: int, rows: Any = rows) -> Seen:
@@ -99,6 +102,73 @@ def test_other_rows_in_the_second_pass_are_refused(change: str, where: str) -> N
     shards = source if where == "source" else [Blocks(ones(4, 3), 2), source]
     with pytest.raises(InputError, match=f"^{where} has .* in pass 2, expected .*: rows are read several times"):
         fit_chunks(shards, **PASSES)
+
+
+def test_other_weights_in_the_second_pass_are_refused() -> None:
+    y_true, y_score = ones(200)
+    calls = []
+
+    def source() -> Iterator[Any]:
+        calls.append(1)
+        yield y_true, y_score, np.where(np.arange(200) == 17, len(calls), 1.5)
+
+    with pytest.raises(InputError, match=r"^source has other rows in pass 2"):
+        fit_chunks(source, **PASSES)
+
+
+def tensors(cells: Any) -> Any:
+    """A tensor of PyTorch."""
+    return pytest.importorskip("torch").tensor(cells)
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "tensors": tensors,
+    "bfloat16": lambda cells: cells.astype(pytest.importorskip("ml_dtypes").bfloat16),
+    "objects": lambda cells: np.array([[float(cell) for cell in row] for row in cells], object),
+    "nullable columns": lambda cells: pd.DataFrame(cells).astype("Float64"),
+    "lists": lambda cells: cells.tolist(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_are_known_again_in_any_form(form: str) -> None:
+    """Cells are compared, not objects, which are others each time they are read."""
+    rng = np.random.default_rng(3)
+    y_true, y_score = rng.integers(0, 2, (200, 3)), np.round(rng.random((200, 3)), 1)
+    calls = []
+
+    def same() -> Iterator[Any]:
+        yield y_true, FORMS[form](y_score)
+
+    def other() -> Iterator[Any]:
+        calls.append(1)
+        yield y_true, FORMS[form](np.where(len(calls) == 2, 1 - y_score, y_score))
+
+    assert fit_chunks(same, **PASSES).objective == fit_empirical(y_true, FORMS[form](y_score)).objective
+    with pytest.raises(InputError, match=r"^source has other rows in pass 2"):
+        fit_chunks(other, **PASSES)
+
+
+SMALL: dict[str, tuple[Any, str]] = {  # beside a large block of 2 labels, float64
+    "labels": (ones(1, 3), "a block has 3 labels, expected 2 as in those before"),
+    "float32": ((np.ones((1, 2)), np.ones((1, 2), np.float32)), "a block has float32 scores, expected float64 ones"),
+    "float16": ((np.ones((1, 2)), np.ones((1, 2), np.float16)), "a block has float16 scores, expected float64 ones"),
+}
+
+
+@pytest.mark.parametrize("block", SMALL)
+def test_a_block_of_another_kind_is_refused_where_it_lies(block: str) -> None:
+    """Though what was found of it would be added later."""
+    odd, message = SMALL[block]
+    large = ones(2000)
+
+    def blocks() -> Iterator[Any]:
+        yield from (large, odd, large)
+
+    with pytest.raises(InputError, match=rf"^{message}.* \(in the block that begins at row 2,000\)$"):
+        fit_chunks(blocks, **PASSES)
+    with pytest.raises(InputError, match=rf"^{message}.* \(in shard 1, beside shard 0\)$"):
+        fit_chunks([lambda: large, lambda: odd, lambda: large], spill=None, n_jobs=1)
 
 
 def test_an_iterator_that_is_spent_is_refused_with_a_hint() -> None:
@@ -176,6 +246,28 @@ def test_an_interruption_ends_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt):
         fit_chunks([shard] * 50, spill=None, n_jobs=2)
     assert len(begun) < 10
+
+
+def test_a_shard_is_not_read_to_its_end_after_an_error() -> None:
+    """A shard may take an hour."""
+    begun, failed, read = threading.Event(), threading.Event(), []
+
+    def failing() -> Any:
+        begun.wait(10)
+        failed.set()
+        raise OSError("the disk is gone")
+
+    def long() -> Iterator[Any]:
+        begun.set()
+        failed.wait(10)
+        for _ in range(1000):
+            read.append(1)
+            time.sleep(0.001)
+            yield ones(2)
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        fit_chunks([failing, long], spill=None, n_jobs=2)
+    assert len(read) < 1000
 
 
 def test_a_bar_over_all_passes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,17 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
         assert seen == [[]]  # not even a name, while it runs
 
 
+def test_what_a_source_raises_passes_with_a_note(tmp_path: Path) -> None:
+    def broken() -> Iterator[Any]:
+        yield ROWS.of(slice(0, 3))
+        raise OSError(errno.ENOSPC, "the disk of the source is full")
+
+    for source, where in ((broken, ""), ([Blocks(ROWS.of(slice(None)), 50), broken], "in shard 1, ")):
+        with pytest.raises(OSError, match="the disk of the source is full") as raised:
+            fit_chunks(source, spill=tmp_path)
+        assert raised.value.__notes__ == [f"raised {where}in the block that begins at row 3"]
+
+
 def test_a_disk_that_fills_up_is_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put = growing._Growing._put
     calls = []

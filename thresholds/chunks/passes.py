@@ -6,9 +6,10 @@ are held as a stack whose members at least double in size, so that unions are ma
 sums of a fixed size are a single one.
 
 Rows are read several times. That they are the same each time is checked by number, by a sum over the bits of all
-cells, and by a checksum of every 64th row: 0.15 ns a cell, measured.
+cells and weights, and by a checksum of every 64th row: 0.15 ns a cell, measured.
 """
 
+import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from threading import Event
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,10 +25,12 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import Bar, workers
 from thresholds._arrays.types import Dense
+from thresholds._checks import plain
 from thresholds.chunks.sources import BlockSource, Rows, Shard, blocks_of, n_rows_of
 from thresholds.errors import InputError, shown
 
 _ONE_ROW_IN = 64  # that a checksum reads
+_NO_CELLS = np.empty(0, np.uint8)
 
 Map: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 # What is made of a block that begins at a place.
@@ -49,24 +53,24 @@ class Seen(NamedTuple):
     n_rows: int
     n_stored: int  # scores that take room: cells, or entries of sparse rows
     total: int = 0  # of the bits of all cells, and so the same however rows are cut into blocks
-    checksums: tuple[int, ...] = ()  # of some rows of each array, in their order
+    checksums: tuple[int, ...] = (0,) * 5  # of some rows of each array, in their order
 
     def with_block(self, rows: Rows) -> "Seen":
         """Return the same with one more block."""
-        total = self.total
         first = -self.n_rows % _ONE_ROW_IN
-        arrays, some = [], []
-        for matrix in (rows.y_true, rows.y_score):
-            arrays += _cells(matrix, slice(None))
-            some += _cells(matrix, slice(first, None, _ONE_ROW_IN))
-        for cells in arrays:
-            total += _sum_of_bits(cells)
-        before = self.checksums or (0,) * len(some)
+        parts = map(_readable, (rows.y_true, rows.y_score, rows.sample_weight))
+        total, checksums = self.total, []
+        before = iter(self.checksums)
+        for part, n_arrays in zip(parts, (2, 2, 1), strict=True):
+            some = _cells(part, slice(first, None, _ONE_ROW_IN))
+            total += sum(map(_sum_of_bits, _cells(part, slice(None))))
+            absent = [_NO_CELLS] * (n_arrays - len(some))
+            checksums += [_checksum(cells, next(before)) for cells in some + absent]
         return Seen(
             self.n_rows + n_rows_of(rows.y_score),
             self.n_stored + n_stored_of(rows.y_score),
             total % 2**32,
-            tuple(map(_checksum, some, before)),
+            tuple(checksums),
         )
 
 
@@ -149,9 +153,12 @@ class Passes:
                 n_rows += self.seen[number].n_rows
                 n_stored += self.seen[number].n_stored
 
-        step = None if self.bar is None or not self.is_local else self.bar.read
-        function = partial(read_shard, work=work, alone=len(shards) == 1, step=step)
-        apply = partial(_on_threads, n_jobs=self.n_jobs) if self.is_local else self.map
+        function = partial(read_shard, work=work, alone=len(shards) == 1)
+        apply = self.map
+        if self.is_local:
+            stop = Event()
+            function = partial(function, step=partial(_step, self.bar, stop))
+            apply = partial(_on_threads, n_jobs=self.n_jobs, stop=stop)
         seen: dict[int, Seen] = {}
         total = Sum()
 
@@ -161,8 +168,9 @@ class Passes:
         for read in _with_notes(apply(function, tasks), progress):
             self._check(read, seen)
             seen[read.number] = read.seen
-            total.add(read.sum)
-            if self.bar is not None and step is None:
+            with said_where(partial(_beside, read, seen)):
+                total.add(read.sum)
+            if self.bar is not None and not self.is_local:
                 self.bar.read(read.seen.n_rows, read.seen.n_stored)
         if len(seen) < len(tasks):
             raise InputError(
@@ -210,7 +218,7 @@ def read_shard(
     total = Sum()
     shard, begin = task
     where = "" if alone else f"in shard {begin.shard}, "
-    with _said_where(lambda: f"{where}in the block that begins at row {seen.n_rows:,}"):
+    with said_where(lambda: f"{where}in the block that begins at row {seen.n_rows:,}"):
         for rows in blocks_of(shard):
             place = Place(
                 begin.shard, seen.n_rows, begin.rows + seen.n_rows, begin.stored + seen.n_stored
@@ -229,9 +237,13 @@ class Sum:
         self._stack: list[Any] = []
 
     def add(self, part: Any) -> None:
-        """Add a part; None is nothing."""
+        """Add a part, of the kind of those before; None is nothing."""
         if part is None:
             return
+        kind = getattr(part, "kind", None)
+        if kind is not None and self._stack:
+            # Parts meet later, when nobody knows where they came from.
+            self._stack[-1].kind.refuse_other(kind, "a block", "as in those before")
         while self._stack and _size(self._stack[-1]) < 2 * _size(part):
             part = self._stack.pop() + part
         self._stack.append(part)
@@ -272,10 +284,22 @@ def _size(part: Any) -> int:
     return max(1, getattr(part, "nbytes", 1))
 
 
+class _Stopped(Exception):
+    """Ends the work of a thread whose result nobody waits for."""
+
+
+def _step(bar: ScoresBar | None, stop: Event, n_rows: int, n_scores: int) -> None:
+    """Note that a block was read, and read no other after an interruption: a shard may be long."""
+    if stop.is_set():
+        raise _Stopped
+    if bar is not None:
+        bar.read(n_rows, n_scores)
+
+
 def _on_threads(
-    function: Callable[[Task], Read], tasks: Sequence[Task], n_jobs: int | None
+    function: Callable[[Task], Read], tasks: Sequence[Task], n_jobs: int | None, stop: Event
 ) -> Iterator[Read]:
-    """Apply a function to tasks on threads; few results wait to be taken, and none is begun after an interruption."""
+    """Apply a function to tasks on threads; few results wait to be taken; at the end, or an error, threads `stop`."""
     n_workers = min(workers(n_jobs), len(tasks))
     if n_workers < 2:
         yield from map(function, tasks)
@@ -290,6 +314,7 @@ def _on_threads(
             yield running.pop(0).result()
             running += [pool.submit(function, task) for task in islice(waiting, 1)]
     finally:
+        stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -304,8 +329,14 @@ def _with_notes(results: Iterable[Any], where: Callable[[], str]) -> Iterator[An
         raise
 
 
+def _beside(read: Read, seen: dict[int, Seen]) -> str:
+    """Say which shard was added to which."""
+    others = [number for number in seen if number != read.number]
+    return f"in shard {read.number}, beside shard {others[0]}" if others else ""
+
+
 @contextmanager
-def _said_where(where: Callable[[], str]) -> Iterator[None]:
+def said_where(where: Callable[[], str]) -> Iterator[None]:
     """Say where something failed: in the sentence of a refusal, in a note to any other error."""
     try:
         yield
@@ -320,33 +351,48 @@ def n_stored_of(matrix: Any) -> int:
     """Return how many scores of a matrix take room: cells, or the entries of a sparse one."""
     if is_sparse(matrix):
         return int(matrix.nnz)
-    return int(matrix.size) if isinstance(matrix, np.ndarray) else int(np.size(matrix))
+    return math.prod(matrix.shape if hasattr(matrix, "shape") else np.shape(matrix))
 
 
 def _checksum(cells: Dense, before: int) -> int:
     """Return a checksum of cells that follow others."""
-    return zlib.crc32(np.ascontiguousarray(cells).data, before) if cells.size else before
+    return (
+        zlib.crc32(np.ascontiguousarray(cells).view(np.uint8).data, before)
+        if cells.size
+        else before
+    )
 
 
-def _cells(matrix: Any, rows: slice) -> list[Dense]:
-    """Return arrays that hold some rows of a matrix, none where it is nothing that NumPy reads."""
-    if is_sparse(matrix):
-        if matrix.format != "csr":
-            matrix = matrix.tocsr()
-        part = matrix if rows == slice(None) else matrix[rows]
-        return [part.data, part.indices]
+def _readable(part: Any) -> Any:
+    """Return a matrix, or weights, as CSR or an array of numbers; None where nothing is given that can be read."""
+    if part is None:
+        return None
+    if is_sparse(part):
+        return part.tocsr()
     try:
-        return [np.asarray(matrix)[rows]]
+        cells = part if isinstance(part, np.ndarray) else plain(part, "rows", absent_as_nan=True)
+        # Objects are other ones each time they are read.
+        return cells.astype(np.float64) if cells.dtype.kind == "O" else cells
     except Exception:  # of whatever library it is: checks say what is wrong with it
+        return None
+
+
+def _cells(part: Any, rows: slice) -> list[Dense]:
+    """Return arrays that hold some rows of what is readable."""
+    if part is None:
         return []
+    if is_sparse(part):
+        part = part if rows == slice(None) else part[rows]
+        return [part.data, part.indices]
+    return [part[rows]]
 
 
 def _sum_of_bits(cells: Dense) -> int:
     """Return the sum of cells read as whole numbers of at most 32 bits."""
-    if cells.dtype.kind not in "biuf" or not cells.size:
+    if not cells.size:
         return 0
     if cells.dtype == np.bool_:
         return int(np.count_nonzero(cells))
-    width = min(cells.itemsize, 4)
+    width = math.gcd(cells.itemsize, 4)
     numbers = np.ascontiguousarray(cells).reshape(-1).view(f"u{width}")
     return int(np.add.reduce(numbers, dtype=np.uint32 if width == 4 else np.uint64))

@@ -9,15 +9,15 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds.chunks.accumulator import Accumulator
-from thresholds.chunks.passes import n_stored_of
-from thresholds.chunks.sources import BlockSource, Rows, blocks_of, n_rows_of
+from thresholds.chunks.passes import n_stored_of, said_where
+from thresholds.chunks.sources import BlockSource, Rows, Shard, blocks_of, n_rows_of
 from thresholds.errors import InputError, shown
 
 Spill: TypeAlias = str | os.PathLike[str] | Literal["auto"] | None
@@ -80,7 +80,7 @@ def spilled(
     n_bytes = 0.0
     for number, shard in enumerate(source.shards):
         where = f" (shard {number})" if len(source.shards) > 1 else ""
-        for block in blocks_of(shard):
+        for block in _told(shard, "" if not where else f"in shard {number}, "):
             n_rows = n_rows_of(block.y_score)
             try:
                 rows.update(block.y_true, block.y_score, block.sample_weight)
@@ -101,6 +101,15 @@ def spilled(
     if not len(rows):
         raise InputError("source has no rows, expected at least one")
     return rows
+
+
+def _told(shard: Shard, where: str) -> Iterator[Rows]:
+    """Return the blocks of a shard; what reading them raises is said to have come up there."""
+    n_rows = 0
+    with said_where(lambda: f"{where}in the block that begins at row {n_rows:,}"):
+        for block in blocks_of(shard):
+            yield block
+            n_rows += n_rows_of(block.y_score)
 
 
 def file_system(path: str) -> str | None:

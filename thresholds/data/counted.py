@@ -61,21 +61,19 @@ class Kind:
             )
         return replace(self, n_labels=n_labels)
 
-    def refuse_other(self, other: "Kind", what: str = "other") -> None:
+    def refuse_other(self, other: "Kind", what: str = "other", like: str = "as here") -> None:
         """Refuse what was counted of other labels, scores or weights."""
         if other.n_labels != self.n_labels:
-            raise InputError(
-                f"{what} has {other.n_labels} labels, expected {self.n_labels} as here"
-            )
+            raise InputError(f"{what} has {other.n_labels} labels, expected {self.n_labels} {like}")
         if other.label_names != self.label_names:
-            raise InputError(f"{what} {self._other_names(other)}, expected the labels of this one")
+            raise InputError(f"{what} {self._other_names(other)}, expected the same labels {like}")
         if other.dtype != self.dtype or other.sparse != self.sparse:
-            raise InputError(f"{what} has {other.form} scores, expected {self.form} ones as here")
+            raise InputError(f"{what} has {other.form} scores, expected {self.form} ones {like}")
         if other.missing != self.missing:
-            raise InputError(f"{what} has missing={other.missing}, expected {self.missing} as here")
+            raise InputError(f"{what} has missing={other.missing}, expected {self.missing} {like}")
         if other.unit != self.unit:
             raise InputError(
-                f"{what} has weights in units of {other.unit}, expected {self.unit} as here"
+                f"{what} has weights in units of {other.unit}, expected {self.unit} {like}"
             )
 
     def _other_names(self, other: "Kind") -> str:
