@@ -19,8 +19,10 @@ from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
 from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints
+from thresholds._checks.unknown import unknown_value
+from thresholds.data.unknown import UNKNOWN
 from thresholds.errors import InputError, shown
-from thresholds.files.opening import open_scores, shards_of
+from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted
 
 _BLOCK_CELLS = 2**21  # of scores: some megabytes
@@ -97,7 +99,7 @@ class BlockSource:
         if isinstance(source, str | os.PathLike):
             return cls._of_paths([source], label_names, unknown)
         if isinstance(source, Source):
-            return cls._of_opened(source)
+            return cls._of_opened([source], unknown)
         if _is_dataset(source):
             return cls._of_dataset(source)
         if isinstance(source, Mapping):
@@ -169,33 +171,29 @@ class BlockSource:
 
     @classmethod
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
-        """Open files; each file, or shard of a folder or pattern, is a shard."""
+        """Open files, which are cut into shards where they let rows be read from the middle."""
         names = None if label_names is None else tuple(map(str, label_names))  # type: ignore[call-overload]
-        wanted = Wanted(label_names=names, unknown=unknown)
-        opened = [open_scores(path, wanted) for path in paths]
-        first = opened[0]
-        if len(opened) == 1:
-            mapped = first.mapped()
-            if mapped is not None and mapped.y_true is not None:
-                source = cls.of_arrays(
-                    Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
-                )
-                return replace(source, label_names=first.label_names)
-        # Columns of all shards come in the order of the first.
-        wanted = replace(wanted, label_names=first.label_names)
-        files = [file for path in paths for file in shards_of(path)]
-        rows = [source.n_samples for source in opened]
-        return cls(
-            [FileShard(file, wanted) for file in files],
-            label_names=first.label_names,
-            n_rows=None if None in rows else sum(filter(None, rows)),
-            n_labels=first.n_labels,
-        )
+        first = open_scores(paths[0], Wanted(label_names=names, unknown=unknown))
+        # Columns of all files come in the order of the first.
+        wanted = Wanted(label_names=first.label_names, unknown=unknown)
+        opened = [first, *(open_scores(path, wanted) for path in paths[1:])]
+        mapped = first.mapped() if len(opened) == 1 and not first.has_unknown else None
+        if mapped is not None and mapped.y_true is not None:
+            rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
+            return replace(cls.of_arrays(rows), label_names=first.label_names)
+        return cls._of_opened(opened, unknown)
 
     @classmethod
-    def _of_opened(cls, source: Source) -> "BlockSource":
-        """Take a file that is open as one shard."""
-        return cls([_Opened(source)], None, source.label_names, source.n_samples, source.n_labels)
+    def _of_opened(cls, sources: Sequence[Source], unknown: object) -> "BlockSource":
+        """Take files that are open."""
+        stands_for = unknown_value(unknown)
+        n_rows = [source.n_samples for source in sources]
+        return cls(
+            [Opened(part, stands_for) for source in sources for part in source.parts()],
+            label_names=sources[0].label_names,
+            n_rows=None if None in n_rows else sum(filter(None, n_rows)),
+            n_labels=sources[0].n_labels,
+        )
 
     @classmethod
     def _of_dataset(cls, dataset: Any) -> "BlockSource":
@@ -287,22 +285,11 @@ class MappedFile:
 
 
 @dataclass(frozen=True)
-class FileShard:
-    """A file of scores and truth, opened where it is read."""
-
-    path: str
-    wanted: Wanted
-
-    def __call__(self) -> Iterator[Rows]:
-        """Read its blocks."""
-        return _Opened(open_scores(self.path, self.wanted))()
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """A file that is open already."""
+class Opened:
+    """A file that is open, or a part of its rows."""
 
     source: Source
+    stands_for_unknown: float | None  # in truth, as a caller has said
 
     def __call__(self) -> Iterator[Rows]:
         """Read its blocks."""
@@ -311,7 +298,18 @@ class _Opened:
                 raise InputError(
                     f"{self.source.name} has no y_true, expected gold labels to fit on"
                 )
-            yield Rows(block.y_true, block.y_score, groups=block.groups, keys=block.keys)
+            truth = self._as_said(block.y_true)
+            yield Rows(truth, block.y_score, groups=block.groups, keys=block.keys)
+
+    def _as_said(self, truth: Any) -> Any:
+        """Return truth with what stands for unknown cells, of which files are read as -1."""
+        value = self.stands_for_unknown
+        if value is None or value == UNKNOWN:
+            return truth
+        if not is_sparse(truth):
+            return np.where(truth == UNKNOWN, value, truth)
+        cells = np.where(truth.data == UNKNOWN, value, truth.data)
+        return type(truth)((cells, truth.indices, truth.indptr), truth.shape)
 
 
 @dataclass(frozen=True)
