@@ -349,7 +349,7 @@ def test_fits_that_need_more_are_refused(options: dict[str, Any], message: str) 
 @pytest.mark.parametrize("keep_sparse", [None, True, False])
 @pytest.mark.parametrize("missing", [0.0, 1.5])
 def test_cuts_of_sparse_scores_stay_above_what_is_missing(missing: float, keep_sparse: bool | None) -> None:
-    """Some positives are not in the lists: to reach them is the optimum of a few labels, and predicts nearly all rows."""
+    """Some positives are not in the lists: reaching them is the optimum of a few labels, and predicts nearly all."""
     y_true, y_score, _ = rows_of()
     stored = sparse.csr_array(np.where(y_score > 1, y_score, 0))
     whole = fit_empirical(y_true, stored, missing=missing, keep_sparse=keep_sparse)

@@ -213,6 +213,23 @@ def test_shards_of_memory_maps_are_small_to_send(tmp_path: Path) -> None:
     assert all(len(pickle.dumps(shard)) < 2000 for shard in source.shards)
 
 
+def test_shards_of_sparse_arrays_are_views_or_places_in_files(tmp_path: Path) -> None:
+    rows = draw(np.random.default_rng(8), "sparse", 1000)
+    in_memory = BlockSource.of((rows.y_true, rows.y_score)).shards[0].rows.y_score  # type: ignore[attr-defined]
+    assert np.shares_memory(in_memory.data, rows.y_score.data)
+
+    def mapped(name: str) -> Any:
+        np.save(tmp_path / f"{name}.npy", getattr(rows.y_score, name))
+        return np.load(tmp_path / f"{name}.npy", mmap_mode="r")
+
+    parts = (mapped("data"), mapped("indices"), rows.y_score.indptr)
+    scores = sparse.csr_array(parts, shape=rows.y_score.shape)
+    source = (sparse.csr_array(rows.y_true), scores)
+    shard = BlockSource.of(source).shards[0].rows.y_score  # type: ignore[attr-defined]
+    assert isinstance(shard.data, MappedFile)
+    assert_same(fit_chunks(source, map=in_any_order, **rows.about), expected(rows))
+
+
 def test_what_lies_in_place_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fit of arrays is the faster road: it is taken where this process reads them and it keeps little."""
     rows = draw(np.random.default_rng(9), "dense", 100)

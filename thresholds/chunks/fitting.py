@@ -13,8 +13,6 @@ rows (`Counts`), in as many passes as the counts say that they need.
 from dataclasses import replace
 from typing import Any, Unpack
 
-import numpy as np
-
 from thresholds._arrays.memory import memory_limit
 from thresholds._arrays.sparse import is_sparse
 from thresholds._checks import Average
@@ -23,7 +21,7 @@ from thresholds.chunks.counting import About, Counting, Found, Survey, Surveying
 from thresholds.chunks.counts import refuse_rows
 from thresholds.chunks.passes import Map, Passes, ScoresBar
 from thresholds.chunks.sampling import Picked, Plan
-from thresholds.chunks.sources import BlockSource, Rows
+from thresholds.chunks.sources import BlockSource, Rows, map_of
 from thresholds.chunks.spilling import Folder, Spill, spilled
 from thresholds.fitting.empirical import fit_empirical, fit_problem
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
@@ -155,7 +153,7 @@ def _fits_in_place(source: BlockSource, about: About, options: FitOptions) -> bo
     if rows is None:
         return False
     arrays = _arrays_of(rows)
-    if not any(isinstance(array, np.memmap) for array in arrays):
+    if all(map_of(array) is None for array in arrays):
         return True
     # What is small beside memory is as good as in it.
     limit = memory_limit()

@@ -18,9 +18,9 @@ import numpy as np
 from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
 from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Dense
+from thresholds._arrays.types import Dense, Ints
 from thresholds.errors import InputError, shown
-from thresholds.files.opening import open_scores, shards_of
+from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted
 
 _BLOCK_CELLS = 2**21  # of scores: some megabytes
@@ -169,7 +169,7 @@ class BlockSource:
 
     @classmethod
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
-        """Open files; each file, or shard of a folder or pattern, is a shard."""
+        """Open files; their parts, such as row groups, are shards."""
         names = None if label_names is None else tuple(map(str, label_names))  # type: ignore[call-overload]
         wanted = Wanted(label_names=names, unknown=unknown)
         opened = [open_scores(path, wanted) for path in paths]
@@ -181,12 +181,12 @@ class BlockSource:
                     Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
                 )
                 return replace(source, label_names=first.label_names)
-        # Columns of all shards come in the order of the first.
+        # Columns of all files come in the order of the first.
         wanted = replace(wanted, label_names=first.label_names)
-        files = [file for path in paths for file in shards_of(path)]
+        opened[1:] = [open_scores(path, wanted) for path in paths[1:]]
         rows = [source.n_samples for source in opened]
         return cls(
-            [FileShard(file, wanted) for file in files],
+            [_Opened(part) for source in opened for part in source.parts()],
             label_names=first.label_names,
             n_rows=None if None in rows else sum(filter(None, rows)),
             n_labels=first.n_labels,
@@ -194,8 +194,9 @@ class BlockSource:
 
     @classmethod
     def _of_opened(cls, source: Source) -> "BlockSource":
-        """Take a file that is open as one shard."""
-        return cls([_Opened(source)], None, source.label_names, source.n_samples, source.n_labels)
+        """Take the parts of a file that is open as shards."""
+        shards = [_Opened(part) for part in source.parts()]
+        return cls(shards, None, source.label_names, source.n_samples, source.n_labels)
 
     @classmethod
     def _of_dataset(cls, dataset: Any) -> "BlockSource":
@@ -252,7 +253,7 @@ class RowRange:
 
     def __call__(self) -> Iterator[Rows]:
         """Return its blocks."""
-        rows = Rows(*(part() if isinstance(part, MappedFile) else part for part in self.rows))
+        rows = Rows(*map(_read, self.rows))
         for piece in in_pieces(slice(0, n_rows_of(rows.y_score)), self.block_rows):
             yield Rows(*(None if part is None else _plain(part[piece]) for part in rows))
 
@@ -268,19 +269,13 @@ class MappedFile:
     strides: tuple[int, ...]
 
     @classmethod
-    def of(cls, array: np.memmap[Any, Any]) -> "MappedFile | None":
+    def of(cls, array: Dense) -> "MappedFile | None":
         """Find where in its file a view of a memory map begins; None where that is not known."""
-        base: Any = array
-        while isinstance(base.base, np.ndarray):
-            base = base.base
-        path = getattr(array, "filename", None)
-        if (
-            path is None
-            or not isinstance(base, np.memmap)
-            or any(step < 0 for step in array.strides)
-        ):
+        whole = map_of(array)
+        path = getattr(whole, "filename", None)
+        if whole is None or path is None or any(step < 0 for step in array.strides):
             return None
-        position = base.offset + _address(array) - _address(base)
+        position = whole.offset + _address(array) - _address(whole)
         return cls(os.fspath(path), array.dtype, position, array.shape, array.strides)
 
     def __call__(self) -> Dense:
@@ -293,20 +288,8 @@ class MappedFile:
 
 
 @dataclass(frozen=True)
-class FileShard:
-    """A file of scores and truth, opened where it is read."""
-
-    path: str
-    wanted: Wanted
-
-    def __call__(self) -> Iterator[Rows]:
-        """Read its blocks."""
-        return _Opened(open_scores(self.path, self.wanted))()
-
-
-@dataclass(frozen=True)
 class _Opened:
-    """A file that is open already."""
+    """A file of scores and truth, or a part of one, that knows its columns and is opened again where it is read."""
 
     source: Source
 
@@ -364,15 +347,56 @@ class Whole:
         return self.rows
 
 
+def map_of(array: Dense) -> "np.memmap[Any, Any] | None":
+    """Return the memory map that an array is a view of, None where it is none of a map."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap) and not isinstance(base.base, np.ndarray):
+            return base
+        base = base.base
+    return None
+
+
+@dataclass(frozen=True)
+class SparseRange:
+    """A range of the rows of a CSR matrix: its entries are views, or places in files, not copies."""
+
+    data: Any
+    indices: Any
+    starts: Ints  # (n_rows + 1,)
+    n_labels: int
+
+    @classmethod
+    def of(cls, matrix: Any, piece: slice) -> "SparseRange":
+        """Cut it out."""
+        starts = matrix.indptr[piece.start : piece.stop + 1]
+        entries = slice(int(starts[0]), int(starts[-1]))
+        data, indices = (_sent(array, entries) for array in (matrix.data, matrix.indices))
+        return cls(data, indices, starts - starts[0], matrix.shape[1])
+
+    def __call__(self) -> Any:
+        """Return the rows as a CSR array."""
+        from scipy import sparse
+
+        parts = (_read(self.data), _read(self.indices), self.starts)
+        return sparse.csr_array(parts, shape=(self.starts.size - 1, self.n_labels))
+
+
 def _sent(part: Any, piece: slice) -> Any:
     """Return a range of rows of an array in the form in which it is pickled."""
     if part is None:
         return None
-    if isinstance(part, np.ndarray) or is_sparse(part):
+    if is_sparse(part):
+        return SparseRange.of(part, piece)
+    if isinstance(part, np.ndarray):
         rows = part[piece]
-        mapped = MappedFile.of(rows) if isinstance(rows, np.memmap) else None
-        return rows if mapped is None else mapped
+        return MappedFile.of(rows) or rows if rows.size else rows
     return _Lazy(part, piece.start, piece.stop)
+
+
+def _read(part: Any) -> Any:
+    """Return what was sent in its own form."""
+    return part() if isinstance(part, MappedFile | SparseRange) else part
 
 
 @dataclass(frozen=True)
