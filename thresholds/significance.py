@@ -57,11 +57,18 @@ def z_of_more(
     """
     a = np.minimum(before + 0.5, n_before)
     x = np.maximum(now - 0.5, 0.0)
+    # Of very many labels most have no more, mostly as they are not there at all: logarithms are for the others.
+    with np.errstate(invalid="ignore"):
+        is_more = np.asarray(x * n_before > a * n_now)
+    z = np.zeros(is_more.shape)
+    a, x, n_before, n_now = (
+        np.broadcast_to(value, is_more.shape)[is_more] for value in (a, x, n_before, n_now)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         q = (a + x) / (n_before + n_now)
         half_square = _divergence(a, n_before, q) + _divergence(x, n_now, q)
-        is_more = x * n_before > a * n_now
-    return np.where(is_more, np.sqrt(2 * np.maximum(half_square, 0)), 0.0)
+    z[is_more] = np.sqrt(2 * np.maximum(half_square, 0))
+    return z
 
 
 def p_of_best(z: Floats, n_tests: int) -> Floats:

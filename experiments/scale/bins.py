@@ -1,8 +1,8 @@
 """What `Accumulator(exact=False)` keeps, takes, and loses, against all rows.
 
-1. Loss: F1 on the rows of the fit that exact thresholds reach, and thresholds between bins, by the most bins of a label;
-   how much more the bound leaves open; bytes kept for each label. On score files, their scores as probabilities and as
-   logits, whatever they are, and on simulated logits (a million rows, 20 labels).
+1. Loss: F1 on the rows of the fit that exact thresholds reach; by the most bins of a label, what thresholds between
+   bins reach less, how much the bound leaves open, and bytes kept for each label. On score files, their scores as
+   probabilities and as logits, whatever they are, and on simulated logits (a million rows, 20 labels).
 2. Memory and processor time by the number of rows: what is kept, and the time of `update` in batches of 1,000 rows and
    of one `compute`, per cell; rows, exact counts of float16, and bins of float32.
 

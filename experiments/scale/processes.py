@@ -57,7 +57,7 @@ def main(n: int, n_runs: int) -> None:
             each = 1e9 * cost.seconds / n / N_LABELS
             print(f"{way:29} {cost.seconds:7.2f} {each:12.2f} {cost.bytes / 1e6:20.0f}")
         print()
-        print(f"two processes took {ratio:.2f} of the time of one, the median over runs; the same bits")
+        print(f"two processes took {ratio:.2f} of the time of one (median of ratios); thresholds and F are the same")
 
 
 if __name__ == "__main__":

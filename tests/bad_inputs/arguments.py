@@ -496,6 +496,9 @@ BAD_BETAS: Values = [
 BAD_FLAGS: Values = [
     ([None, 0, 1, "yes", [True, False], MATRIX, TwoLines(), NotAvailable()], "is .*, expected True or False")
 ]
+BAD_CHOICES: Values = [
+    ([0, 1, "yes", [True, False], MATRIX, TwoLines(), NotAvailable()], "is .*, expected True, False or None")
+]
 BAD_JOBS: Values = [([0, -2, 1.5, "all", True, MATRIX], "is .*, expected a whole number of at least 1")]
 BAD_MISSING: Values = [
     ([nan, inf, HUGE], "is .*, expected a (score of dtype float64, or -inf|number that float64 can hold)"),
@@ -1081,7 +1084,7 @@ BOOTSTRAPS = [
     *every(BOOTSTRAP, "label_names", BAD_TWO_NAMES),
     *each(BOOTSTRAP, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
     *each(BOOTSTRAP, "zero_division", [0.5, nan, "warn", None], "zero_division is .*, expected 0.0"),
-    *every(BOOTSTRAP, "keep_sparse", BAD_FLAGS),
+    *every(BOOTSTRAP, "keep_sparse", BAD_CHOICES),
     BadInput("bootstrap_thresholds: swapped", lambda: bootstrap(S, Y), SWAPPED),
 ]
 CROSS_FITS = [
@@ -1097,11 +1100,8 @@ CROSS_FITS = [
     *every(CROSS_FIT, "missing", BAD_MISSING),
     *every(CROSS_FIT, "n_jobs", BAD_JOBS),
     *every(CROSS_FIT, "label_names", BAD_TWO_NAMES),
-    *(
-        row
-        for option in ("per_label", "keep_sparse", "verdicts", "alternatives")
-        for row in every(CROSS_FIT, option, BAD_FLAGS)
-    ),
+    *(row for option in ("per_label", "verdicts", "alternatives") for row in every(CROSS_FIT, option, BAD_FLAGS)),
+    *every(CROSS_FIT, "keep_sparse", BAD_CHOICES),
     *each(CROSS_FIT, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
     *each(CROSS_FIT, "average", ["samples"], "average is 'samples' with per_label=True, .*expected per_label=False"),
     *each(CROSS_FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),

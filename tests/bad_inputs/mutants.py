@@ -26,7 +26,7 @@ from thresholds import cli
 
 NAMES = ("cat", "dog", "emu")
 N_ROWS = 24
-OUTPUTS = ("out.html", "out.json", "out.npz", "out.jsonl")
+OUTPUTS = ("out.html", "out.json", "out.npz", "out.jsonl", "out.csv")
 
 Files = dict[str, bytes]  # by their path in a folder
 Command = tuple[str, ...]
@@ -91,6 +91,18 @@ def single(array: Any) -> bytes:
     stream = io.BytesIO()
     np.save(stream, array)
     return stream.getvalue()
+
+
+def matrix(cells: Any, kind: str) -> bytes:
+    """A sparse matrix as SciPy saves it."""
+    stream = io.BytesIO()
+    sparse.save_npz(stream, sparse.csr_array(cells).asformat(kind))
+    return stream.getvalue()
+
+
+def text_lines(*rows: str) -> bytes:
+    """Lines of text."""
+    return "".join(f"{row}\n" for row in rows).encode()
 
 
 def csr(name: str, matrix: Any) -> dict[str, Any]:
@@ -192,6 +204,43 @@ def core_cases() -> list[Case]:
             commands("shards", **named),
         ),
     ]
+    pairs = [" ".join(f"{j}:{p}" for j, p in enumerate(row)) for row in scores.tolist()]
+    positions = [",".join(str(j) for j, y in enumerate(row) if y) for row in truth.tolist()]
+    found += [
+        Case(
+            f"matrix of SciPy, {kind}",
+            known | {"s.npz": matrix(scores, kind), "t.npz": matrix(truth, kind), "names.txt": listed},
+            ("s.npz", "t.npz"),
+            commands("s.npz", "--truth", "t.npz", **named),
+        )
+        for kind in ("csr", "csc", "coo")
+    ]
+    found += [
+        Case(
+            f"text of a matrix, truth in {name}",
+            known | {"s.txt": text_lines(f"{N_ROWS} 3", *pairs), name: truth_text, "names.txt": listed},
+            ("s.txt", name),
+            commands("s.txt", "--truth", name, **named, out="out.jsonl"),
+        )
+        for name, truth_text in (
+            ("t.txt", text_lines(f"{N_ROWS} 5 3", *(f"{y} 0:0.5 4:1" for y in positions))),
+            ("t.svm", text_lines(*(f"{y} 1:0.5 # {i}" for y, i in zip(positions, DATA["ids"], strict=True)))),
+        )
+    ]
+    found.append(
+        Case(
+            "a label a line",
+            known
+            | {
+                "s.jsonl": lines(
+                    *({"id": r["id"], "label": n, "score": p} for r in rows for n, p in zip(NAMES, r["p"], strict=True))
+                )
+            }
+            | {"t.jsonl": lines(*({"id": t["id"], "label": n} for t in tags for n in t["tags"]))},
+            ("s.jsonl", "t.jsonl"),
+            commands("s.jsonl", "--truth", "t.jsonl", out="out.jsonl"),
+        )
+    )
     rule_commands = tuple(c for c in commands("s.npz") if c[0] in ("predict", "diff", "diagnose"))
     given = known | {"s.npz": archive(**dense)}
     found.append(Case("rule", given, ("rule.json", "other.json"), rule_commands))
@@ -227,6 +276,13 @@ def arrow_cases() -> list[Case]:
         with pa.ipc.new_stream(stream, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
             writer.write_table(table, max_chunksize=10)
 
+    cells = [
+        (i, n, p, y)
+        for i, row, t in zip(DATA["ids"].tolist(), scores, truth, strict=True)
+        for n, p, y in zip(NAMES, row.tolist(), t, strict=True)
+    ]
+    long = pa.table({"id": [c[0] for c in cells], "label": [c[1] for c in cells], "score": [c[2] for c in cells]})
+    true = pa.table({"id": [c[0] for c in cells if c[3]], "label": [c[1] for c in cells if c[3]]})
     text = of(csv.write_csv, wide)
     keyed = of(csv.write_csv, wide.append_column("id", ids))
     listed, named = {"names.txt": "\n".join(NAMES).encode()}, {"names": "names.txt"}
@@ -244,6 +300,18 @@ def arrow_cases() -> list[Case]:
     packed = ("none", "snappy", "zstd")
     return [
         Case("csv", known | {"s.csv": text}, ("s.csv",), commands("s.csv", out="out.jsonl")),
+        Case(
+            "csv of semicolons",
+            known | {"s.csv": text.replace(b",", b";").replace(b".", b",").replace(b'"', b"")},
+            ("s.csv",),
+            commands("s.csv", out="out.csv"),
+        ),
+        Case(
+            "csv of a label a line",
+            known | {"s.csv": of(csv.write_csv, long), "t.csv": of(csv.write_csv, true)},
+            ("s.csv", "t.csv"),
+            commands("s.csv", "--truth", "t.csv", out="out.csv"),
+        ),
         Case("packed csv", known | {"s.csv.gz": gzip.compress(text)}, ("s.csv.gz",), commands("s.csv.gz")),
         Case(
             "csv joined by a key",
@@ -474,6 +542,7 @@ _OF_SUFFIX: dict[str, tuple[Callable[[Any, bytes], bytes], ...]] = {
     ".json": (*_BYTES, *4 * (token,), *8 * (node,), line, line),
     ".jsonl": (*_BYTES, *4 * (token,), *8 * (node,), line, line),
     ".txt": (*_BYTES, token, line, line),
+    ".svm": (*_BYTES, *4 * (token,), line, line),
     ".csv": (*_BYTES, *6 * (token,), line, line),
     ".gz": (*_BYTES, *8 * (unpacked,)),
 }
@@ -580,7 +649,7 @@ def _misread(mutated: Mutant, outcome: Outcome, original: Outcome) -> str | None
 
 def _arrays(found: bytes, command: Command) -> dict[str, Any] | str:
     """Read the arrays that a command needs as NumPy does; as text what it says where it refuses to."""
-    unread = [key for key in ("who", "id") if key not in command]
+    unread = [key for key in ("who", "id") if key not in command] + ["_is_array"]
     unread += ["y_true"] if command[0] in ("predict", "diff") else []
     try:
         with warnings.catch_warnings():

@@ -346,6 +346,26 @@ def test_fits_that_need_more_are_refused(options: dict[str, Any], message: str) 
     assert str(refused.value).startswith(message)
 
 
+@pytest.mark.parametrize("keep_sparse", [None, True, False])
+@pytest.mark.parametrize("missing", [0.0, 1.5])
+def test_cuts_of_sparse_scores_stay_above_what_is_missing(missing: float, keep_sparse: bool | None) -> None:
+    """Some positives are not in the lists; for a few labels it is best to predict nearly all rows to reach them."""
+    y_true, y_score, _ = rows_of()
+    stored = sparse.csr_array(np.where(y_score > 1, y_score, 0))
+    whole = fit_empirical(y_true, stored, missing=missing, keep_sparse=keep_sparse)
+    exact = filled(y_true, stored, keep="counts", missing=missing)
+    assert exact.compute(keep_sparse=keep_sparse).objective == whole.objective
+    assert exact.bound(keep_sparse=keep_sparse) == whole.objective
+    assert filled(y_true, stored, missing=missing).bound(keep_sparse=keep_sparse) == whole.objective
+    rows = filled(y_true, stored, exact=False, n_bins=16, missing=missing)
+    rule = rows.compute(keep_sparse=keep_sparse)
+    decided = rule.predict(stored, dense=True)
+    assert rule.objective == thresholds.metrics.f1_score(y_true, decided, average="macro", zero_division=0)
+    assert rule.objective <= whole.objective <= rows.bound(keep_sparse=keep_sparse)
+    if keep_sparse is not False:
+        assert (rule.thresholds > missing).all()
+
+
 def test_means_over_rows_are_refused() -> None:
     y_true, y_score, _ = rows_of()
     with pytest.raises(InputError, match="average is 'samples', a mean over rows, which counts do not have"):

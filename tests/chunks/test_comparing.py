@@ -12,7 +12,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 import thresholds
-from thresholds import InputError, chunks
+from thresholds import chunks
 from thresholds.comparison.result import CALLED
 
 Array = np.ndarray[Any, Any]
@@ -153,42 +153,3 @@ def test_a_diagnosis_is_that_of_all_rows(unknown: int | None) -> None:
         expected = thresholds.diagnose(truth, y_score, rule, unknown=unknown, overprediction=2.0)
         assert_near({**found.to_dict(), "note": ""}, {**expected.to_dict(), "note": ""})
         assert "scores of negatives between two candidates count as untied" in found.note
-
-
-RULE = thresholds.FixedRule(0.5, 2)
-BLOCK = {"y_true": np.eye(2), "y_score": np.eye(2)}
-
-
-@pytest.mark.parametrize(
-    ("rules", "block", "options", "message"),
-    [
-        ([RULE], BLOCK, {}, "rules is [FixedRule("),
-        ({}, BLOCK, {}, "rules is {}, expected a mapping of names to rules"),
-        ({"a": RULE}, BLOCK, {"baseline": "b"}, "baseline is 'b', expected the name of a rule"),
-        ({"a": RULE}, BLOCK, {"confidence": 2}, "confidence is 2"),
-        ({"a": RULE}, {**BLOCK, "sample_weight": [1, 1]}, {}, "sample_weight is given, expected rows without weights"),
-        ({"a": RULE}, {**BLOCK, "groups": [1, 1]}, {}, "groups is given, expected confidence=None with it"),
-        ({"a": thresholds.FixedRule(0.5, 3)}, BLOCK, {}, "y_score has 2 labels, expected 3 as the rule 'a' has"),
-        (
-            {"a": RULE, "b": thresholds.FixedRule(0.5, 2, missing=0.1)},
-            {**BLOCK, "y_score": sparse.csr_array(np.eye(2))},
-            {},
-            "rule 'b' has missing=0.1, expected 0.0 as rule 'a' has",
-        ),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(rules: Any, block: Any, options: Any, message: str) -> None:
-    with pytest.raises(InputError) as found:
-        chunks.compare(rules, Blocks([block]), **options)
-    assert message in str(found.value)
-
-
-def test_what_cannot_be_diagnosed_is_refused() -> None:
-    for rule, message in (
-        (thresholds.TopKRule(1), "rule is a TopKRule, which decides by all scores of a row"),
-        ("fixed", "rule is 'fixed', expected a rule"),
-        (thresholds.FixedRule(0.5, 3), "y_score has 2 labels, expected 3 as the rule has"),
-    ):
-        with pytest.raises(InputError) as found:
-            chunks.diagnose(rule, Blocks([BLOCK]))  # type: ignore[arg-type]
-        assert message in str(found.value)

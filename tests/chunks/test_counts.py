@@ -202,6 +202,13 @@ def test_candidates_are_the_scores_of_positives() -> None:
         assert found.n_samples == rows.n
 
 
+def test_the_range_of_scores_is_known_after_the_first_pass() -> None:
+    """Of every dtype: whole, of either sign, masked."""
+    for case in small_cases(60, seed=6):
+        candidates = Candidates.of(case.y_true, case.y_score)
+        assert (candidates.lowest, candidates.highest) == (case.y_score.min(), case.y_score.max())
+
+
 def test_order_and_tree_change_no_bit() -> None:
     """Addition is associative and commutative: the arrays are the same."""
     for seed in range(40):

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 import thresholds
-from thresholds import InputError, chunks
+from thresholds import chunks
 from thresholds.data.folds import hashed_folds
 
 Array = np.ndarray[Any, Any]
@@ -165,21 +165,3 @@ def test_a_fold_is_the_same_for_a_key_whatever_holds_it() -> None:
 def test_folds_are_of_one_size_but_for_chance() -> None:
     sizes = np.bincount(hashed_folds(np.arange(100_000), 5, 0))
     assert abs(sizes - 20_000).max() < 5 * np.sqrt(100_000 * 0.2 * 0.8)
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "message"),
-    [
-        ({"keys": np.array([0.5, 1.0, 2.0])}, {}, "keys has 0.5, expected whole numbers or strings"),
-        ({"keys": np.zeros((3, 1))}, {}, "keys has shape (3, 1), expected 3, one for each row of the block"),
-        ({"groups": np.zeros(3)}, {"cv": 2}, "has no row of positive weight with a known cell; expected fewer folds"),
-        ({}, {"cv": 1}, "cv is 1, expected a whole number of at least 2"),
-        ({}, {"random_state": -1}, "random_state is -1, expected a whole number of at least 0"),
-        ({}, {"average": "samples", "per_label": False}, "average is 'samples'"),
-    ],
-)
-def test_what_cannot_be_used_is_refused(change: Any, options: Any, message: str) -> None:
-    block = {"y_true": np.eye(3), "y_score": np.eye(3), **change}
-    with pytest.raises(InputError) as found:
-        chunks.cross_fit(Blocks([block]), **{"guard": None, **options})
-    assert message in str(found.value)

@@ -143,23 +143,6 @@ def test_blocks_without_rows_count_for_nothing() -> None:
     equal(chunks.fit_expected(Blocks([p[:0], p, p[:0]])), thresholds.fit_expected(p))
 
 
-@pytest.mark.parametrize(
-    ("blocks", "message"),
-    [
-        ([], "source has no rows, expected at least one"),
-        ([np.ones((2, 3)), np.ones((2, 4))], "a block has 4 labels, expected 3"),
-        ([np.ones((2, 3)), np.ones((2, 3), np.float32)], "a block has float32 scores, expected float64 ones"),
-        ([np.full((1, 2), 1.5)], "probabilities has 1.5 at row 0, label 0, expected values in [0, 1]"),
-        ([{"y_score": np.ones((1, 2)), "sample_weight": [0]}], "sample_weight is 0 for every row"),
-        ([{"y_score": np.ones((1, 2)), "sample_weight": [-1]}], "sample_weight has -1.0 at row 0"),
-    ],
-)
-def test_what_cannot_be_used_is_refused(blocks: list[Any], message: str) -> None:
-    with pytest.raises(InputError) as found:
-        chunks.fit_expected(Blocks(blocks), n_jobs=1)
-    assert message in str(found.value)
-
-
 def test_other_rows_in_the_second_pass_are_refused() -> None:
     rng = np.random.default_rng(0)
 
@@ -168,7 +151,3 @@ def test_other_rows_in_the_second_pass_are_refused() -> None:
 
     with pytest.raises(InputError, match="source has other rows in pass 2"):
         chunks.fit_expected(blocks)
-    with pytest.raises(InputError, match="which can be read once"):
-        chunks.fit_expected(iter([np.ones((2, 3))]))
-    with pytest.raises(InputError, match="n_jobs is 0"):
-        chunks.fit_expected(blocks, n_jobs=0)

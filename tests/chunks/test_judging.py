@@ -186,7 +186,7 @@ def test_what_takes_rows_or_other_counts_is_refused():
     weighted = Counts.of(rows.y_true, rows.y_score, sample_weight=np.arange(len(rows.y_true)))
     assert weighted.confusion(rule).tp.shape == (n_labels,)
     for judged in (lambda: weighted.diagnose(rule), lambda: weighted.compare({"a": rule})):
-        with pytest.raises(InputError, match="expected counts without sample_weight"):
+        with pytest.raises(InputError, match="expected those of rows without sample_weight"):
             judged()
     at = Candidates.of(rows.y_true, rows.y_score)
     counts = Counts.of(rows.y_true, rows.y_score, at)

@@ -8,6 +8,7 @@ import pytest
 from numpy.random import Generator
 from scipy import sparse
 
+from tests.naive.expected import best_cut_of_counts
 from thresholds.expectation.bins import Bins, CutSearch, n_bins_of
 from thresholds.expectation.counts import Probabilities, best_cuts
 
@@ -45,24 +46,6 @@ def search(p: Array, weights: Array, beta: float, pooled: bool, pieces: int = 3)
     return found, n_passes
 
 
-def exact(p: Array, weights: Array, beta: float) -> tuple[Fraction, Fraction, Fraction]:
-    """F* / (1 + b^2) of the cells of one label in rational numbers, and tp and predicted at or above it."""
-    cells = [(Fraction(float(x)), Fraction(float(w))) for x, w in zip(p, weights, strict=True)]
-    positives = sum((x * w for x, w in cells), Fraction(0))
-
-    def counts(cut: Fraction) -> tuple[Fraction, Fraction]:
-        above = [(x, w) for x, w in cells if x >= cut]
-        return sum((x * w for x, w in above), Fraction(0)), sum((w for _, w in above), Fraction(0))
-
-    ratios = []
-    for cut in {x for x, _ in cells if x > 0}:
-        tp, predicted = counts(cut)
-        below = Fraction(beta) ** 2 * positives + predicted
-        ratios.append(tp / below if below else Fraction(0))
-    best = max(ratios)
-    return best, *counts(best)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_cut_of_each_label_is_the_exact_one_rounded(kind: str, dtype: Any) -> None:
@@ -73,7 +56,7 @@ def test_the_cut_of_each_label_is_the_exact_one_rounded(kind: str, dtype: Any) -
         beta = (0.5, 1.0, 2.0)[seed % 3]
         found, _ = search(p, weights, beta, pooled=False)
         for label in range(p.shape[1]):
-            cut, tp, predicted = exact(p[:, label], weights, beta)
+            cut, tp, predicted = best_cut_of_counts(p[:, label], weights, beta)
             assert found.cuts[label] == pytest.approx(float(cut), rel=4e-16)
             assert found.sums[0, label] == pytest.approx(float(tp), rel=4e-16)
             assert found.sums[1, label] == float(predicted)
@@ -105,6 +88,14 @@ def test_bits_do_not_depend_on_how_rows_are_cut_and_ordered() -> None:
     second, _ = search(p[order], weights[order], 1.0, pooled=False, pieces=7)
     np.testing.assert_array_equal(first.cuts, second.cuts)
     np.testing.assert_array_equal(first.sums, second.sums)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_without_weights_sums_are_exact(dtype: Any) -> None:
+    p = np.maximum(drawn(np.random.default_rng(0), "any", dtype, 3000, 2), dtype(1e-9))
+    found, _ = search(p, np.ones(len(p)), 1.0, pooled=False)
+    for label in range(2):
+        assert found.sums[2, label] == float(sum(Fraction(float(x)) for x in p[:, label]))
 
 
 def test_sparse_rows_give_the_bits_of_dense_ones() -> None:
@@ -139,6 +130,6 @@ def test_passes_are_few_at_worst() -> None:
 
 
 def test_memory_is_bounded_where_labels_are_many() -> None:
-    assert n_bins_of(10) == 512
+    assert n_bins_of(10) == 256
     assert n_bins_of(8_000) == 64
     assert n_bins_of(670_000) == 8

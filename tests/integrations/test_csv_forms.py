@@ -100,6 +100,29 @@ def test_long_tables_in_parquet_and_in_shards(tmp_path: Path) -> None:
         assert open_scores(tmp_path / name).keys().tolist() == [3, 1, 2]
 
 
+def test_rows_whose_lines_are_in_several_shards_are_fitted_as_one(tmp_path: Path) -> None:
+    """By `fit_chunks`, which reads shards one by one where it may."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rng = np.random.default_rng(9)
+    truth = rng.random((80, 3)) < 0.4
+    scores = np.round(0.5 * rng.random((80, 3)) + 0.4 * truth, 3)
+    found = rng.permutation(np.flatnonzero(scores > 0.2))  # cells that have a line, in any order
+    row, label = np.divmod(found, 3)
+    lines = {"row": row, "label": [f"l{j}" for j in label], "score": scores[row, label], "y_true": truth[row, label]}
+    for k in range(3):
+        some = {name: values[k::3] for name, values in lines.items()}
+        parquet.write_table(pa.table(some), tmp_path / f"{k}.parquet")
+    data = gather(open_scores(tmp_path))
+    fitted = thresholds.fit_empirical(data.y_true, data.y_score, keep_sparse=True)
+    rule = thresholds.fit_chunks(tmp_path, keep_sparse=True)
+    assert rule.thresholds.tolist() == fitted.thresholds.tolist()
+    assert rule.fitted_on is not None
+    assert fitted.fitted_on is not None
+    assert rule.fitted_on.n_samples == fitted.fitted_on.n_samples == len(set(row.tolist()))
+
+
 def test_label_numbers_are_names(tmp_path: Path) -> None:
     data = read(tmp_path, "id,label,score\nx,10,0.5\ny,9,0.25\n", labels="label")
     assert data.label_names == ("10", "9")

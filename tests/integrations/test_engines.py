@@ -100,7 +100,7 @@ def check(rule: thresholds.ThresholdRule, data: tuple[Any, Any], names: Any = No
 # Dask
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Start two worker processes."""
     need("distributed", "test-integrations")
@@ -132,6 +132,16 @@ def read_or_die(read: Any, fatal: str, mark: str, path: str, labels: Any) -> Any
         open(mark, "x").close()
         os.kill(os.getpid(), signal.SIGKILL)
     return read(path, labels)
+
+
+def test_the_map_of_a_client_of_dask(cluster: Any, data: tuple[Any, Any], paths: list[str]) -> None:
+    from distributed import Client
+
+    found = re.search(r"`(lambda function, tasks: .*)`", PAGE)
+    assert found is not None
+    with Client(cluster) as client:
+        by_client = eval(found[1], {"client": client})
+        check(thresholds.fit_chunks([partial(read, path) for path in paths], map=by_client), data)
 
 
 # Ray and Spark

@@ -358,3 +358,24 @@ def best_soft_prefix(probabilities: Array, weights: Array, beta: float) -> tuple
     ends = np.append(np.diff(p[order]) != 0, True)
     best = int(np.flatnonzero(ends)[np.argmax(f[ends])])
     return float(f[best]), best + 1
+
+
+# F of expected counts
+
+
+def best_cut_of_counts(p: Array, weights: Array, beta: float) -> tuple[Fraction, Fraction, Fraction]:
+    """F* / (1 + b^2) of the cells of one label in rational numbers, and tp and predicted at or above it."""
+    cells = [(Fraction(float(x)), Fraction(float(w))) for x, w in zip(p, weights, strict=True)]
+    positives = sum((x * w for x, w in cells), Fraction(0))
+
+    def counts(cut: Fraction) -> tuple[Fraction, Fraction]:
+        above = [(x, w) for x, w in cells if x >= cut]
+        return sum((x * w for x, w in above), Fraction(0)), sum((w for _, w in above), Fraction(0))
+
+    ratios = []
+    for cut in {x for x, _ in cells if x > 0}:
+        tp, predicted = counts(cut)
+        below = Fraction(beta) ** 2 * positives + predicted
+        ratios.append(tp / below if below else Fraction(0))
+    best = max(ratios)
+    return best, *counts(best)

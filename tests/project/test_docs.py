@@ -392,3 +392,11 @@ def test_partial_sums_are_shown_as_they_were_measured() -> None:
     flat = in_one_line(page)
     assert f"counts at 32 of each label, {few} of the candidates are left" in flat
     assert f"(`candidates.quantiles(1024)`), {many}." in flat
+
+
+def test_three_passes_take_as_long_as_is_said() -> None:
+    of_float32 = (ROOT / "experiments" / "scale" / "counts.txt").read_text().split("\n\n")[1]
+    found = dict(re.findall(r"^(candidates|coarse|narrowed).*?  +([\d.]+) +[\d.]+ +[\d.]+$", of_float32, re.MULTILINE))
+    assert len(found) == 3
+    assert 10 <= sum(map(float, found.values())) <= 20
+    assert "10 to 20 ns a score for the three passes" in in_one_line((ROOT / "docs" / "scale.md").read_text())

@@ -254,7 +254,12 @@ class Accumulator:
         return fit(self.y_true, self.y_score, rule, **about_rows, **options)
 
     def bound(
-        self, average: Average = "macro", *, beta: float = 1.0, zero_division: float = 0.0
+        self,
+        average: Average = "macro",
+        *,
+        beta: float = 1.0,
+        zero_division: float = 0.0,
+        keep_sparse: bool | None = None,
     ) -> float:
         """Return an F that no thresholds exceed on the rows so far.
 
@@ -264,7 +269,7 @@ class Accumulator:
         Parameters
         ----------
         average : "macro", "weighted" or "micro"
-        beta, zero_division : as in `compute`
+        beta, zero_division, keep_sparse : as in `compute`
 
         Returns
         -------
@@ -290,10 +295,15 @@ class Accumulator:
         _checks.option(average, "average", ("macro", "weighted", "micro"))
         beta = _checks.beta(beta)
         zero_division = _checks.zero_division(zero_division)
+        _checks.option(keep_sparse, "keep_sparse", (None, True, False))
         if self._keep == "counts":
-            return self._all_counted().bound(average, beta, zero_division)
-        reached = self.compute(average, beta=beta, zero_division=zero_division).objective
-        return float(reached)
+            return self._all_counted().bound(average, beta, zero_division, keep_sparse)
+        settings: FitArguments = {
+            "beta": beta,
+            "zero_division": zero_division,
+            "keep_sparse": keep_sparse,
+        }
+        return float(self.compute(average, **settings).objective)
 
     def reset(self) -> None:
         """Forget all rows, for the next epoch."""

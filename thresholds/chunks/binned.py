@@ -86,9 +86,21 @@ class BinnedRows:
         highest = float(to_scores(self.bins.highest).max())
         return replace(fitted_on, quantiles=(*fitted_on.quantiles[:-1], highest))
 
-    def bound(self, average: Average, beta: float, zero_division: float) -> float:
+    def bound(
+        self, average: Average, beta: float, zero_division: float, keep_sparse: bool | None
+    ) -> float:
         """Return an F that no thresholds exceed on these rows."""
-        return highest_f(self.bins, average, beta=beta, zero_division=zero_division)
+        return highest_f(
+            self.bins,
+            average,
+            beta=beta,
+            zero_division=zero_division,
+            above=self.kind.missing if self._stays_sparse(keep_sparse) else -np.inf,
+        )
+
+    def _stays_sparse(self, keep_sparse: bool | None) -> bool:
+        """Whether cuts lie above `missing` only."""
+        return keep_sparse is not False and self.kind.sparse
 
     def _between_bins(self, thresholds: Floats, options: FitOptions) -> Floats:
         """Move thresholds (n_labels,) that lie within a bin above it, so that they decide as if it were one score."""

@@ -505,8 +505,8 @@ def _positives_of(block: Problem, n_jobs: int | None) -> tuple[LabelKeys, Keys]:
     if block.is_dense_unweighted and not is_sparse(block.truth):
         row, label = _true_cells(block.truth)  # (n_positives,) each
         keys = to_keys(block.scores[row, label].astype(block.dtype))
-        ends = np.array([block.scores.min(), block.scores.max()], block.dtype)
-        return distinct(label, keys, block.n_labels), to_keys(ends)
+        ends = to_keys(_ends(block.scores).astype(block.dtype))
+        return distinct(label, keys, block.n_labels), ends
 
     def read(first: int, last: int) -> tuple[LabelKeys, Keys]:
         items = block.label_items(first, last)
@@ -518,6 +518,20 @@ def _positives_of(block: Problem, n_jobs: int | None) -> tuple[LabelKeys, Keys]:
 
     parts = map_tiles(block, read, n_jobs=n_jobs)
     return joined_keys([keys for keys, _ in parts]), np.concatenate([ends for _, ends in parts])
+
+
+def _ends(scores: Dense) -> Dense:
+    """Return the lowest and the highest of some scores, (2,)."""
+    if scores.dtype != np.float16 or not scores.dtype.isnative:
+        return np.array([scores.min(), scores.max()])
+    # NumPy compares float16 slowly. As integers, those that are negative come last, and in reverse.
+    signed, bits = scores.view(np.int16), scores.view(np.uint16)
+    highest = signed.max()
+    nearest, farthest = bits.min(), bits.max()
+    lowest = farthest if signed.min() < 0 else nearest
+    return (
+        np.array([lowest, highest if highest >= 0 else nearest]).astype(np.uint16).view(np.float16)
+    )
 
 
 def _true_cells(truth: Dense) -> tuple[Places, Places]:

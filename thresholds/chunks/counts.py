@@ -576,7 +576,7 @@ class Counts:
         rule = fit_problem(problem, checked)
         if not problem.asked.nothing:
             raise InputError(
-                f"the counts are at {self._what}, which do not tell all that {checked.guarded_by or 'this fit'} asks,"
+                f"counts are at {self._what}, which do not tell all that {checked.guarded_by or 'this fit'} asks,"
                 " expected those at counts.needed_for(...) with the same options, or tie groups"
             )
         return rule
@@ -737,7 +737,7 @@ class Counts:
         """Refuse what was asked of counts that do not tell it."""
         if not problem.asked.nothing:
             raise InputError(
-                f"the counts are at {self._what}, which do not tell all that is asked, expected another pass over the"
+                f"counts are at {self._what}, which do not tell all that is asked, expected another pass over the"
                 " rows, at what needed_to_judge returns"
             )
 
@@ -747,7 +747,7 @@ class Counts:
         problem = self._problem()
         if self._open_runs(options).label.size:
             raise InputError(
-                "the counts are at candidates that leave out scores at which a label may have to be cut, expected"
+                "counts are at candidates that leave out scores at which a label may have to be cut, expected"
                 " another pass over the rows, at what needed_for returns"
             )
         return replace(problem, keep_sparse=options.keep_sparse is not False and self.kind.sparse)
@@ -769,7 +769,7 @@ class Counts:
             )
         if with_all_positives and runs_with_positives(*self.tally.rising()).label.size:
             raise InputError(
-                "the counts are at candidates that leave out scores of positives, expected another pass over the rows,"
+                "counts are at candidates that leave out scores of positives, expected another pass over the rows,"
                 " at what needed_to_judge returns"
             )
         return CountedProblem.of_tally(self.kind, self.totals, self.tally, self.lowest)
@@ -788,11 +788,22 @@ def _of_labels(items: Items) -> Ints:
 
 
 def refuse_rows(options: FitOptions) -> None:
-    """Refuse what looks at rows."""
-    if options.rule is None and options.average == "samples":
+    """Refuse what looks at rows, and rules that are no thresholds of scores."""
+    if options.named.method != "thresholds":
+        raise InputError(
+            f"rule is {options.rule!r}, which is not fitted from counts; expected a rule that cuts scores, or"
+            " thresholds.fit with the rows"
+        )
+    if options.average == "samples":
         raise InputError(
             "average is 'samples', a mean over rows, which counts do not have; expected 'macro', 'weighted' or"
             " 'micro', or fit_empirical with the rows"
+        )
+    if options.promises_rows:
+        raise InputError(
+            f"confidence is {options.confidence} with average {options.average!r}, per_label={options.per_label}, whose"
+            " promise is about rows, which counts do not have; expected a threshold for each label by 'macro' or"
+            " 'weighted', or fit_empirical with the rows"
         )
     if options.max_predicted_per_row is not None:
         raise InputError(

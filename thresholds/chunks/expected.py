@@ -25,8 +25,8 @@ from thresholds.chunks.sources import BlockSource, Rows, Shard, n_rows_of
 from thresholds.data.counted import Kind, SomeRows, Unread
 from thresholds.expectation import outcomes
 from thresholds.expectation.bins import Bins, CutSearch
-from thresholds.files.opening import open_scores, shards_of
-from thresholds.files.source import Wanted
+from thresholds.files.opening import open_scores
+from thresholds.files.source import Source, Wanted
 from thresholds.fitting.expected import fit_expected as fit_expected_in_memory
 from thresholds.fitting.expected import rule_of_cuts
 from thresholds.metrics.averages import average_of, f_score
@@ -78,13 +78,13 @@ def fit_expected(
 
     Notes
     -----
-    Sums: of float32 and float16 probabilities without weights they are exact, but below 2^-60 or so. Of float64, and
-    with weights, each cell is rounded by 2^-54 of the largest that lies in its bin with it, at most. So sums do not
-    depend on the order of rows. Those of `thresholds.fit_expected` are rounded in their order: thresholds of float64
-    may differ in their last two or three digits from its own, and the objective likewise. Thresholds of float32 and
-    float16 are rounded up to these, and differ where the best cut lies within 1e-13 of one. A decision differs only of
-    a probability that is the cut but for rounding, which changes nothing. Where sums are whole numbers of a unit that
-    a float holds (probabilities of three decimals are not, of ten bits are), everything is the same, bit for bit.
+    Sums: without weights they are exact, but for float32 probabilities below 2^-60 and float64 ones below 2^-32. With
+    weights each cell is rounded, by 2^-54 of the largest weight times the largest probability of its bin at most. So
+    sums do not depend on the order of rows. Those of `thresholds.fit_expected` are rounded in their order: thresholds
+    of float64 may differ in their last two or three digits from its own, and the objective likewise. Thresholds of
+    float32 and float16 are rounded up to these, and differ where the best cut lies within 1e-13 of one. A decision
+    differs only of a probability that is the cut but for rounding, which changes nothing. Where floats add up without
+    rounding (as probabilities of ten bits do), everything is the same, bit for bit.
 
     Passes: three as a rule, at most five of float32 and nine of float64; one more with weights, for the unit of their
     sums; two with "samples", three with weights.
@@ -347,13 +347,13 @@ def probabilities_in(source: object, label_names: tuple[str, ...] | None) -> Blo
 
 
 def _of_paths(paths: Sequence[Any], label_names: tuple[str, ...] | None) -> BlockSource:
-    """Open files; each file, or shard of a folder or pattern, is a shard."""
+    """Open files; their parts, such as row groups, are shards."""
     opened = [open_scores(path, _wanted(label_names)) for path in paths]
     names = opened[0].label_names
-    files = [file for path in paths for file in shards_of(path)]
+    opened[1:] = [open_scores(path, _wanted(names)) for path in paths[1:]]
     n_rows = [source.n_samples for source in opened]
     return BlockSource(
-        [_Scores(file, names) for file in files],
+        [_Scores(part) for source in opened for part in source.parts()],
         label_names=names,
         n_rows=None if None in n_rows else sum(filter(None, n_rows)),
         n_labels=opened[0].n_labels,
@@ -367,14 +367,13 @@ def _wanted(label_names: tuple[str, ...] | None) -> Wanted:
 
 @dataclass(frozen=True)
 class _Scores:
-    """The scores of a file, opened where it is read."""
+    """The scores of a file, or of a part of one, that knows its columns and is opened again where it is read."""
 
-    path: str
-    label_names: tuple[str, ...] | None
+    source: Source
 
     def __call__(self) -> Iterator[Rows]:
         """Read its blocks."""
-        for block in open_scores(self.path, _wanted(self.label_names)).blocks(truth=False):
+        for block in self.source.blocks(truth=False):
             yield Rows(None, block.y_score)
 
 

@@ -124,6 +124,6 @@ def _refuse_weights(problem: CountedProblem) -> None:
     """Refuse weights, as tests count rows."""
     if not problem.counts_rows:
         raise InputError(
-            "the counts are of weighted rows, expected counts without sample_weight: whether scores know a label is"
+            "counts are of weighted rows, expected those of rows without sample_weight: whether scores know a label is"
             " tested on rows"
         )

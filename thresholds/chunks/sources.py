@@ -24,6 +24,7 @@ from thresholds.data.unknown import UNKNOWN
 from thresholds.errors import InputError, shown
 from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted
+from thresholds.files.tables.hugging_face import is_dataset
 
 _BLOCK_CELLS = 2**21  # of scores: some megabytes
 _SHARD_CELLS = 2**24  # of an array: some tens of megabytes
@@ -96,12 +97,10 @@ class BlockSource:
         """
         if isinstance(source, BlockSource):
             return source
-        if isinstance(source, str | os.PathLike):
+        if isinstance(source, str | os.PathLike) or is_dataset(source):
             return cls._of_paths([source], label_names, unknown)
         if isinstance(source, Source):
             return cls._of_opened([source], unknown)
-        if _is_dataset(source):
-            return cls._of_dataset(source)
         if isinstance(source, Mapping):
             return cls.of_arrays(Rows.of(source))
         if callable(source):
@@ -195,28 +194,6 @@ class BlockSource:
             n_labels=sources[0].n_labels,
         )
 
-    @classmethod
-    def _of_dataset(cls, dataset: Any) -> "BlockSource":
-        """Cut a `datasets.Dataset` with columns y_true and y_score into ranges of rows."""
-        columns = [name for name in Rows._fields if name in dataset.column_names]
-        if not {"y_true", "y_score"} <= set(columns):
-            raise InputError(
-                f"source is a dataset with columns {shown(dataset.column_names)}, expected y_true and y_score among"
-                " them"
-            )
-        plain = dataset.select_columns(columns).with_format("numpy")
-        n_rows = len(dataset)
-        if not n_rows:
-            raise InputError("source has no rows, expected at least one")
-        n_labels = int(np.size(plain[:1]["y_score"]))
-        block_rows = max(1, _BLOCK_CELLS // max(1, n_labels))
-        shard_rows = max(block_rows, ceil_div(n_rows, 2 * _FEWEST_SHARDS))
-        shards = [
-            DatasetRange(plain, piece.start, piece.stop, block_rows)
-            for piece in in_pieces(slice(0, n_rows), shard_rows)
-        ]
-        return cls(shards, None, n_rows=n_rows, n_labels=n_labels)
-
 
 def blocks_of(shard: Shard) -> Iterator[Rows]:
     """Return the blocks of a shard, one after another; those without rows are passed over."""
@@ -286,7 +263,7 @@ class MappedFile:
 
 @dataclass(frozen=True)
 class Opened:
-    """A file that is open, or a part of its rows."""
+    """A file of scores and truth, or a part of one, that knows its columns and is opened again where it is read."""
 
     source: Source
     stands_for_unknown: float | None  # in truth, as a caller has said
@@ -310,21 +287,6 @@ class Opened:
             return np.where(truth == UNKNOWN, value, truth)
         cells = np.where(truth.data == UNKNOWN, value, truth.data)
         return type(truth)((cells, truth.indices, truth.indptr), truth.shape)
-
-
-@dataclass(frozen=True)
-class DatasetRange:
-    """A range of the rows of a `datasets.Dataset`."""
-
-    dataset: Any
-    first: int
-    last: int
-    block_rows: int
-
-    def __call__(self) -> Iterator[Rows]:
-        """Read its blocks."""
-        for piece in in_pieces(slice(self.first, self.last), self.block_rows):
-            yield Rows(**self.dataset[piece.start : piece.stop])
 
 
 @dataclass(frozen=True)
@@ -461,8 +423,3 @@ def _is_array(value: Any) -> bool:
         and hasattr(value, "__getitem__")
         and not hasattr(value, "columns")
     )
-
-
-def _is_dataset(value: object) -> bool:
-    """Whether a value is a `datasets.Dataset`, without importing datasets."""
-    return type(value).__module__.partition(".")[0] == "datasets" and hasattr(value, "column_names")

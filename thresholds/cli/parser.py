@@ -45,10 +45,15 @@ examples:
 files of scores:
   .npz            y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
                   y_score_indptr, y_score_shape); optionally label_names, calib_idx and test_idx
+                  or the one matrix that scipy.sparse.save_npz wrote, of scores or of truth
   .npy            scores alone, with --truth
-  .parquet, .csv, .csv.gz, .jsonl
+  .txt            extreme classification: a header "n m" and label:score pairs; as --truth also a data set ("n d m")
+  .svm, .svmlight, .libsvm
+                  labels before features, as --truth
+  .parquet, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl
                   a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
-                  truth as lists of label names, of positions, or of 0 and 1
+                  truth as lists of label names, of positions, or of 0 and 1; or one label a line, with the columns
+                  that tell its row (--key), the label (--label-column) and its score
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
 predict, monitor, diff, fit --expected and fit --rule '..., label-free' need no truth. Parquet, csv and datasets need
 pyarrow: pip install 'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'. report needs Jinja2:

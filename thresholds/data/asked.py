@@ -181,12 +181,19 @@ def _opened(runs: _Opening, items: Items, most: float) -> Opened:
     """Open runs: of each label all that were asked for, with what lies between; the highest if that weighs more."""
     n_labels = items.starts.size - 1
     opened = Opened.nothing(n_labels, items.keys.dtype)
-    for label in np.unique(runs.label):
-        own = np.flatnonzero(runs.label == label)
-        lowest, highest = runs.lowest[own].min(), runs.highest[own].max()
-        at = slice(items.starts[label], items.starts[label + 1])
-        is_within = (items.keys[at] >= lowest) & (items.keys[at] <= highest)
-        if items.weights[at][is_within].sum() > most:
-            lowest = runs.lowest[own[runs.highest[own].argmax()]]
-        opened.lowest[label], opened.highest[label] = lowest, highest
+    if not runs.label.size:
+        return opened
+    order = np.lexsort((runs.highest, runs.label))
+    label, lowest, highest, _ = (column[order] for column in runs)
+    firsts = np.flatnonzero(np.append(True, label[1:] != label[:-1]))
+    lasts = np.append(firsts[1:], label.size) - 1
+    opened.lowest[label[firsts]] = np.minimum.reduceat(lowest, firsts)
+    opened.highest[label[firsts]] = highest[lasts]
+
+    # What lies between, too, is kept score by score.
+    of_item = label_of(items.starts)  # (n_items,)
+    is_within = (items.keys >= opened.lowest[of_item]) & (items.keys <= opened.highest[of_item])
+    weight = np.add.reduceat(np.where(is_within, items.weights, 0), items.starts[:-1])
+    is_much = weight[label[firsts]] > most
+    opened.lowest[label[firsts[is_much]]] = lowest[lasts[is_much]]
     return opened

@@ -35,7 +35,7 @@ from thresholds._kernels.evidence import (
     rank_statistics,
     steps_of_best_f1,
 )
-from thresholds._kernels.keys import to_scores
+from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
@@ -122,6 +122,8 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     ranks = _Ranks(*rank_statistics(offsets, hit, weight))
     are_runs = np.zeros(key.size, np.bool_)
     if items.has_runs:
+        for apart in to_keys(np.array([problem.missing, -np.inf], problem.dtype)):
+            items.ask_at(np.full(positives.size, apart))  # Many cells may be tied there.
         are_runs = _are_runs(items)
         ranks = _without_ties_in_runs(ranks, offsets, weight, are_runs)
     tp, predicted, cap, cap_predicted = best_cuts(

@@ -183,9 +183,10 @@ class Diagnosis(Result, Drawable):
             "n_labels",
             "flagged_share",
         )
-        return {name: as_plain_values(getattr(self, name)) for name in names} | {
-            "labels": as_plain_values(self.table)
-        }
+        values = {name: as_plain_values(getattr(self, name)) for name in names}
+        if self.note:
+            values["note"] = self.note
+        return values | {"labels": as_plain_values(self.table)}
 
     def in_brief(self, k: int = 3) -> str:
         """Name the labels that rank backwards and the platypuses, k of each, in a line each; "" if there are none."""

@@ -12,11 +12,12 @@ probabilities, whose edges say in which bin c lies. The next pass divides that b
 * the chord of phi between the edges of the bin is 0 above c, and that, too, is much nearer (regula falsi).
 
 Two or three passes are the rule. They end where a bin holds one probability alone, or none: as a bin is divided into
-many, after four passes at the latest for 32 bits, after seven or so for 64.
+many, after five passes at the latest for 32 bits, after nine for 64.
 
 Sums are whole numbers of a unit of each bin, so that parts add up to the same bits in any order. The unit is 2^-53 of
-what lies at the upper edge of the bin, or less: of float32 or float16 without weights sums are exact, else each cell is
-rounded by half a unit at most. The sums of bins are added up with twice the digits of a float.
+the upper edge of the bin, or less, times the largest weight. Without weights sums are exact (of float32 above 2^-60, of
+float64 above 2^-32); else each cell is rounded by half a unit at most. The sums of bins are added up with twice the
+digits of a float.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ from thresholds.expectation.counts import SMALLEST, loopable, ratio
 _PART = 2.0**27  # sums come in two parts: of so many, and of ones
 _LOWEST = 2.0**-32  # the lowest edge of the first pass: lower cuts are rare
 _MOST_CELLS = 2**19  # of sums: 16 MB
-_MOST_BINS = 512
+_MOST_BINS = 256
 _FEWEST_BINS = 8
 _BELOW = 1 - 2.0**-50  # A ratio of sums is rounded less than that.
 _LEAST_EXPONENT = -950  # of an edge, so that units and their inverses are floats
@@ -90,7 +91,7 @@ class Bins:
         above = np.frexp(self.values())[
             1
         ]  # An edge is less than two to the power of this, and at least half of it.
-        return np.asarray(np.maximum(above, _LEAST_EXPONENT) + self.weights_below - 54, np.int64)
+        return np.asarray(np.maximum(above, _LEAST_EXPONENT) + self.weights_below - 55, np.int64)
 
     def add(self, block: Matrix, weights: Floats, sums: Ints) -> None:
         """Add checked rows to sums, as they weigh."""

@@ -150,7 +150,7 @@ def refuse_weights(problem: Problem) -> None:
     if isinstance(problem, CountedProblem):
         if problem.n_present != problem.total_weight * problem.unit:
             raise InputError(
-                "sample_weight was counted, with confidence, whose tests count rows; expected weights of 0 and 1 only"
+                "sample_weight was counted with confidence, whose tests count rows; expected weights of 0 and 1 only"
             )
         return
     weights = problem.sample_weight

@@ -24,7 +24,7 @@ from thresholds.data.unknown import without_entries
 ItemsOf = Callable[[int, int], Items]
 
 _NO_WEIGHTS = np.empty(0, np.int64)
-_BITS_OF_EXPONENT_AT = 23  # of a float32
+_BINS_OF_OCTAVE = 2 ** (23 - kernels.SHIFT)  # as 23 bits of a float32 lie below its exponent
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -162,7 +162,8 @@ def margins_apart(dtype: np.dtype[Any], lowest: float, highest: float) -> Keys:
     """
     if lowest >= 0 and highest <= 1:
         return np.zeros(0, f"u{dtype.itemsize}")
-    octaves = _lowest_of_bins(dtype.itemsize, False)[:: 2 ** (_BITS_OF_EXPONENT_AT - kernels.SHIFT)]
+    edges = _lowest_of_bins(dtype.itemsize, False)
+    octaves = edges[_bins_of(edges, False) % _BINS_OF_OCTAVE == 0]
     low, high = to_keys(np.array([max(lowest, -_LARGEST), highest], dtype))
     return np.asarray(octaves[(octaves > low) & (octaves <= high)])
 

@@ -35,7 +35,8 @@ def highest_f(
     It is the highest F where each bin is a single score. Only cuts `above` a score count.
     """
     stairs = _best_cases(bins)
-    stairs = stairs.where(stairs.score > above)
+    if above > -np.inf:
+        stairs = stairs.where(stairs.score > above)
     jointly = average == "micro"
     cuts = (
         best_joint_cuts([Hull.of(stairs)], beta) if jointly else stairs.cuts_at(stairs.best(beta))

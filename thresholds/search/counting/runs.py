@@ -53,7 +53,7 @@ class _Points(NamedTuple):
 
         def choose(ratio: float) -> tuple[int, int, None]:
             best = self.best(ratio)
-            used = best[self.values(ratio)[best] > 0]
+            used = best[self.tp[best] - ratio * self.predicted[best] > 0]
             return int(self.tp[used].sum()), int(self.predicted[used].sum()), None
 
         return highest_ratio(choose, beta2_positives)[0]
@@ -66,9 +66,13 @@ def open_runs(
 
     Items of each label rise; those that are runs are told, (n_items,). With `above` cuts lie above that key.
     """
-    # What a cut below each item counts: that can be reached. Where an item is a run, at best its positives come first.
     starts = counted.starts
     label = label_of(starts)  # (n_items,)
+    has_positives = is_run & (counted.positive_weights > 0)
+    if not has_positives.any():
+        return _outermost(counted, label, np.flatnonzero(has_positives))
+
+    # What a cut below each item counts: that can be reached. Where an item is a run, at best its positives come first.
     tp = _at_or_above(starts, label, counted.positive_weights)
     predicted = _at_or_above(starts, label, counted.weights)
     saved = np.where(is_run, counted.weights - counted.positive_weights, 0)
@@ -92,12 +96,12 @@ def open_runs(
         ratios = [np.maximum.reduceat(ratio, starts[:-1])]
 
     # A run is out if one cut beats its best case at both ratios, and so at all between. Never is a cut, too.
-    is_out = ~is_run | (counted.positive_weights == 0)
+    is_out = ~has_positives
     if above is not None:
         is_out |= counted.keys <= above
     for at in ratios:
         best = reached.best(at[label])  # (n_labels,)
-        is_never = reached.values(at[label])[best] <= 0
+        is_never = reached.tp[best] - at * reached.predicted[best] <= 0
         is_beaten = np.ones(is_run.size, np.bool_)
         for end in ratios:
             value = np.where(is_never, 0.0, reached.values(end[label])[best])  # (n_labels,)
