@@ -115,9 +115,8 @@ class Counts:
     at: str = field(repr=False)  # of which candidates
     totals: Totals = field(repr=False)
     tally: Tally = field(repr=False)
-    lowest: Keys = field(
-        repr=False
-    )  # (n_labels,) the lowest key of each label, the highest there is without any
+    # (n_labels,) the lowest key of each label that has weight, the highest there is without any
+    lowest: Keys = field(repr=False)
 
     @classmethod
     def of(
@@ -544,9 +543,8 @@ class Counts:
         if reads_steps_only(options):
             above = None
             if options.keep_sparse is not False and self.kind.sparse:
-                above = int(
-                    to_keys(np.array([self.missing], f"f{self.kind.key_dtype.itemsize}"))[0]
-                )
+                missing = np.array([self.missing], f"f{self.kind.key_dtype.itemsize}")
+                above = int(to_keys(missing)[0])
             jointly = options.average == "micro"
             return open_runs(items, is_run, options.beta, jointly=jointly, above=above)
         return runs_with_positives(items, is_run)

@@ -226,9 +226,8 @@ class _Found:
 
     kind: Kind
     sums: Ints | None  # of bins
-    weights: Sequence[
-        tuple[int, int, Floats]
-    ] = ()  # shard, first row in it, and weights of a block
+    # Of each block that has some: its shard, its first row there, and its weights.
+    weights: Sequence[tuple[int, int, Floats]] = ()
     picked: Picked | None = None
     value: Fraction = Fraction(0)  # of the decisions about rows, times their weights
 

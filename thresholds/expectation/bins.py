@@ -88,9 +88,8 @@ class Bins:
 
     def exponents(self) -> Ints:
         """Return the exponents of the units of probabilities, (n_labels, n_bins + 1); first those below all bins."""
-        above = np.frexp(self.values())[
-            1
-        ]  # An edge is less than two to the power of this, and at least half of it.
+        # An edge is less than two to the power of this, and at least half of it.
+        above = np.frexp(self.values())[1]
         return np.asarray(np.maximum(above, _LEAST_EXPONENT) + self.weights_below - 55, np.int64)
 
     def add(self, block: Matrix, weights: Floats, sums: Ints) -> None:
@@ -119,10 +118,10 @@ class Ladder:
     """Sums at or above each edge, of labels or of all pooled, with twice the digits of a float."""
 
     def __init__(self, n_groups: int) -> None:
-        self._above = np.zeros(
-            (2, 2, n_groups)
-        )  # of the last edge: weight and tp, in two floats each
-        self._at = np.zeros((2, 2, n_groups, 0))  # of each edge, with all below the bins first
+        # Of the last edge: weight and tp, in two floats each.
+        self._above = np.zeros((2, 2, n_groups))
+        # The same of each edge, with all below the bins first.
+        self._at = np.zeros((2, 2, n_groups, 0))
 
     def climb_down(self, sums: Ints, exponents: Ints, weights_below: int) -> None:
         """Take the sums of bins, (n_groups, n_bins + 1, 4), and the exponents of their units."""
@@ -131,9 +130,8 @@ class Ladder:
         self._at[..., -1] = self._above
         of_weight = np.ldexp(1.0, weights_below - 53)
         for place in range(n_places - 1, -1, -1):
-            coarse, fine, coarse_tp, fine_tp = sums[:, place].T.astype(
-                np.float64
-            )  # (n_groups,) each
+            of_place = sums[:, place].T.astype(np.float64)  # (4, n_groups)
+            coarse, fine, coarse_tp, fine_tp = of_place
             unit = np.ldexp(1.0, exponents[:, place])  # (n_groups,)
             terms = (
                 np.stack([coarse * of_weight, coarse_tp * unit]) * _PART,
