@@ -14,8 +14,8 @@ from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys
 from thresholds.chunks.arrow import (
-    Place,
-    Rows,
+    Special,
+    TableRows,
     about_kind,
     about_totals,
     as_keys,
@@ -345,10 +345,10 @@ class Counts:
         """
         parts = rows_of_tally(self.tally)
         has_weight = self.lowest < np.iinfo(self.lowest.dtype).max
-        lowest = rows_of_labels(Place.LOWEST, as_numbers(self.lowest))
-        parts.append(Rows(*(column[has_weight] for column in lowest)))
+        lowest = rows_of_labels(Special.LOWEST, as_numbers(self.lowest))
+        parts.append(TableRows(*(column[has_weight] for column in lowest)))
         if not self.totals.all_known:
-            parts.append(rows_of_labels(Place.KNOWN, *self.totals.of_labels))
+            parts.append(rows_of_labels(Special.KNOWN, *self.totals.of_labels))
         about = {
             "what": "Counts",
             "at": self.at,
@@ -390,7 +390,7 @@ class Counts:
                 "data has counts at different candidates, expected the same: only counts at the same scores add up"
             )
         lowest = np.full(kind.n_labels, np.iinfo(kind.key_dtype).max, kind.key_dtype)
-        own = rows.at(rows.place == Place.LOWEST)
+        own = rows.at(rows.place == Special.LOWEST)
         np.minimum.at(lowest, own.label, as_keys(own.key, kind))
         return cls(
             kind,

@@ -39,7 +39,7 @@ _LEAST_EXPONENT = -950  # of an edge, so that units and their inverses are float
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
+class ProbabilityBins:
     """Which bins of probabilities a pass adds up: some of each label, as wide as 2^shift in terms of bits."""
 
     low: Ints  # (n_labels,) bits of the lowest edge
@@ -53,7 +53,7 @@ class Bins:
     @classmethod
     def at_first(
         cls, n_labels: int, dtype: "np.dtype[np.floating]", largest_weight: float
-    ) -> "Bins":
+    ) -> "ProbabilityBins":
         """Return bins of all that there may be: equally wide in each octave down to 2^-32."""
         low, high = _bits(np.array([_LOWEST, 1.0]), dtype) + np.array([0, 1])
         n_bins = n_bins_of(n_labels)
@@ -176,9 +176,9 @@ class CutSearch:
     sums : (3, n_labels) expected true positives and predictions of these cuts, and expected positives
     """
 
-    def __init__(self, bins: Bins, beta: float, *, pooled: bool) -> None:
+    def __init__(self, bins: ProbabilityBins, beta: float, *, pooled: bool) -> None:
         n_groups = 1 if pooled else bins.n_labels
-        self.bins: Bins | None = bins
+        self.bins: ProbabilityBins | None = bins
         self.cuts = np.full(bins.n_labels, SMALLEST)
         self.sums = np.zeros((3, bins.n_labels))
         self._beta = beta
@@ -264,7 +264,9 @@ class CutSearch:
             with_below=False,
         )
 
-    def _chord(self, bins: Bins, surplus: Floats, values: Floats, edge: Ints, upper: Ints) -> Ints:
+    def _chord(
+        self, bins: ProbabilityBins, surplus: Floats, values: Floats, edge: Ints, upper: Ints
+    ) -> Ints:
         """Return the bits of what the best cut is not above, of each group: where the chord of phi is 0."""
         at = np.arange(edge.size)
         low, high = values[at, edge], values[at, upper]
