@@ -3,7 +3,8 @@
 A table has one row for each thing that is counted, with these columns:
 
     label      int32    position of the label; -1 in a row that is about all of them
-    place      int64    what the row is: `Place`, or from 0 on the number of a run (even) or candidate (odd) of a label
+    place      int64    of counts, which run (even) or candidate (odd) of the label it is, from 0 on; of `Candidates` 0;
+                        below 0, what else the row is: `Special`
     key        int64    a score as the bits of an unsigned integer in the same order
     positives  int64    weight of positives
     weight     int64    weight of all
@@ -30,8 +31,8 @@ _COLUMNS = ("label", "place", "key", "positives", "weight")
 _VERSION = 1
 
 
-class Place(IntEnum):
-    """Rows that are neither runs nor candidates."""
+class Special(IntEnum):
+    """What rows are that are neither runs nor candidates."""
 
     ABOUT = -1
     TIED = -2  # a key that is opened
@@ -40,8 +41,8 @@ class Place(IntEnum):
     OPENED = -5  # of a label: from key to weight
 
 
-class Rows(NamedTuple):
-    """Columns, (n_rows,) each."""
+class TableRows(NamedTuple):
+    """Columns of numbers, (n_rows,) each; `Rows` are those of a source."""
 
     label: Ints
     place: Ints
@@ -49,18 +50,18 @@ class Rows(NamedTuple):
     positives: Ints
     weight: Ints
 
-    def at(self, wanted: Booleans) -> "Rows":
+    def at(self, wanted: Booleans) -> "TableRows":
         """Return some of the rows, by label."""
         order = np.argsort(self.label[wanted], kind="stable")
-        return Rows(*(column[wanted][order] for column in self))
+        return TableRows(*(column[wanted][order] for column in self))
 
 
-def to_table(parts: Iterable[Rows], about: Mapping[str, Any]) -> Any:
+def to_table(parts: Iterable[TableRows], about: Mapping[str, Any]) -> Any:
     """Return rows as a `pyarrow.Table`, in one of them what they are about."""
     need("pyarrow", "to_arrow()", "pyarrow")
     import pyarrow as pa
 
-    head = Rows(*np.array([[-1], [Place.ABOUT], [0], [0], [0]]))
+    head = TableRows(*np.array([[-1], [Special.ABOUT], [0], [0], [0]]))
     columns = [np.concatenate(columns) for columns in zip(head, *parts, strict=True)]
     text = json.dumps({"version": _VERSION, **about})
     arrays = {
@@ -71,7 +72,7 @@ def to_table(parts: Iterable[Rows], about: Mapping[str, Any]) -> Any:
     return pa.table(arrays)
 
 
-def from_tables(data: object, what: str) -> tuple[Rows, list[dict[str, Any]]]:
+def from_tables(data: object, what: str) -> tuple[TableRows, list[dict[str, Any]]]:
     """Return all rows of tables or batches of some kind, and what each table is about."""
     need("pyarrow", "from_arrow()", "pyarrow")
     import pyarrow as pa
@@ -92,7 +93,7 @@ def from_tables(data: object, what: str) -> tuple[Rows, list[dict[str, Any]]]:
             )
     if not abouts:
         raise InputError(f"data has no row with 'about', expected all rows of {what}.to_arrow()")
-    return Rows(*(_numbers(table.column(name)) for name in _COLUMNS)), abouts
+    return TableRows(*(_numbers(table.column(name)) for name in _COLUMNS)), abouts
 
 
 def _as_table(pa: Any, data: object) -> Any:
@@ -124,39 +125,39 @@ def as_keys(numbers: Ints, kind: Kind) -> Keys:
     return np.asarray(numbers.view(np.uint64).astype(kind.key_dtype))
 
 
-def rows_of_items(items: Items, place: Ints) -> Rows:
+def rows_of_items(items: Items, place: Ints) -> TableRows:
     """Return items as rows; places are (n_items,)."""
     label = label_of(items.starts)
-    return Rows(label, place, as_numbers(items.keys), items.positive_weights, items.weights)
+    return TableRows(label, place, as_numbers(items.keys), items.positive_weights, items.weights)
 
 
-def rows_of_keys(keys: LabelKeys) -> Rows:
+def rows_of_keys(keys: LabelKeys) -> TableRows:
     """Return candidates as rows."""
     nothing = np.zeros(keys.keys.size, np.int64)
-    return Rows(keys.label, nothing, as_numbers(keys.keys), nothing, nothing)
+    return TableRows(keys.label, nothing, as_numbers(keys.keys), nothing, nothing)
 
 
-def rows_of_tally(tally: Tally) -> list[Rows]:
+def rows_of_tally(tally: Tally) -> list[TableRows]:
     """Return what is counted as rows; runs without weight are left out."""
     counted, tied = tally
     place = np.arange(counted.keys.size) - counted.starts[label_of(counted.starts)]
     is_needed = are_candidates(counted.starts) | (counted.weights > 0)
     rows = rows_of_items(counted, place)
     return [
-        Rows(*(column[is_needed] for column in rows)),
-        rows_of_items(tied, np.full(tied.keys.size, Place.TIED)),
+        TableRows(*(column[is_needed] for column in rows)),
+        rows_of_items(tied, np.full(tied.keys.size, Special.TIED)),
     ]
 
 
 def rows_of_labels(
-    place: Place,
+    place: Special,
     keys: Ints,
     positives: Ints | None = None,
     weights: Ints | None = None,
-) -> Rows:
+) -> TableRows:
     """Return a row for each label."""
     nothing = np.zeros(keys.size, np.int64)
-    return Rows(
+    return TableRows(
         np.arange(keys.size),
         np.full(keys.size, place),
         keys,
@@ -165,9 +166,9 @@ def rows_of_labels(
     )
 
 
-def tally_of_rows(rows: Rows, kind: Kind, n_items: int) -> Tally:
+def tally_of_rows(rows: TableRows, kind: Kind, n_items: int) -> Tally:
     """Add up rows that are runs, candidates, or tied; there are so many runs and candidates."""
-    tied = rows.at(rows.place == Place.TIED)
+    tied = rows.at(rows.place == Special.TIED)
     starts = np.searchsorted(tied.label, np.arange(kind.n_labels + 1))
     items = Items(starts, as_keys(tied.key, kind), tied.positives, tied.weight)
 
@@ -189,10 +190,10 @@ def tally_of_rows(rows: Rows, kind: Kind, n_items: int) -> Tally:
     return Tally(Items(starts, keys, *sums), tie_groups(items))
 
 
-def opened_of_rows(rows: Rows, kind: Kind) -> Opened:
+def opened_of_rows(rows: TableRows, kind: Kind) -> Opened:
     """Read which keys of each label are opened."""
     opened = Opened.nothing(kind.n_labels, kind.key_dtype)
-    own = rows.at(rows.place == Place.OPENED)
+    own = rows.at(rows.place == Special.OPENED)
     opened.lowest[own.label] = as_keys(own.key, kind)
     opened.highest[own.label] = as_keys(own.weight, kind)
     return opened
@@ -238,9 +239,9 @@ def about_totals(totals: Totals) -> dict[str, Any]:
     return {**values, "of_all": of_labels[:, 0].tolist() if totals.all_known else [0, 0, 0]}
 
 
-def totals_of(abouts: list[dict[str, Any]], rows: Rows, kind: Kind) -> Totals:
+def totals_of(abouts: list[dict[str, Any]], rows: TableRows, kind: Kind) -> Totals:
     """Add up the totals of all tables."""
-    own = rows.at(rows.place == Place.KNOWN)
+    own = rows.at(rows.place == Special.KNOWN)
     of_labels = np.zeros((3, kind.n_labels), np.int64)
     for total, column in zip(of_labels, (own.key, own.positives, own.weight), strict=True):
         np.add.at(total, own.label, column)

@@ -24,7 +24,7 @@ from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows, Shard, n_rows_of
 from thresholds.data.counted import Kind, SomeRows, Unread
 from thresholds.expectation import outcomes
-from thresholds.expectation.bins import Bins, CutSearch
+from thresholds.expectation.bins import CutSearch, ProbabilityBins
 from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted
 from thresholds.fitting.expected import fit_expected as fit_expected_in_memory
@@ -146,7 +146,7 @@ def _fit(
     adding = _Adding(names, units=units, plan=plan)
 
     # 2. Sums of bins, until they say where the best cuts lie; rows to keep are picked in the first of these passes.
-    bins = Bins.at_first(kind.n_labels, key_dtype(kind.dtype), float(weights.max()))
+    bins = ProbabilityBins.at_first(kind.n_labels, key_dtype(kind.dtype), float(weights.max()))
     search = CutSearch(bins, beta, pooled=average == "micro")
     by_row = None
     if average == "samples":  # There are no cuts, and positives are known after one pass.
@@ -226,9 +226,8 @@ class _Found:
 
     kind: Kind
     sums: Ints | None  # of bins
-    weights: Sequence[
-        tuple[int, int, Floats]
-    ] = ()  # shard, first row in it, and weights of a block
+    # Of each block that has some: its shard, its first row there, and its weights.
+    weights: Sequence[tuple[int, int, Floats]] = ()
     picked: Picked | None = None
     value: Fraction = Fraction(0)  # of the decisions about rows, times their weights
 
@@ -274,7 +273,7 @@ class _Adding:
 
     label_names: tuple[str, ...] | None
     units: _Units | None = None
-    bins: Bins | None = None
+    bins: ProbabilityBins | None = None
     plan: Plan | None = None
     by_row: InstanceRule | None = None
 
@@ -291,7 +290,7 @@ class _Adding:
         if self.units is None:
             if given is not None:
                 return _Found(kind, None, [(place.shard, place.in_shard, weights)])
-            bins = Bins.at_first(kind.n_labels, key_dtype(kind.dtype), 1.0)
+            bins = ProbabilityBins.at_first(kind.n_labels, key_dtype(kind.dtype), 1.0)
             return _Found(kind, _sums(bins, matrix, weights))
         weights = self.units.of(weights)
         return _Found(
@@ -321,7 +320,7 @@ class _Adding:
         return exact_sum(values * weights)
 
 
-def _sums(bins: Bins, matrix: Matrix, weights: Floats) -> Ints:
+def _sums(bins: ProbabilityBins, matrix: Matrix, weights: Floats) -> Ints:
     """Return the sums of bins of a block."""
     sums = bins.empty()
     bins.add(matrix, weights, sums)

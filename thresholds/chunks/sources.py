@@ -28,9 +28,7 @@ from thresholds.files.tables.hugging_face import is_dataset
 
 _BLOCK_CELLS = 2**21  # of scores: some megabytes
 _SHARD_CELLS = 2**24  # of an array: some tens of megabytes
-_FEWEST_SHARDS = (
-    8  # of an array that has as many blocks: so that a few workers share the work evenly
-)
+_FEWEST_SHARDS = 8  # of an array that has as many blocks, so that a few workers share it evenly
 
 Shard = Callable[[], Any]
 

@@ -21,10 +21,7 @@ from thresholds.data.problem import Items
 from thresholds.data.tallies import LabelKeys, Opened, distinct, label_of, union_of_keys
 
 _MOST_OPENED = 2**24  # cells of all labels together, in runs that are opened
-_FEW_CELLS, _MANY_CELLS = (
-    2**10,
-    2**16,
-)  # of one run: the least and the most that it may have of these
+_FEW_CELLS, _MANY_CELLS = 2**10, 2**16  # of a label's share of these: the least and the most
 _N_PARTS = 1024  # of a run that has more
 _FEW_PARTS = 256  # where cuts are given, and more than that
 _FEW_CUTS = 32  # of a run: opening it would spare next to nothing

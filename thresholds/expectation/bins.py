@@ -39,7 +39,7 @@ _LEAST_EXPONENT = -950  # of an edge, so that units and their inverses are float
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
+class ProbabilityBins:
     """Which bins of probabilities a pass adds up: some of each label, as wide as 2^shift in terms of bits."""
 
     low: Ints  # (n_labels,) bits of the lowest edge
@@ -53,7 +53,7 @@ class Bins:
     @classmethod
     def at_first(
         cls, n_labels: int, dtype: "np.dtype[np.floating]", largest_weight: float
-    ) -> "Bins":
+    ) -> "ProbabilityBins":
         """Return bins of all that there may be: equally wide in each octave down to 2^-32."""
         low, high = _bits(np.array([_LOWEST, 1.0]), dtype) + np.array([0, 1])
         n_bins = n_bins_of(n_labels)
@@ -88,9 +88,8 @@ class Bins:
 
     def exponents(self) -> Ints:
         """Return the exponents of the units of probabilities, (n_labels, n_bins + 1); first those below all bins."""
-        above = np.frexp(self.values())[
-            1
-        ]  # An edge is less than two to the power of this, and at least half of it.
+        # An edge is less than two to the power of this, and at least half of it.
+        above = np.frexp(self.values())[1]
         return np.asarray(np.maximum(above, _LEAST_EXPONENT) + self.weights_below - 55, np.int64)
 
     def add(self, block: Matrix, weights: Floats, sums: Ints) -> None:
@@ -119,10 +118,10 @@ class Ladder:
     """Sums at or above each edge, of labels or of all pooled, with twice the digits of a float."""
 
     def __init__(self, n_groups: int) -> None:
-        self._above = np.zeros(
-            (2, 2, n_groups)
-        )  # of the last edge: weight and tp, in two floats each
-        self._at = np.zeros((2, 2, n_groups, 0))  # of each edge, with all below the bins first
+        # Of the last edge: weight and tp, in two floats each.
+        self._above = np.zeros((2, 2, n_groups))
+        # The same of each edge, with all below the bins first.
+        self._at = np.zeros((2, 2, n_groups, 0))
 
     def climb_down(self, sums: Ints, exponents: Ints, weights_below: int) -> None:
         """Take the sums of bins, (n_groups, n_bins + 1, 4), and the exponents of their units."""
@@ -131,9 +130,8 @@ class Ladder:
         self._at[..., -1] = self._above
         of_weight = np.ldexp(1.0, weights_below - 53)
         for place in range(n_places - 1, -1, -1):
-            coarse, fine, coarse_tp, fine_tp = sums[:, place].T.astype(
-                np.float64
-            )  # (n_groups,) each
+            of_place = sums[:, place].T.astype(np.float64)  # (4, n_groups)
+            coarse, fine, coarse_tp, fine_tp = of_place
             unit = np.ldexp(1.0, exponents[:, place])  # (n_groups,)
             terms = (
                 np.stack([coarse * of_weight, coarse_tp * unit]) * _PART,
@@ -178,9 +176,9 @@ class CutSearch:
     sums : (3, n_labels) expected true positives and predictions of these cuts, and expected positives
     """
 
-    def __init__(self, bins: Bins, beta: float, *, pooled: bool) -> None:
+    def __init__(self, bins: ProbabilityBins, beta: float, *, pooled: bool) -> None:
         n_groups = 1 if pooled else bins.n_labels
-        self.bins: Bins | None = bins
+        self.bins: ProbabilityBins | None = bins
         self.cuts = np.full(bins.n_labels, SMALLEST)
         self.sums = np.zeros((3, bins.n_labels))
         self._beta = beta
@@ -266,7 +264,9 @@ class CutSearch:
             with_below=False,
         )
 
-    def _chord(self, bins: Bins, surplus: Floats, values: Floats, edge: Ints, upper: Ints) -> Ints:
+    def _chord(
+        self, bins: ProbabilityBins, surplus: Floats, values: Floats, edge: Ints, upper: Ints
+    ) -> Ints:
         """Return the bits of what the best cut is not above, of each group: where the chord of phi is 0."""
         at = np.arange(edge.size)
         low, high = values[at, edge], values[at, upper]

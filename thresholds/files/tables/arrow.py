@@ -37,9 +37,8 @@ _BUFFER_BYTES = 2**16
 _BLOCK_BYTES = 2**20
 _ROWS_IN_BLOCK = 8
 _IN_QUOTES = re.compile(rb'"[^"]*"')
-_DECIMAL = re.compile(
-    r"\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*|"
-)  # with a comma, where there are decimals
+# A number, or nothing, with a comma where there are decimals.
+_DECIMAL = re.compile(r"\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*|")
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
 
