@@ -132,7 +132,7 @@ def _column_of_scores(score: object) -> Dense:
     scores = _checks.scores(score, "score")
     if scores.shape[1] != 1:
         raise InputError(f"score has shape {scores.shape}, expected one score for each group")
-    return scores[:, 0]
+    return np.asarray(scores[:, 0])
 
 
 def _sums_of(weights: Ints, place: Ints, n_labels: int) -> Ints:
