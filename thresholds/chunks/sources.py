@@ -95,7 +95,7 @@ class BlockSource:
         if isinstance(source, str | os.PathLike):
             return cls._of_paths([source], label_names, unknown)
         if isinstance(source, Source):
-            return cls._of_opened(source)
+            return cls._of_opened([source])
         if _is_dataset(source):
             return cls._of_dataset(source)
         if isinstance(source, Mapping):
@@ -167,34 +167,36 @@ class BlockSource:
 
     @classmethod
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
-        """Open files; their parts, such as row groups, are shards."""
+        """Open files: where one has its rows as they are, they are mapped."""
         names = None if label_names is None else tuple(map(str, label_names))  # type: ignore[call-overload]
         wanted = Wanted(label_names=names, unknown=unknown)
-        opened = [open_scores(path, wanted) for path in paths]
-        first = opened[0]
-        if len(opened) == 1:
-            mapped = first.mapped()
-            if mapped is not None and mapped.y_true is not None:
-                source = cls.of_arrays(
-                    Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
-                )
-                return replace(source, label_names=first.label_names)
-        # Columns of all files come in the order of the first.
-        wanted = replace(wanted, label_names=first.label_names)
-        opened[1:] = [open_scores(path, wanted) for path in paths[1:]]
-        rows = [source.n_samples for source in opened]
-        return cls(
-            [_Opened(part) for source in opened for part in source.parts()],
-            label_names=first.label_names,
-            n_rows=None if None in rows else sum(filter(None, rows)),
-            n_labels=first.n_labels,
-        )
+        if len(paths) > 1:
+            return cls.of_files(paths, wanted)
+        opened = open_scores(paths[0], wanted)
+        mapped = opened.mapped()
+        if mapped is None or mapped.y_true is None:
+            return cls._of_opened([opened])
+        rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
+        return replace(cls.of_arrays(rows), label_names=opened.label_names)
 
     @classmethod
-    def _of_opened(cls, source: Source) -> "BlockSource":
-        """Take the parts of a file that is open as shards."""
-        shards = [_Opened(part) for part in source.parts()]
-        return cls(shards, None, source.label_names, source.n_samples, source.n_labels)
+    def of_files(cls, paths: Sequence[Any], wanted: Wanted) -> "BlockSource":
+        """Open files; their parts, such as row groups, are shards. Columns of all come in the order of the first."""
+        first = open_scores(paths[0], wanted)
+        wanted = replace(wanted, label_names=first.label_names)
+        sources = [first, *(open_scores(path, wanted) for path in paths[1:])]
+        return cls._of_opened(sources, with_truth=wanted.with_truth)
+
+    @classmethod
+    def _of_opened(cls, sources: Sequence[Source], *, with_truth: bool = True) -> "BlockSource":
+        """Take the parts of files that are open as shards."""
+        rows = [source.n_samples for source in sources]
+        return cls(
+            [OpenedFile(part, with_truth) for source in sources for part in source.parts()],
+            label_names=sources[0].label_names,
+            n_rows=None if None in rows else sum(filter(None, rows)),
+            n_labels=sources[0].n_labels,
+        )
 
     @classmethod
     def _of_dataset(cls, dataset: Any) -> "BlockSource":
@@ -286,15 +288,16 @@ class MappedFile:
 
 
 @dataclass(frozen=True)
-class _Opened:
-    """A file of scores and truth, or a part of one, that knows its columns and is opened again where it is read."""
+class OpenedFile:
+    """A file, or a part of one, that knows its columns and is opened again where it is read."""
 
     source: Source
+    with_truth: bool  # else scores alone are read
 
     def __call__(self) -> Iterator[Rows]:
         """Read its blocks."""
-        for block in self.source.blocks():
-            if block.y_true is None:
+        for block in self.source.blocks(truth=self.with_truth):
+            if self.with_truth and block.y_true is None:
                 raise InputError(
                     f"{self.source.name} has no y_true, expected gold labels to fit on"
                 )
