@@ -73,7 +73,7 @@ class Counts:
 
     *Counts at candidates*: the same at each candidate, and for each *run* between two candidates (and below the first,
     and above the last) its weight and its highest score. With all scores of positives as candidates that is all a fit
-    reads (docs/proofs.md). Two passes; 40 bytes for each candidate.
+    reads (docs/proofs.md). Two passes; 40 bytes for each candidate (48 of float64).
 
     Counts of the same candidates add up, in any order and any tree: weights by sum, highest scores by maximum.
     `fit` then gives the rule of `fit_empirical` on all rows, bit for bit.

@@ -5,7 +5,7 @@ bits however rows are cut into blocks, in whatever order, and whoever reads them
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -25,8 +25,7 @@ from thresholds.chunks.sources import BlockSource, Rows, Shard, n_rows_of
 from thresholds.data.counted import Kind, SomeRows, Unread
 from thresholds.expectation import outcomes
 from thresholds.expectation.bins import CutSearch, ProbabilityBins
-from thresholds.files.opening import open_scores
-from thresholds.files.source import Source, Wanted
+from thresholds.files.source import Wanted
 from thresholds.fitting.expected import fit_expected as fit_expected_in_memory
 from thresholds.fitting.expected import rule_of_cuts
 from thresholds.metrics.averages import average_of, f_score
@@ -329,11 +328,12 @@ def _sums(bins: ProbabilityBins, matrix: Matrix, weights: Floats) -> Ints:
 
 def probabilities_in(source: object, label_names: tuple[str, ...] | None) -> BlockSource:
     """Find out what a source of probabilities is, whose blocks need no truth."""
+    scores_alone = Wanted(label_names=label_names, with_truth=False)
     if isinstance(source, str | os.PathLike):
-        return _of_paths([source], label_names)
+        return BlockSource.of_files([source], scores_alone)
     if isinstance(source, list | tuple) and len(source):
         if all(isinstance(part, str | os.PathLike) for part in source):
-            return _of_paths(source, label_names)
+            return BlockSource.of_files(source, scores_alone)
         if all(callable(part) for part in source):
             return BlockSource([_Unlabelled(part) for part in source])
     if isinstance(source, Mapping):
@@ -343,37 +343,6 @@ def probabilities_in(source: object, label_names: tuple[str, ...] | None) -> Blo
     if callable(source):
         return BlockSource([_Unlabelled(source)])
     return BlockSource.of(source, label_names=label_names)
-
-
-def _of_paths(paths: Sequence[Any], label_names: tuple[str, ...] | None) -> BlockSource:
-    """Open files; their parts, such as row groups, are shards."""
-    opened = [open_scores(path, _wanted(label_names)) for path in paths]
-    names = opened[0].label_names
-    opened[1:] = [open_scores(path, _wanted(names)) for path in paths[1:]]
-    n_rows = [source.n_samples for source in opened]
-    return BlockSource(
-        [_Scores(part) for source in opened for part in source.parts()],
-        label_names=names,
-        n_rows=None if None in n_rows else sum(filter(None, n_rows)),
-        n_labels=opened[0].n_labels,
-    )
-
-
-def _wanted(label_names: tuple[str, ...] | None) -> Wanted:
-    """Return what to read of a file."""
-    return Wanted(label_names=label_names, with_truth=False)
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """The scores of a file, or of a part of one, that knows its columns and is opened again where it is read."""
-
-    source: Source
-
-    def __call__(self) -> Iterator[Rows]:
-        """Read its blocks."""
-        for block in self.source.blocks(truth=False):
-            yield Rows(None, block.y_score)
 
 
 @dataclass(frozen=True)

@@ -168,25 +168,39 @@ class BlockSource:
 
     @classmethod
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
-        """Open files, which are cut into shards where they let rows be read from the middle."""
+        """Open files: where one has its rows as they are, they are mapped."""
         names = None if label_names is None else tuple(map(str, label_names))  # type: ignore[call-overload]
-        first = open_scores(paths[0], Wanted(label_names=names, unknown=unknown))
-        # Columns of all files come in the order of the first.
-        wanted = Wanted(label_names=first.label_names, unknown=unknown)
-        opened = [first, *(open_scores(path, wanted) for path in paths[1:])]
-        mapped = first.mapped() if len(opened) == 1 and not first.has_unknown else None
-        if mapped is not None and mapped.y_true is not None:
-            rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
-            return replace(cls.of_arrays(rows), label_names=first.label_names)
-        return cls._of_opened(opened, unknown)
+        wanted = Wanted(label_names=names, unknown=unknown)
+        if len(paths) > 1:
+            return cls.of_files(paths, wanted)
+        opened = open_scores(paths[0], wanted)
+        mapped = None if opened.has_unknown else opened.mapped()
+        if mapped is None or mapped.y_true is None:
+            return cls._of_opened([opened], unknown)
+        rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
+        return replace(cls.of_arrays(rows), label_names=opened.label_names)
 
     @classmethod
-    def _of_opened(cls, sources: Sequence[Source], unknown: object) -> "BlockSource":
-        """Take files that are open."""
+    def of_files(cls, paths: Sequence[Any], wanted: Wanted) -> "BlockSource":
+        """Open files; their parts, such as row groups, are shards. Columns of all come in the order of the first."""
+        first = open_scores(paths[0], wanted)
+        wanted = replace(wanted, label_names=first.label_names)
+        sources = [first, *(open_scores(path, wanted) for path in paths[1:])]
+        return cls._of_opened(sources, wanted.unknown, with_truth=wanted.with_truth)
+
+    @classmethod
+    def _of_opened(
+        cls, sources: Sequence[Source], unknown: object, *, with_truth: bool = True
+    ) -> "BlockSource":
+        """Take the parts of files that are open as shards."""
         stands_for = unknown_value(unknown)
         n_rows = [source.n_samples for source in sources]
         return cls(
-            [Opened(part, stands_for) for source in sources for part in source.parts()],
+            [
+                OpenedFile(part, stands_for, with_truth)
+                for source in sources
+                for part in source.parts()
+            ],
             label_names=sources[0].label_names,
             n_rows=None if None in n_rows else sum(filter(None, n_rows)),
             n_labels=sources[0].n_labels,
@@ -260,16 +274,17 @@ class MappedFile:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A file of scores and truth, or a part of one, that knows its columns and is opened again where it is read."""
+class OpenedFile:
+    """A file, or a part of one, that knows its columns and is opened again where it is read."""
 
     source: Source
     stands_for_unknown: float | None  # in truth, as a caller has said
+    with_truth: bool  # else scores alone are read
 
     def __call__(self) -> Iterator[Rows]:
         """Read its blocks."""
-        for block in self.source.blocks():
-            if block.y_true is None:
+        for block in self.source.blocks(truth=self.with_truth):
+            if self.with_truth and block.y_true is None:
                 raise InputError(
                     f"{self.source.name} has no y_true, expected gold labels to fit on"
                 )
