@@ -47,7 +47,7 @@ class Place(NamedTuple):
     stored: int
 
 
-class Seen(NamedTuple):
+class Fingerprint(NamedTuple):
     """What a shard held when it was read, enough to know it again."""
 
     n_rows: int
@@ -55,7 +55,7 @@ class Seen(NamedTuple):
     total: int = 0  # of the bits of all cells, and so the same however rows are cut into blocks
     checksums: tuple[int, ...] = (0,) * 5  # of some rows of each array, in their order
 
-    def with_block(self, rows: Rows) -> "Seen":
+    def with_block(self, rows: Rows) -> "Fingerprint":
         """Return the same with one more block."""
         first = -self.n_rows % _ONE_ROW_IN
         parts = map(_readable, (rows.y_true, rows.y_score, rows.sample_weight))
@@ -66,7 +66,7 @@ class Seen(NamedTuple):
             total += sum(map(_sum_of_bits, _cells(part, slice(None))))
             absent = [_NO_CELLS] * (n_arrays - len(some))
             checksums += [_checksum(cells, next(before)) for cells in some + absent]
-        return Seen(
+        return Fingerprint(
             self.n_rows + n_rows_of(rows.y_score),
             self.n_stored + n_stored_of(rows.y_score),
             total % 2**32,
@@ -85,7 +85,7 @@ class Read(NamedTuple):
     """What came of a shard."""
 
     number: int
-    seen: Seen
+    seen: Fingerprint
     sum: Any  # of what was made of its blocks, None without rows
 
 
@@ -97,7 +97,7 @@ class Passes:
     map: Map
     n_jobs: int | None = 1
     bar: "ScoresBar | None" = None
-    seen: dict[int, Seen] = field(default_factory=dict)  # by shard, once there was a pass
+    seen: dict[int, Fingerprint] = field(default_factory=dict)  # by shard, once there was a pass
     _number: int = 1  # of the next pass
 
     def __post_init__(self) -> None:
@@ -159,7 +159,7 @@ class Passes:
             stop = Event()
             function = partial(function, step=partial(_step, self.bar, stop))
             apply = partial(_on_threads, n_jobs=self.n_jobs, stop=stop)
-        seen: dict[int, Seen] = {}
+        seen: dict[int, Fingerprint] = {}
         total = Sum()
 
         def progress() -> str:
@@ -184,7 +184,7 @@ class Passes:
             self.bar.end_pass(self.n_rows)
         return total.value()
 
-    def _check(self, read: object, seen: dict[int, Seen]) -> None:
+    def _check(self, read: object, seen: dict[int, Fingerprint]) -> None:
         """Refuse what is no result, or that of a shard that was read before, or had other rows then."""
         if not isinstance(read, Read):
             raise InputError(
@@ -214,7 +214,7 @@ def read_shard(
     task: Task, *, work: Work, alone: bool = False, step: Callable[[int, int], Any] | None = None
 ) -> Read:
     """Read a shard block by block, and add up what work makes of the blocks."""
-    seen = Seen(0, 0)
+    seen = Fingerprint(0, 0)
     total = Sum()
     shard, begin = task
     where = "" if alone else f"in shard {begin.shard}, "
@@ -329,7 +329,7 @@ def _with_notes(results: Iterable[Any], where: Callable[[], str]) -> Iterator[An
         raise
 
 
-def _beside(read: Read, seen: dict[int, Seen]) -> str:
+def _beside(read: Read, seen: dict[int, Fingerprint]) -> str:
     """Say which shard was added to which."""
     others = [number for number in seen if number != read.number]
     return f"in shard {read.number}, beside shard {others[0]}" if others else ""
