@@ -101,8 +101,8 @@ def fit(
     quantiles of positives can part them: 100 MB to send, .5 GB measured where they are added up and fitted. With guards
     they take 40 bytes for each distinct score of a positive.
 
-    Rows are compared between passes: their number, a sum over all bits of scores and truth, and a checksum of every
-    64th row. A source that shuffles its rows within shards is refused.
+    Rows are compared between passes: their number, a sum over all bits of scores, truth and weights, and a checksum of
+    every 64th row. A source that shuffles its rows within shards is refused.
 
     Examples
     --------
