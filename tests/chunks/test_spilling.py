@@ -83,7 +83,7 @@ def test_a_disk_that_fills_up_is_refused_in_one_sentence(tmp_path: Path, monkeyp
         return put(self, piece)
 
     monkeypatch.setattr(growing._Growing, "_put", full)
-    with pytest.raises(InputError, match=r"^spill is .*, which had .* GB of room, too little after 150 rows"):
+    with pytest.raises(InputError, match=r"^spill is .*, which takes no more after 150 rows \(No space left"):
         fit_chunks(Counted(), spill=tmp_path)
     assert os.listdir(tmp_path) == []
     # Where nobody asked for a folder, the source is read again.

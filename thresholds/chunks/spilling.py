@@ -23,6 +23,7 @@ from thresholds.errors import InputError, shown
 Spill: TypeAlias = str | os.PathLike[str] | Literal["auto"] | None
 
 _SHARE_OF_DISK = 0.5  # of what is free, that nobody asked to be filled
+_EXPECTED = "expected a folder on a larger disk, or None to read the source in every pass"
 _IN_MEMORY = frozenset({"tmpfs", "ramfs"})  # file systems
 _MOUNTS = Path("/proc/mounts")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what a disk says that takes no more
@@ -89,8 +90,12 @@ def spilled(
             except OSError as error:
                 if error.errno not in _FULL:
                     raise
-                _refuse_if_asked_for(folder, n_bytes, len(rows))
-                return None
+                if not folder.is_asked_for:
+                    return None
+                raise InputError(
+                    f"spill is {shown(folder.path)}, which takes no more after {len(rows):,} rows ({error.strerror}),"
+                    f" {_EXPECTED}"
+                ) from None
             # What all rows will take, where their number is known.
             n_bytes += n_rows * rows.n_labels * _bytes_of_cell(block)
             needed = n_bytes if source.n_rows is None else n_bytes * source.n_rows // len(rows)
@@ -129,8 +134,7 @@ def _refuse_if_asked_for(folder: Folder, needed: float, n_rows: int) -> None:
     if folder.is_asked_for:
         raise InputError(
             f"spill is {shown(folder.path)}, which had {folder.most / 1e9:.3g} GB of room, too little after"
-            f" {n_rows:,} rows for {needed / 1e9:.3g} GB of them, expected a folder on a larger disk, or None to read"
-            " the source in every pass"
+            f" {n_rows:,} rows for {needed / 1e9:.3g} GB of them, {_EXPECTED}"
         )
 
 
