@@ -486,6 +486,70 @@ SHARDS = [
     BadFile("shards: no shard", arrays(), "s.*", r".*s.npz is no shard, expected files that end in .parquet"),
 ]
 
+FOUND = rows(id=IDS, label=("cat", "dog", "cat"), score=(0.5, 0.25, 0.75))
+
+LONG = [
+    BadFile(
+        f"a label a line: {what}",
+        both(lines(*found), lines(*true, name="t.jsonl")),
+        "s.jsonl",
+        message,
+        wanted,
+        truth_path="t.jsonl" if true else None,
+    )
+    for what, found, true, wanted, message in (
+        (
+            "two scores of one label",
+            [*FOUND, FOUND[0]],
+            [],
+            Wanted(),
+            r"s.jsonl has several scores of the label 'cat' in the row 'a', expected one: --key names",
+        ),
+        (
+            "no column of rows",
+            rows(label=("cat",), score=(0.5,)),
+            [],
+            Wanted(),
+            r"s.jsonl has one label a line, in columns .*, expected --key with each column",
+        ),
+        (
+            "a label of the truth alone",
+            FOUND,
+            rows(id=("a",), label=("owl",)),
+            Wanted(),
+            r"t.jsonl has 'owl', expected the labels of s.jsonl; --label-names names those to use",
+        ),
+        (
+            "a label that a rule lacks",
+            FOUND,
+            [],
+            Wanted(rule_names=("cat", "owl")),
+            r"s.jsonl has 'dog', expected the labels of the rule",
+        ),
+        (
+            "truth of no row",
+            FOUND,
+            rows(id=("x",), label=("cat",)),
+            Wanted(),
+            r"key 'a' of s.jsonl is missing in t.jsonl \(3 keys are\), expected a row there for each row of scores",
+        ),
+        (
+            "lists that cannot say what is not known",
+            FOUND,
+            rows(id=("a",), label=("cat",)),
+            Wanted(unknown=-1),
+            r"--unknown is -1 with t.jsonl, whose lines name true labels, expected a column of 0, 1",
+        ),
+        (
+            "a score of text",
+            rows(id=("a",), label=("cat",), score=("high",)),
+            [],
+            Wanted(scores="score"),
+            r"column 'score' of s.jsonl holds text, expected scores \(--score-column\)",
+        ),
+    )
+]
+
 ARCHIVES = [
     BadFile(
         f"npz: {what}",
@@ -581,7 +645,7 @@ OTHERS = [
         "npy: groups",
         lambda folder: np.save(folder / "s.npy", SCORES),
         "s.npy",
-        r"--groups is 'who' with s.npy, which has no columns",
+        r"s.npy has one matrix and no column 'who' \(--groups\)",
         Wanted(groups="who"),
     ),
     BadFile(
@@ -600,4 +664,4 @@ OTHERS = [
     ),
 ]
 
-BAD_FILES = [*JSON, *JOINS, *SHARDS, *ARCHIVES, *OTHERS]
+BAD_FILES = [*JSON, *JOINS, *SHARDS, *LONG, *ARCHIVES, *OTHERS]

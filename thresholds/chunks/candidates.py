@@ -21,8 +21,8 @@ from thresholds._arrays.types import AnyFloats, Dense, Floats, Keys, Places
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.chunks.arrow import (
-    Place,
-    Rows,
+    Special,
+    TableRows,
     about_kind,
     as_keys,
     as_numbers,
@@ -263,7 +263,7 @@ class Candidates:
         pyarrow.Table
         """
         opened = rows_of_labels(
-            Place.OPENED, as_numbers(self.opened.lowest), None, as_numbers(self.opened.highest)
+            Special.OPENED, as_numbers(self.opened.lowest), None, as_numbers(self.opened.highest)
         )
         is_opened = self.opened.lowest <= self.opened.highest
         n_samples, weight, *ends = self.seen
@@ -272,7 +272,7 @@ class Candidates:
             "kind": about_kind(self.kind),
             "seen": [n_samples, str(weight), *(float(end).hex() for end in ends)],
         }
-        parts = [rows_of_keys(self.keys), Rows(*(column[is_opened] for column in opened))]
+        parts = [rows_of_keys(self.keys), TableRows(*(column[is_opened] for column in opened))]
         return to_table(parts, about)
 
     @classmethod
