@@ -202,3 +202,16 @@ def test_sparse_scores_are_judged_at_the_missing_that_they_were_counted_at():
     rule = thresholds.FixedRule(0.5, rows.y_score.shape[1], missing=-1.0)
     with pytest.raises(InputError, match=r"missing=-1.0, expected 0.0 as the counts have"):
         counts.diagnose(rule)
+
+
+def test_a_label_whose_scores_are_all_counted_apart_is_tested_as_on_the_rows():
+    """Beside a label of which some are not, and of tie groups of one size."""
+    rng = np.random.default_rng(2)
+    truth = rng.random((60, 2)) < [0.4, 0.1]
+    scores = rng.normal(size=(60, 2))
+    scores[:, 0] = np.repeat([0.0, 1.0, 2.0], 20)
+    truth[[0, 20, 40], 0] = truth[-1, 1] = True
+    rule = thresholds.FixedRule(1.0, 2)
+    counts, _ = at_candidates([Rows(truth, scores, {})], rule)
+    found, expected = counts.diagnose(rule), thresholds.diagnose(truth, scores, rule)
+    assert found.to_dict()["labels"][0]["p_informative"] == expected.to_dict()["labels"][0]["p_informative"]

@@ -627,7 +627,8 @@ class Counts:
         From tie groups the result is that of the rows. From counts at the scores of all positives the same holds but
         for two p-values: which negatives between two positives have equal scores is not known. They count as untied, so
         p_informative and p_backwards are no lower than those of the rows, and the same where no negatives are tied; the
-        last bits of p_uninformative may differ. The result says so.
+        last bits of p_uninformative may differ. The result says so. They may be lower where more than a tenth of a
+        label's rows have one score that no positive has, as rounded scores may: then take tie groups.
 
         Parameters
         ----------

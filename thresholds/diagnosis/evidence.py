@@ -38,6 +38,7 @@ from thresholds._kernels.evidence import (
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.problem import Items, Problem
+from thresholds.data.tallies import label_of
 from thresholds.data.tiles import map_tiles
 from thresholds.metrics.counts import f_of_counts
 from thresholds.significance import rejected
@@ -185,15 +186,15 @@ def _without_ties_in_runs(ranks: _Ranks, offsets: Ints, weight: Ints, are_runs: 
     """Return the ranks where the cells of a run are not tied; AUROC and placements are the same."""
     tied = np.where(are_runs, 0, weight).astype(np.float64)  # (n_groups,)
     columns = [column.copy() for column in ranks[3:]]
-    for j in range(offsets.size - 1):
+    for j in np.unique(label_of(offsets)[are_runs]):
         own = slice(offsets[j], offsets[j + 1])
         size, sizes = tied[own], weight[own].astype(np.float64)
         n = sizes.sum()
         below = n - sizes.cumsum()  # rows below each group
         mid_rank = below + 0.5 * (sizes + 1)
 
-        # The largest tie group, and all other rows.
-        at = int(size.argmax()) if size.any() else -1
+        # The largest tie group, the lowest of several, and all other rows.
+        at = size.size - 1 - int(size[::-1].argmax()) if size.any() else -1
         largest, largest_rank = (size[at], mid_rank[at]) if at >= 0 else (0.0, 0.0)
         others = n - largest
         mean = (0.5 * n * (n + 1) - largest * largest_rank) / others if others else 0.0
