@@ -99,7 +99,7 @@ class BlockSource:
         if isinstance(source, Source):
             return cls._of_opened(source)
         if _is_dataset(source):
-            return cls._of_dataset(source)
+            return cls._of_dataset(source, label_names, unknown)
         if isinstance(source, Mapping):
             return cls.of_arrays(Rows.of(source))
         if callable(source):
@@ -199,14 +199,12 @@ class BlockSource:
         return cls(shards, None, source.label_names, source.n_samples, source.n_labels)
 
     @classmethod
-    def _of_dataset(cls, dataset: Any) -> "BlockSource":
-        """Cut a `datasets.Dataset` with columns y_true and y_score into ranges of rows."""
+    def _of_dataset(cls, dataset: Any, label_names: object, unknown: object) -> "BlockSource":
+        """Cut a `datasets.Dataset` with columns y_true and y_score into ranges of rows; read others as files are."""
         columns = [name for name in Rows._fields if name in dataset.column_names]
-        if not {"y_true", "y_score"} <= set(columns):
-            raise InputError(
-                f"source is a dataset with columns {shown(dataset.column_names)}, expected y_true and y_score among"
-                " them"
-            )
+        is_one = hasattr(dataset, "__len__") and not hasattr(dataset, "keys")  # no split, no stream
+        if not is_one or not {"y_true", "y_score"} <= set(columns):
+            return cls._of_paths([dataset], label_names, unknown)
         plain = dataset.select_columns(columns).with_format("numpy")
         n_rows = len(dataset)
         if not n_rows:
