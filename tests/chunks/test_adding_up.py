@@ -11,7 +11,7 @@ import pytest
 from tests.chunks.sources import Blocks, draw, in_any_order
 from thresholds import InputError, fit_chunks
 from thresholds._arrays import threads
-from thresholds.chunks.passes import Passes, Place, Seen, Sum
+from thresholds.chunks.passes import Fingerprint, Passes, Place, Sum
 from thresholds.chunks.sources import BlockSource, Rows
 
 PASSES: dict[str, Any] = {"spill": None}
@@ -66,8 +66,8 @@ def test_rows_are_known_again_however_they_are_cut() -> None:
     for kind in ("dense", "sparse", "unknown"):
         rows = draw(rng, kind, 300)
 
-        def seen(size: int, rows: Any = rows) -> Seen:
-            found = Seen(0, 0)
+        def seen(size: int, rows: Any = rows) -> Fingerprint:
+            found = Fingerprint(0, 0)
             for block in Blocks(rows.of(slice(None)), size)():
                 found = found.with_block(Rows.of(block))
             return found

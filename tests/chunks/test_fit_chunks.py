@@ -20,6 +20,7 @@ from tests.rules import bits
 from thresholds import fit_chunks, fit_empirical
 from thresholds.chunks import counting, fitting
 from thresholds.chunks.sources import BlockSource, MappedFile
+from thresholds.files import opening
 
 AVERAGES = ["macro", "weighted", "micro"]
 HOW: dict[str, dict[str, Any]] = {  # how rows are read
@@ -171,6 +172,16 @@ def test_a_path(write: Callable[[Drawn, Path], None], how: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("unknown", ["nan", -1, -9])
+def test_a_path_of_truth_that_is_unknown_in_part(unknown: object, how: str, tmp_path: Path) -> None:
+    rows = draw(np.random.default_rng(6), "unknown", 300)
+    stands_for = np.nan if unknown == "nan" else unknown
+    y_true = np.where(rows.y_true == -1, stands_for, rows.y_true)
+    np.savez(tmp_path / "rows.npz", y_true=y_true, y_score=rows.y_score)
+    assert_same(fit_chunks(tmp_path / "rows.npz", unknown=unknown, **HOW[how]), expected(rows))
+
+
+@pytest.mark.parametrize("how", HOW)
 def test_shards_of_parquet_with_columns_in_any_order(how: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     rows = draw(np.random.default_rng(7), "dense", 300)
@@ -186,6 +197,21 @@ def test_shards_of_parquet_with_columns_in_any_order(how: str, tmp_path: Path) -
     for source in (tmp_path, f"{tmp_path}/*.parquet", files):
         rule = fit_chunks(source, **HOW[how])
         assert_same(rule, fitted)
+
+
+def test_each_of_several_files_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [tmp_path / f"{number}.npz" for number in range(3)]
+    for path in files:
+        write_npz(draw(np.random.default_rng(8), "dense", 20), path)
+    opened: list[Any] = []
+
+    def open_scores(path: Any, wanted: Any) -> Any:
+        opened.append(path)
+        return opening.open_scores(path, wanted)
+
+    monkeypatch.setattr("thresholds.chunks.sources.open_scores", open_scores)
+    assert BlockSource.of(files).n_rows == 60
+    assert opened == files
 
 
 def test_what_is_cut_from_a_memory_map_is_sent_as_a_place_in_its_file(tmp_path: Path) -> None:

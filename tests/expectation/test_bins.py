@@ -9,7 +9,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from tests.naive.expected import best_cut_of_counts
-from thresholds.expectation.bins import Bins, CutSearch, n_bins_of
+from thresholds.expectation.bins import CutSearch, ProbabilityBins, n_bins_of
 from thresholds.expectation.counts import Probabilities, best_cuts
 
 Array = np.ndarray[Any, Any]
@@ -33,7 +33,7 @@ def drawn(rng: Generator, kind: str, dtype: Any, n: int = 120, n_labels: int = 3
 
 def search(p: Array, weights: Array, beta: float, pooled: bool, pieces: int = 3) -> tuple[CutSearch, int]:
     """Look for the cuts by passes over pieces of the rows, the last piece first; return how many passes that took."""
-    found = CutSearch(Bins.at_first(p.shape[1], p.dtype, weights.max()), beta, pooled=pooled)
+    found = CutSearch(ProbabilityBins.at_first(p.shape[1], p.dtype, weights.max()), beta, pooled=pooled)
     n_passes = 0
     while found.bins is not None:
         partials = []

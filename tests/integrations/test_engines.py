@@ -204,6 +204,15 @@ def test_labels_in_blocks(
     check(run("On a cluster", "Labels in blocks", **names), data)
 
 
+def test_options_of_a_fit(data: tuple[Any, Any], paths: list[str]) -> None:
+    found = re.search(r"`(count\(add_up, .*)`\.", PAGE)
+    assert found is not None
+    names = {"__name__": "recipe", "add_up": serial(paths)}
+    exec(recipe("On a cluster"), names)
+    fitted = thresholds.fit_empirical(*data, "micro", guard="pool")
+    assert eval(found[1], names).thresholds.tolist() == fitted.thresholds.tolist()
+
+
 def test_processes_of_an_executor(data: tuple[Any, Any], paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from concurrent import futures
 

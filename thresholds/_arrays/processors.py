@@ -1,6 +1,6 @@
 """How many processors this process may use: what `n_jobs=-1` means.
 
-The smallest counts of
+The smallest of these counts:
 
 * the processors that it may run on (affinity: `taskset`, a cpuset of a container, a batch system);
 * the processor time that its control groups grant (`docker run --cpus`, `limits.cpu` in Kubernetes, `CPUQuota` in

@@ -21,8 +21,8 @@ from thresholds._arrays.types import AnyFloats, Dense, Floats, Keys, Places
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.chunks.arrow import (
-    Place,
-    Rows,
+    Special,
+    TableRows,
     about_kind,
     as_keys,
     as_numbers,
@@ -263,7 +263,7 @@ class Candidates:
         pyarrow.Table
         """
         opened = rows_of_labels(
-            Place.OPENED, as_numbers(self.opened.lowest), None, as_numbers(self.opened.highest)
+            Special.OPENED, as_numbers(self.opened.lowest), None, as_numbers(self.opened.highest)
         )
         is_opened = self.opened.lowest <= self.opened.highest
         n_samples, weight, *ends = self.seen
@@ -272,7 +272,7 @@ class Candidates:
             "kind": about_kind(self.kind),
             "seen": [n_samples, str(weight), *(float(end).hex() for end in ends)],
         }
-        parts = [rows_of_keys(self.keys), Rows(*(column[is_opened] for column in opened))]
+        parts = [rows_of_keys(self.keys), TableRows(*(column[is_opened] for column in opened))]
         return to_table(parts, about)
 
     @classmethod
@@ -291,7 +291,8 @@ class Candidates:
         Raises
         ------
         InputError
-            For other tables, and for candidates that do not add up, as `+`.
+            For other tables, for rows that were lost, doubled or changed, and for candidates that do not add up, as
+            `+`.
 
         Examples
         --------
@@ -310,7 +311,7 @@ class Candidates:
             seen = part if seen is None else seen + part
         assert seen is not None, "there is a table"
         keys = distinct(own.label, as_keys(own.key, kind), kind.n_labels)
-        return cls(kind, keys, opened_of_rows(rows, kind), seen)
+        return cls(kind, keys, opened_of_rows(rows, kind, len(abouts)), seen)
 
     def scores_of(self, label: int | str) -> AnyFloats:
         """Return the scores of a label, given by name or position, rising."""

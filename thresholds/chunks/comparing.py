@@ -384,9 +384,8 @@ class _Judged:
     by_label: Ints  # (n_rules, 3, n_labels): true positives, predictions, positives
     both: Ints  # (n_rules, n_rules, n_labels): predictions that two rules share
     n_rows: int  # that have a known cell
-    f_of_rows: Sequence[
-        tuple[int, Floats]
-    ]  # of each block: its first row, and sums of F, (n_rules,)
+    # Of each block: its first row, and sums of F, (n_rules,).
+    f_of_rows: Sequence[tuple[int, Floats]]
     picked: Picked
 
     def __add__(self, other: "_Judged") -> "_Judged":
@@ -453,9 +452,8 @@ class _Changed:
     """What is left of averages without each row of some blocks."""
 
     n_active: Ints  # (n_rules,)
-    blocks: Sequence[
-        tuple[int, Floats]
-    ]  # of each block: its first row, and power sums (n_pairs, 4, 5)
+    # Of each block: its first row, and power sums (n_pairs, 4, 5).
+    blocks: Sequence[tuple[int, Floats]]
 
     def __add__(self, other: "_Changed") -> "_Changed":
         """Add other blocks."""

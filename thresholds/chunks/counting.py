@@ -44,9 +44,8 @@ class Survey:
     counts: Counts | None  # there
     are_all: bool  # candidates, of these blocks
     may_narrow: bool  # whether a fit looks at the best steps alone, so that some will do
-    weights: Sequence[
-        tuple[int, int, Floats]
-    ]  # shard, first row in it, and the weights of a block that has some
+    # Of each block that has some: its shard, its first row there, and its weights.
+    weights: Sequence[tuple[int, int, Floats]]
 
     @classmethod
     def of(

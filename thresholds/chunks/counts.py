@@ -14,8 +14,8 @@ from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys
 from thresholds.chunks.arrow import (
-    Place,
-    Rows,
+    Special,
+    TableRows,
     about_kind,
     about_totals,
     as_keys,
@@ -73,7 +73,7 @@ class Counts:
 
     *Counts at candidates*: the same at each candidate, and for each *run* between two candidates (and below the first,
     and above the last) its weight and its highest score. With all scores of positives as candidates that is all a fit
-    reads (docs/proofs.md). Two passes; 40 bytes for each candidate.
+    reads (docs/proofs.md). Two passes; 40 bytes for each candidate (48 of float64).
 
     Counts of the same candidates add up, in any order and any tree: weights by sum, highest scores by maximum.
     `fit` then gives the rule of `fit_empirical` on all rows, bit for bit.
@@ -115,9 +115,8 @@ class Counts:
     at: str = field(repr=False)  # of which candidates
     totals: Totals = field(repr=False)
     tally: Tally = field(repr=False)
-    lowest: Keys = field(
-        repr=False
-    )  # (n_labels,) the lowest key of each label, the highest there is without any
+    # (n_labels,) the lowest key of each label that has weight, the highest there is without any
+    lowest: Keys = field(repr=False)
 
     @classmethod
     def of(
@@ -346,14 +345,13 @@ class Counts:
         """
         parts = rows_of_tally(self.tally)
         has_weight = self.lowest < np.iinfo(self.lowest.dtype).max
-        lowest = rows_of_labels(Place.LOWEST, as_numbers(self.lowest))
-        parts.append(Rows(*(column[has_weight] for column in lowest)))
+        lowest = rows_of_labels(Special.LOWEST, as_numbers(self.lowest))
+        parts.append(TableRows(*(column[has_weight] for column in lowest)))
         if not self.totals.all_known:
-            parts.append(rows_of_labels(Place.KNOWN, *self.totals.of_labels))
+            parts.append(rows_of_labels(Special.KNOWN, *self.totals.of_labels))
         about = {
             "what": "Counts",
             "at": self.at,
-            "n_items": self.tally.counted.keys.size,
             "kind": about_kind(self.kind),
             "totals": about_totals(self.totals),
         }
@@ -375,7 +373,7 @@ class Counts:
         Raises
         ------
         InputError
-            For other tables, and for counts that do not add up, as `+`.
+            For other tables, for rows that were lost, doubled or changed, and for counts that do not add up, as `+`.
 
         Examples
         --------
@@ -391,13 +389,13 @@ class Counts:
                 "data has counts at different candidates, expected the same: only counts at the same scores add up"
             )
         lowest = np.full(kind.n_labels, np.iinfo(kind.key_dtype).max, kind.key_dtype)
-        own = rows.at(rows.place == Place.LOWEST)
+        own = rows.at(rows.place == Special.LOWEST)
         np.minimum.at(lowest, own.label, as_keys(own.key, kind))
         return cls(
             kind,
             abouts[0]["at"],
             totals_of(abouts, rows, kind),
-            tally_of_rows(rows, kind, abouts[0]["n_items"]),
+            tally_of_rows(rows, kind),
             lowest,
         )
 
@@ -544,9 +542,8 @@ class Counts:
         if reads_steps_only(options):
             above = None
             if options.keep_sparse is not False and self.kind.sparse:
-                above = int(
-                    to_keys(np.array([self.missing], f"f{self.kind.key_dtype.itemsize}"))[0]
-                )
+                missing = np.array([self.missing], f"f{self.kind.key_dtype.itemsize}")
+                above = int(to_keys(missing)[0])
             jointly = options.average == "micro"
             return open_runs(items, is_run, options.beta, jointly=jointly, above=above)
         return runs_with_positives(items, is_run)

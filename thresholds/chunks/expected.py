@@ -5,7 +5,7 @@ bits however rows are cut into blocks, in whatever order, and whoever reads them
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -24,9 +24,8 @@ from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows, Shard, n_rows_of
 from thresholds.data.counted import Kind, SomeRows, Unread
 from thresholds.expectation import outcomes
-from thresholds.expectation.bins import Bins, CutSearch
-from thresholds.files.opening import open_scores
-from thresholds.files.source import Source, Wanted
+from thresholds.expectation.bins import CutSearch, ProbabilityBins
+from thresholds.files.source import Wanted
 from thresholds.fitting.expected import fit_expected as fit_expected_in_memory
 from thresholds.fitting.expected import rule_of_cuts
 from thresholds.metrics.averages import average_of, f_score
@@ -146,7 +145,7 @@ def _fit(
     adding = _Adding(names, units=units, plan=plan)
 
     # 2. Sums of bins, until they say where the best cuts lie; rows to keep are picked in the first of these passes.
-    bins = Bins.at_first(kind.n_labels, key_dtype(kind.dtype), float(weights.max()))
+    bins = ProbabilityBins.at_first(kind.n_labels, key_dtype(kind.dtype), float(weights.max()))
     search = CutSearch(bins, beta, pooled=average == "micro")
     by_row = None
     if average == "samples":  # There are no cuts, and positives are known after one pass.
@@ -226,9 +225,8 @@ class _Found:
 
     kind: Kind
     sums: Ints | None  # of bins
-    weights: Sequence[
-        tuple[int, int, Floats]
-    ] = ()  # shard, first row in it, and weights of a block
+    # Of each block that has some: its shard, its first row there, and its weights.
+    weights: Sequence[tuple[int, int, Floats]] = ()
     picked: Picked | None = None
     value: Fraction = Fraction(0)  # of the decisions about rows, times their weights
 
@@ -274,7 +272,7 @@ class _Adding:
 
     label_names: tuple[str, ...] | None
     units: _Units | None = None
-    bins: Bins | None = None
+    bins: ProbabilityBins | None = None
     plan: Plan | None = None
     by_row: InstanceRule | None = None
 
@@ -291,7 +289,7 @@ class _Adding:
         if self.units is None:
             if given is not None:
                 return _Found(kind, None, [(place.shard, place.in_shard, weights)])
-            bins = Bins.at_first(kind.n_labels, key_dtype(kind.dtype), 1.0)
+            bins = ProbabilityBins.at_first(kind.n_labels, key_dtype(kind.dtype), 1.0)
             return _Found(kind, _sums(bins, matrix, weights))
         weights = self.units.of(weights)
         return _Found(
@@ -321,7 +319,7 @@ class _Adding:
         return exact_sum(values * weights)
 
 
-def _sums(bins: Bins, matrix: Matrix, weights: Floats) -> Ints:
+def _sums(bins: ProbabilityBins, matrix: Matrix, weights: Floats) -> Ints:
     """Return the sums of bins of a block."""
     sums = bins.empty()
     bins.add(matrix, weights, sums)
@@ -330,11 +328,12 @@ def _sums(bins: Bins, matrix: Matrix, weights: Floats) -> Ints:
 
 def probabilities_in(source: object, label_names: tuple[str, ...] | None) -> BlockSource:
     """Find out what a source of probabilities is, whose blocks need no truth."""
+    scores_alone = Wanted(label_names=label_names, with_truth=False)
     if isinstance(source, str | os.PathLike):
-        return _of_paths([source], label_names)
+        return BlockSource.of_files([source], scores_alone)
     if isinstance(source, list | tuple) and len(source):
         if all(isinstance(part, str | os.PathLike) for part in source):
-            return _of_paths(source, label_names)
+            return BlockSource.of_files(source, scores_alone)
         if all(callable(part) for part in source):
             return BlockSource([_Unlabelled(part) for part in source])
     if isinstance(source, Mapping):
@@ -344,37 +343,6 @@ def probabilities_in(source: object, label_names: tuple[str, ...] | None) -> Blo
     if callable(source):
         return BlockSource([_Unlabelled(source)])
     return BlockSource.of(source, label_names=label_names)
-
-
-def _of_paths(paths: Sequence[Any], label_names: tuple[str, ...] | None) -> BlockSource:
-    """Open files; their parts, such as row groups, are shards."""
-    opened = [open_scores(path, _wanted(label_names)) for path in paths]
-    names = opened[0].label_names
-    opened[1:] = [open_scores(path, _wanted(names)) for path in paths[1:]]
-    n_rows = [source.n_samples for source in opened]
-    return BlockSource(
-        [_Scores(part) for source in opened for part in source.parts()],
-        label_names=names,
-        n_rows=None if None in n_rows else sum(filter(None, n_rows)),
-        n_labels=opened[0].n_labels,
-    )
-
-
-def _wanted(label_names: tuple[str, ...] | None) -> Wanted:
-    """Return what to read of a file."""
-    return Wanted(label_names=label_names, with_truth=False)
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """The scores of a file, or of a part of one, that knows its columns and is opened again where it is read."""
-
-    source: Source
-
-    def __call__(self) -> Iterator[Rows]:
-        """Read its blocks."""
-        for block in self.source.blocks(truth=False):
-            yield Rows(None, block.y_score)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Place(NamedTuple):
     stored: int
 
 
-class Seen(NamedTuple):
+class Fingerprint(NamedTuple):
     """What a shard held when it was read, enough to know it again."""
 
     n_rows: int
@@ -51,7 +51,7 @@ class Seen(NamedTuple):
     total: int = 0  # of the bits of all cells, and so the same however rows are cut into blocks
     checksums: tuple[int, ...] = ()  # of some rows of each array, in their order
 
-    def with_block(self, rows: Rows) -> "Seen":
+    def with_block(self, rows: Rows) -> "Fingerprint":
         """Return the same with one more block."""
         total = self.total
         first = -self.n_rows % _ONE_ROW_IN
@@ -62,7 +62,7 @@ class Seen(NamedTuple):
         for cells in arrays:
             total += _sum_of_bits(cells)
         before = self.checksums or (0,) * len(some)
-        return Seen(
+        return Fingerprint(
             self.n_rows + n_rows_of(rows.y_score),
             self.n_stored + n_stored_of(rows.y_score),
             total % 2**32,
@@ -81,7 +81,7 @@ class Read(NamedTuple):
     """What came of a shard."""
 
     number: int
-    seen: Seen
+    seen: Fingerprint
     sum: Any  # of what was made of its blocks, None without rows
 
 
@@ -93,7 +93,7 @@ class Passes:
     map: Map
     n_jobs: int | None = 1
     bar: "ScoresBar | None" = None
-    seen: dict[int, Seen] = field(default_factory=dict)  # by shard, once there was a pass
+    seen: dict[int, Fingerprint] = field(default_factory=dict)  # by shard, once there was a pass
     _number: int = 1  # of the next pass
 
     def __post_init__(self) -> None:
@@ -152,7 +152,7 @@ class Passes:
         step = None if self.bar is None or not self.is_local else self.bar.read
         function = partial(read_shard, work=work, alone=len(shards) == 1, step=step)
         apply = partial(_on_threads, n_jobs=self.n_jobs) if self.is_local else self.map
-        seen: dict[int, Seen] = {}
+        seen: dict[int, Fingerprint] = {}
         total = Sum()
 
         def progress() -> str:
@@ -176,7 +176,7 @@ class Passes:
             self.bar.end_pass(self.n_rows)
         return total.value()
 
-    def _check(self, read: object, seen: dict[int, Seen]) -> None:
+    def _check(self, read: object, seen: dict[int, Fingerprint]) -> None:
         """Refuse what is no result, or that of a shard that was read before, or had other rows then."""
         if not isinstance(read, Read):
             raise InputError(
@@ -206,7 +206,7 @@ def read_shard(
     task: Task, *, work: Work, alone: bool = False, step: Callable[[int, int], Any] | None = None
 ) -> Read:
     """Read a shard block by block, and add up what work makes of the blocks."""
-    seen = Seen(0, 0)
+    seen = Fingerprint(0, 0)
     total = Sum()
     shard, begin = task
     where = "" if alone else f"in shard {begin.shard}, "

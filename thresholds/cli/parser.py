@@ -50,7 +50,7 @@ files of scores:
   .txt            extreme classification: a header "n m" and label:score pairs; as --truth also a data set ("n d m")
   .svm, .svmlight, .libsvm
                   labels before features, as --truth
-  .parquet, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl
+  .parquet, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl, .ndjson
                   a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
                   truth as lists of label names, of positions, or of 0 and 1; or one label a line, with the columns
                   that tell its row (--key), the label (--label-column) and its score

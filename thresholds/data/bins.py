@@ -174,9 +174,8 @@ def _least_dropped(differing: Ints, label: Ints, n_labels: int, most: int) -> In
     kinds = np.bincount(label * n_kinds + differing, minlength=n_labels * n_kinds)
     of_label = kinds.reshape(n_labels, n_kinds)
     # With d bits dropped a label has as many bins as keys that differ in more than d bits.
-    n_bins = of_label[:, ::-1].cumsum(axis=1)[
-        :, ::-1
-    ]  # (n_labels, n_kinds) that differ in d or more
+    falling = of_label[:, ::-1]
+    n_bins = falling.cumsum(axis=1)[:, ::-1]  # (n_labels, n_kinds) that differ in d or more
     return np.asarray((n_bins[:, 1:] > most).sum(axis=1))
 
 

@@ -21,6 +21,7 @@ digits of a float.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +40,7 @@ _LEAST_EXPONENT = -950  # of an edge, so that units and their inverses are float
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
+class ProbabilityBins:
     """Which bins of probabilities a pass adds up: some of each label, as wide as 2^shift in terms of bits."""
 
     low: Ints  # (n_labels,) bits of the lowest edge
@@ -53,7 +54,7 @@ class Bins:
     @classmethod
     def at_first(
         cls, n_labels: int, dtype: "np.dtype[np.floating]", largest_weight: float
-    ) -> "Bins":
+    ) -> "ProbabilityBins":
         """Return bins of all that there may be: equally wide in each octave down to 2^-32."""
         low, high = _bits(np.array([_LOWEST, 1.0]), dtype) + np.array([0, 1])
         n_bins = n_bins_of(n_labels)
@@ -88,9 +89,8 @@ class Bins:
 
     def exponents(self) -> Ints:
         """Return the exponents of the units of probabilities, (n_labels, n_bins + 1); first those below all bins."""
-        above = np.frexp(self.values())[
-            1
-        ]  # An edge is less than two to the power of this, and at least half of it.
+        # An edge is less than two to the power of this, and at least half of it.
+        above = np.frexp(self.values())[1]
         return np.asarray(np.maximum(above, _LEAST_EXPONENT) + self.weights_below - 55, np.int64)
 
     def add(self, block: Matrix, weights: Floats, sums: Ints) -> None:
@@ -119,10 +119,10 @@ class Ladder:
     """Sums at or above each edge, of labels or of all pooled, with twice the digits of a float."""
 
     def __init__(self, n_groups: int) -> None:
-        self._above = np.zeros(
-            (2, 2, n_groups)
-        )  # of the last edge: weight and tp, in two floats each
-        self._at = np.zeros((2, 2, n_groups, 0))  # of each edge, with all below the bins first
+        # Of the last edge: weight and tp, in two floats each.
+        self._above = np.zeros((2, 2, n_groups))
+        # The same of each edge, with all below the bins first.
+        self._at = np.zeros((2, 2, n_groups, 0))
 
     def climb_down(self, sums: Ints, exponents: Ints, weights_below: int) -> None:
         """Take the sums of bins, (n_groups, n_bins + 1, 4), and the exponents of their units."""
@@ -131,9 +131,8 @@ class Ladder:
         self._at[..., -1] = self._above
         of_weight = np.ldexp(1.0, weights_below - 53)
         for place in range(n_places - 1, -1, -1):
-            coarse, fine, coarse_tp, fine_tp = sums[:, place].T.astype(
-                np.float64
-            )  # (n_groups,) each
+            of_place = sums[:, place].T.astype(np.float64)  # (4, n_groups)
+            coarse, fine, coarse_tp, fine_tp = of_place
             unit = np.ldexp(1.0, exponents[:, place])  # (n_groups,)
             terms = (
                 np.stack([coarse * of_weight, coarse_tp * unit]) * _PART,
@@ -162,6 +161,20 @@ class Ladder:
         self._above = self._at[:, :, np.arange(edge.size), 1 + edge]
 
 
+class _Bracket(NamedTuple):
+    """The bin of each group in which its best cut lies, or below the lowest edge; both edges of it, the lower first."""
+
+    is_below: Booleans  # (n_groups,) below all edges: then the bin is the lowest
+    edge: Ints  # (n_groups,) which edge is the lower one
+    upper: Ints  # (n_groups,)
+    bits: Ints  # (n_groups, 2) of the edges, and so are the following
+    values: Floats
+    weight: Floats  # at or above them
+    ratios: Floats  # of a cut there
+    surplus: Floats  # phi
+    best: Floats  # (n_groups,) the highest ratio at any edge
+
+
 class CutSearch:
     """The best cut of each label, or of all labels pooled, found by passes over bins.
 
@@ -178,9 +191,9 @@ class CutSearch:
     sums : (3, n_labels) expected true positives and predictions of these cuts, and expected positives
     """
 
-    def __init__(self, bins: Bins, beta: float, *, pooled: bool) -> None:
+    def __init__(self, bins: ProbabilityBins, beta: float, *, pooled: bool) -> None:
         n_groups = 1 if pooled else bins.n_labels
-        self.bins: Bins | None = bins
+        self.bins: ProbabilityBins | None = bins
         self.cuts = np.full(bins.n_labels, SMALLEST)
         self.sums = np.zeros((3, bins.n_labels))
         self._beta = beta
@@ -195,6 +208,13 @@ class CutSearch:
         """Take the sums of a pass over all rows, and choose the bins of the next one."""
         bins = self.bins
         assert bins is not None, "nothing is left to be counted"
+        self._add(bins, sums)
+        found = self._bracketed(bins)
+        self._settle(bins, found)
+        self.bins = None if self._done.all() else self._next_bins(bins, found)
+
+    def _add(self, bins: ProbabilityBins, sums: Ints) -> None:
+        """Add up the bins from the highest down, and the positives of all cells."""
         exponents = bins.exponents()  # (n_labels, n_bins + 1)
         self._labels.climb_down(sums, exponents, bins.weights_below)
         if self._pooled:  # All labels have the same bins.
@@ -210,55 +230,67 @@ class CutSearch:
         of_labels = np.broadcast_to(self._is_low, self.cuts.size)
         self.sums[2] = np.where(of_labels, self._labels.of_everything()[1], self.sums[2])
 
-        # The bin in which the best cut lies: that of the last edge at which the ratio is not below the edge.
-        edges = bins.edges()[: self._done.size]  # (n_groups, n_bins + 1)
-        values = bins.values()[: self._done.size]
+    def _bracketed(self, bins: ProbabilityBins) -> _Bracket:
+        """Find the bin in which the best cut lies: that of the last edge at which the ratio is not below the edge."""
+        n_groups = self._done.size
+        edges, values = bins.edges()[:n_groups], bins.values()[:n_groups]
         weight, tp = self._groups.at_edges()
-        ratios = ratio(tp, weight, self._positives[:, np.newaxis], self._beta)
-        n_reached = (ratios >= values).sum(axis=1)
-        best = ratios.max(axis=1)  # (n_groups,)
+        positives = self._positives[:, np.newaxis]
+        ratios = ratio(tp, weight, positives, self._beta)
+        best = ratios.max(axis=1)
         if bins.with_below:
-            best = np.maximum(best, ratio(positives, everything, positives, self._beta))
-        is_below = n_reached == 0
+            everything, of_all = self._groups.of_everything()
+            best = np.maximum(best, ratio(of_all, everything, of_all, self._beta))
+        n_reached = (ratios >= values).sum(axis=1)
         edge = np.maximum(n_reached - 1, 0)
         upper = np.minimum(edge + 1, bins.n_bins)
-        at = np.arange(edge.size)
+        surplus = tp - values * (weight + self._beta**2 * positives)  # phi
+        at = np.arange(n_groups)[:, np.newaxis], np.stack([edge, upper], axis=1)  # (n_groups, 2)
+        return _Bracket(
+            n_reached == 0,
+            edge,
+            upper,
+            edges[at],
+            values[at],
+            weight[at],
+            ratios[at],
+            surplus[at],
+            best,
+        )
 
-        # It is settled where nothing, or one probability alone, lies in the bin.
-        one_value = edges[at, upper] - edges[at, edge] <= 1
-        settled = one_value | (weight[at, edge] == weight[at, upper])
+    def _settle(self, bins: ProbabilityBins, found: _Bracket) -> None:
+        """Keep the cuts of groups in whose bin nothing, or one probability alone, lies."""
+        one_value = found.bits[:, 1] - found.bits[:, 0] <= 1
+        settled = one_value | (found.weight[:, 0] == found.weight[:, 1])
         if bins.with_below:
-            nothing_below = everything == weight[:, 0]
-            settled = np.where(is_below, nothing_below, settled)
+            everything, _ = self._groups.of_everything()
+            settled = np.where(found.is_below, everything == found.weight[:, 0], settled)
         else:
-            settled |= is_below  # by a rounding: the lowest edge is the cut
+            settled |= found.is_below  # by a rounding: the lowest edge is the cut
         # A probability that is the cut, but for rounding, is predicted; without it the ratio is no higher.
-        is_cut = one_value & ~is_below & (ratios[at, upper] <= values[at, edge])
-        cuts = np.where(is_cut, values[at, edge], best)
-        predicted_from = np.where(is_below | is_cut, edge, upper)
-        self._settle(settled & ~self._done, cuts, predicted_from)
+        is_cut = one_value & ~found.is_below & (found.ratios[:, 1] <= found.values[:, 0])
+        cuts = np.where(is_cut, found.values[:, 0], found.best)
+        predicted_from = np.where(found.is_below | is_cut, found.edge, found.upper)
+        self._keep(settled & ~self._done, cuts, predicted_from)
         self._done = self._done | settled
-        if self._done.all():
-            self.bins = None
-            return
 
-        # The bins of the next pass.
-        first = np.where(is_below, 1, edges[at, edge])  # the smallest number above 0
-        last = np.where(is_below, edges[at, 0], edges[at, upper])
-        dtype = np.dtype(bins.dtype)
-        low = np.clip(_bits(_rounded_down(best * _BELOW, dtype), dtype), first, last - 1)
+    def _next_bins(self, bins: ProbabilityBins, found: _Bracket) -> ProbabilityBins:
+        """Return bins that divide the one in which the best cut lies, and go on below what is above it."""
+        is_below, dtype = found.is_below, np.dtype(bins.dtype)
+        first = np.where(is_below, 1, found.bits[:, 0])  # the smallest number above 0
+        last = np.where(is_below, found.bits[:, 0], found.bits[:, 1])
+        low = np.clip(_bits(_rounded_down(found.best * _BELOW, dtype), dtype), first, last - 1)
         low = np.where(is_below, first, low)  # so that all positives are added up anew
-        surplus = tp - values * (weight + self._beta**2 * self._positives[:, np.newaxis])  # phi
-        ends = np.where(is_below, last, self._chord(bins, surplus, values, edge, upper))
+        ends = np.where(is_below, last, _chord(found, dtype))
         shifts = _shift(np.clip(ends, low, last - 1) - low, bins.n_bins)
         low, last = (np.where(self._done, 0, bits) for bits in (low, last))
         self._is_low = is_below
-        below = np.where(is_below, 0, upper)
+        below = np.where(is_below, 0, found.upper)
         self._groups.go_on_below(below)
         shape = bins.n_labels
         if self._pooled:
             self._labels.go_on_below(np.broadcast_to(below, shape))
-        self.bins = replace(
+        return replace(
             bins,
             low=np.broadcast_to(low, shape).copy(),
             high=np.broadcast_to(last, shape).copy(),
@@ -266,23 +298,23 @@ class CutSearch:
             with_below=False,
         )
 
-    def _chord(self, bins: Bins, surplus: Floats, values: Floats, edge: Ints, upper: Ints) -> Ints:
-        """Return the bits of what the best cut is not above, of each group: where the chord of phi is 0."""
-        at = np.arange(edge.size)
-        low, high = values[at, edge], values[at, upper]
-        left, right = np.maximum(surplus[at, edge], 0), np.minimum(surplus[at, upper], 0)
-        fall = left - right
-        root = low + (high - low) * (left / np.where(fall > 0, fall, 1))
-        bits = _bits(np.minimum(root, 1.0), np.dtype(bins.dtype))
-        return np.asarray(bits + 1 + (bits >> 40))  # more than a rounding of the sums
-
-    def _settle(self, settled: Booleans, cuts: Floats, predicted_from: Ints) -> None:
+    def _keep(self, settled: Booleans, cuts: Floats, predicted_from: Ints) -> None:
         """Keep the cuts of groups that are settled, and what they count."""
         weight, tp = self._labels.at(np.broadcast_to(predicted_from, self.cuts.size))
         of_labels = np.broadcast_to(settled, self.cuts.size)
         found = np.broadcast_to(np.maximum(cuts, SMALLEST), self.cuts.size)
         self.cuts = np.where(of_labels, found, self.cuts)
         self.sums[:2] = np.where(of_labels, np.stack([tp, weight]), self.sums[:2])
+
+
+def _chord(found: _Bracket, dtype: "np.dtype[np.floating]") -> Ints:
+    """Return the bits of what the best cut is not above, of each group: where the chord of phi is 0."""
+    low, high = found.values.T
+    left, right = np.maximum(found.surplus[:, 0], 0), np.minimum(found.surplus[:, 1], 0)
+    fall = left - right
+    root = low + (high - low) * (left / np.where(fall > 0, fall, 1))
+    bits = _bits(np.minimum(root, 1.0), dtype)
+    return np.asarray(bits + 1 + (bits >> 40))  # more than a rounding of the sums
 
 
 def n_bins_of(n_labels: int) -> int:

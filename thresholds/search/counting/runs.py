@@ -23,9 +23,8 @@ class OpenRuns(NamedTuple):
 
     label: Ints  # (n_open,) the labels that have such a run, rising
     low: Keys  # (n_open,) the candidate below the lowest run, 0 without one
-    high: (
-        Keys  # (n_open,) the candidate above the highest run, the highest key there is without one
-    )
+    # (n_open,) the candidate above the highest run, the highest key there is without one
+    high: Keys
 
 
 class _Points(NamedTuple):
