@@ -543,3 +543,14 @@ def test_a_result_says_what_it_is() -> None:
     assert isinstance(found, BaseRates)
     assert found.label_names == ("a", "b")
     assert not found.table.flags.writeable
+
+
+def test_sparse_scores_whose_probabilities_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rather than that the process is killed: no absent score has the probability 0 when base rates move."""
+    y_true, y_score = np.array([0, 1, 0, 1, 1, 0]), np.array([0.0, 0.6, 0.0, 0.8, 0.4, 0.3])
+    calibrator = thresholds.calibrate(y_true, y_score)
+    monkeypatch.setattr("thresholds.fitting.adapted.memory_left", lambda: 40)
+    with pytest.raises(
+        thresholds.InputError, match=r"new_scores has shape \(6, 1\), whose probabilities take .* expected fewer"
+    ):
+        thresholds.fit_adapted(calibrator, sparse.csr_array(y_score[:, np.newaxis]))

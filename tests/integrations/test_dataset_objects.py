@@ -77,3 +77,19 @@ def test_other_objects_are_refused() -> None:
         thresholds.read(dataset().to_iterable_dataset())
     with pytest.raises(InputError, match="has no rows, expected at least one"):
         thresholds.read(dataset().select([]))
+
+
+def test_chunks_of_a_dataset_whose_columns_have_other_names() -> None:
+    rule = thresholds.fit_chunks(dataset())
+    whole = thresholds.fit_empirical(TRUTH, SCORES, label_names=NAMES)
+    assert rule.label_names == NAMES
+    np.testing.assert_array_equal(rule.thresholds, whole.thresholds)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda one: datasets.DatasetDict({"train": one}), lambda one: one.to_iterable_dataset()]
+)
+def test_chunks_are_of_one_dataset_that_can_be_read_again(make: Any) -> None:
+    plain = dataset().rename_columns({"scores": "y_score", "tags": "y_true"})
+    with pytest.raises(InputError, match=r"path is .*, expected"):
+        thresholds.fit_chunks(make(plain))

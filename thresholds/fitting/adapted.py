@@ -3,6 +3,9 @@
 from dataclasses import replace
 
 from thresholds import _checks
+from thresholds._arrays.memory import memory_left
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Matrix
 from thresholds._checks import Average, InputError
 from thresholds.calibration import CalibratedRule, Calibrator, estimate_base_rates
 from thresholds.fitting.expected import fit_expected
@@ -70,6 +73,7 @@ def fit_adapted(
     if not isinstance(calibrator, Calibrator):
         raise InputError(f"calibrator is {_checks.shown(calibrator)}, expected a Calibrator")
     scores = _checks.scores(new_scores, "new_scores", label_names=calibrator.label_names)
+    _refuse_too_large(scores)
     if rates is None:
         rates = estimate_base_rates(calibrator, scores, n_jobs=n_jobs)
     adapted = calibrator.for_base_rates(rates)
@@ -100,3 +104,14 @@ def fit_adapted(
     )
     profile = ScoreProfile.of(fitted, scores)
     return replace(fitted, calibrator=replace(adapted, profile=profile), profile=profile)
+
+
+def _refuse_too_large(scores: Matrix) -> None:
+    """Refuse sparse scores whose probabilities, of which none is absent, take more memory than is left."""
+    n_bytes = 8 * scores.shape[0] * scores.shape[1]
+    left = memory_left()
+    if is_sparse(scores) and left is not None and n_bytes > left:
+        raise InputError(
+            f"new_scores has shape {scores.shape}, whose probabilities take {n_bytes / 1e9:,.1f} GB as absent scores"
+            f" have some, too, and {left / 1e9:,.1f} GB of memory are left, expected fewer rows or labels"
+        )
