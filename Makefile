@@ -11,7 +11,7 @@ INSTALL := $(RUN) pip install $(PIP_OPTIONS)
 METADATA := pyproject.toml hatch_build.py thresholds/_version.py
 # A worker that is done takes work from another, so that none waits for the last tests of a slow one.
 WORKERS := -n auto --dist worksteal
-SLOW_TESTS := tests/kernels tests/arrays
+SLOW_TESTS := tests/kernels tests/arrays tests/chunks
 READING_TESTS := tests/data/test_unknown.py tests/files/test_unknown.py  # those of Arrow and Polars skip without them
 CONSTRAINTS := tests/integrations/constraints.txt
 OLDEST := .venv-oldest

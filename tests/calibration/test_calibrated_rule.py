@@ -435,7 +435,7 @@ def test_the_corollary_on_lists(least: float, average: str) -> None:
     """With what is left out filled in."""
     truth, scores = draw(400, 6, seed=21)
     lists = listed(scores, least)
-    best = fit_empirical(truth, lists, average)
+    best = fit_empirical(truth, lists, average, keep_sparse=False)
     rule, p, calibrator = expected_rule(truth, lists, average, 1.0, None)
     realised = thresholds.metrics.f1_score(truth, rule.predict(p), average=average)
     assert realised == pytest.approx(best.objective, abs=1e-15)

@@ -172,6 +172,16 @@ def test_a_path(write: Callable[[Drawn, Path], None], how: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("unknown", ["nan", -1, -9])
+def test_a_path_of_truth_that_is_unknown_in_part(unknown: object, how: str, tmp_path: Path) -> None:
+    rows = draw(np.random.default_rng(6), "unknown", 300)
+    stands_for = np.nan if unknown == "nan" else unknown
+    y_true = np.where(rows.y_true == -1, stands_for, rows.y_true)
+    np.savez(tmp_path / "rows.npz", y_true=y_true, y_score=rows.y_score)
+    assert_same(fit_chunks(tmp_path / "rows.npz", unknown=unknown, **HOW[how]), expected(rows))
+
+
+@pytest.mark.parametrize("how", HOW)
 def test_shards_of_parquet_with_columns_in_any_order(how: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     rows = draw(np.random.default_rng(7), "dense", 300)

@@ -50,7 +50,7 @@ def fitted(
 @pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
 def test_a_few_cuts_are_enough_to_begin_with(average: str, narrowed: bool) -> None:
     """Whatever the scores: the rule is that of all rows, bit for bit."""
-    for i, case in enumerate(small_cases(100, seed=26)):
+    for i, case in enumerate(small_cases(40, seed=26)):
         rows, options = of_case(case)
         rng = np.random.default_rng(i)
         rule, _ = fitted(rows, average, int(rng.integers(1, 4)), narrowed=narrowed, rng=rng, **options)
@@ -62,7 +62,7 @@ def test_a_few_cuts_are_enough_to_begin_with(average: str, narrowed: bool) -> No
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_so_it_is_for_sparse_scores_and_unknown_truth(average: str, narrowed: bool) -> None:
     """Absent cells are counted where `missing` lies."""
-    for seed in range(80):
+    for seed in range(40):
         rng = np.random.default_rng([seed, 7])
         rows = draw_more(rng)
         try:

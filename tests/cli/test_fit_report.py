@@ -222,7 +222,7 @@ def test_the_rule_says_which_file_it_comes_from(tmp_path: Path, capsys: pytest.C
     path, file = make(tmp_path / "s.npz"), tmp_path / "rule.json"
     assert run("fit", path, "--average", "weighted", "-o", file) == 0
     made_by = thresholds.load_rule(file).made_by
-    assert made_by.options == {"average": "weighted", "guard": "auto", "keep_sparse": True}
+    assert made_by.options == {"average": "weighted", "guard": "auto"}
     assert (made_by.file, made_by.scores, made_by.truth) == ("s.npz", "y_score", None)
     assert (made_by.rows, made_by.logits) == ("the 30 rows of calib_idx", False)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", made_by.date)

@@ -177,7 +177,7 @@ def test_absent_scores_that_are_not_0() -> None:
     cells = sparse.csr_array(np.where(S == 0, 0.0, 1))
     cells.data = (S - 1)[S != 0]
     for options in AVERAGES[::3]:
-        found = cross_fit(Y, cells, cv=FOLDS, missing=-1.0, **options)
+        found = cross_fit(Y, cells, cv=FOLDS, missing=-1.0, keep_sparse=False, **options)
         check(found, FOLDS, Y, scores, missing=-1.0, **options)
         assert found.rule.missing == -1
         assert found.spread.tolist() == cross_fit(Y, scores, cv=FOLDS, missing=-1.0, **options).spread.tolist()
@@ -383,7 +383,7 @@ def test_rows_of_weight_0_are_absent(of: Options) -> None:
     kept = np.random.default_rng(7).random(N) < 0.7
     expected = cross_fit(Y[kept], S[kept], cv=FOLDS[kept], **of)
     for scores in (S, sparse.csr_array(S)):
-        found = cross_fit(Y, scores, cv=FOLDS, sample_weight=kept.astype(int), **of)
+        found = cross_fit(Y, scores, cv=FOLDS, sample_weight=kept.astype(int), keep_sparse=False, **of)
         assert found.in_sample == expected.in_sample
         assert found.out_of_fold == pytest.approx(expected.out_of_fold, rel=1e-12)
         np.testing.assert_array_equal(found.fold_thresholds, expected.fold_thresholds)

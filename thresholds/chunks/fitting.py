@@ -46,14 +46,15 @@ def fit(
     """Fit thresholds on rows that come in blocks: from disk, from a generator, from the workers of a cluster.
 
     The rule is that of `fit_empirical` on all rows at once, bit for bit, however they are cut into blocks, and whoever
-    reads them.
+    reads them. (With weights that are no whole numbers the objective may differ in its last bits, as floats are added
+    in another order.)
 
     Parameters
     ----------
     source : where the rows come from
         Arrays `(y_true, y_score)` or `(y_true, y_score, sample_weight)`: NumPy's, memory maps, zarr's, dask's.
-        A path of a file, a folder or a pattern of shards, or a list of paths, of any format of docs/files.md.
-        A `datasets.Dataset` with columns y_true and y_score.
+        A path of a file, a folder or a pattern of shards, or a list of paths, of any format of docs/files.md; parts of
+        a file, such as row groups, are shards. A `datasets.Dataset`, whose columns are found as those of files are.
         A function without arguments that returns an iterator of blocks, a new one each time it is called.
         A list of such functions, or of functions that return one block: shards, which `map` hands out.
         A block is `(y_true, y_score)`, `(y_true, y_score, sample_weight)` or a mapping with these keys, as
@@ -93,10 +94,12 @@ def fit(
     By counts, one for scores of at most 16 bits; for others one that finds scores of positives and one or more that
     count there. `fitted_on` and `profile` take one more where everything was counted in one.
 
-    Memory: over dense arrays, without weights, unknown truth and guards, less than 1 GB, of any size. By counts, a
-    block of 2 M cells and its copies for each thread or worker, twice `Counts.nbytes` in the process that adds them
-    up, and 8 bytes a row if rows have weights. Without guards, limits and floors counts are narrowed until they take
-    100 MB, if scores are not tied by the million; with them they take 40 bytes for each distinct score of a positive.
+    Memory: over dense arrays, without weights, unknown truth and guards, less than 1 GB, however many rows there are,
+    up to 10,000 labels and 100 million positives of a label. By counts, a block of 2 M cells and its copies for each
+    thread or worker, a few times `Counts.nbytes` in the process that adds them up, and 8 bytes a row if rows have
+    weights. Without guards, limits and floors counts are narrowed until about 4 million scores are kept, where
+    quantiles of positives can part them: 100 MB to send, .5 GB measured where they are added up and fitted. With guards
+    they take 40 bytes for each distinct score of a positive.
 
     Rows are compared between passes: their number, a sum over all bits of scores and truth, and a checksum of every
     64th row. A source that shuffles its rows within shards is refused.

@@ -19,9 +19,12 @@ from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
 from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints
+from thresholds._checks.unknown import unknown_value
+from thresholds.data.unknown import UNKNOWN
 from thresholds.errors import InputError, shown
 from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted
+from thresholds.files.tables.hugging_face import is_dataset
 
 _BLOCK_CELLS = 2**21  # of scores: some megabytes
 _SHARD_CELLS = 2**24  # of an array: some tens of megabytes
@@ -92,12 +95,10 @@ class BlockSource:
         """
         if isinstance(source, BlockSource):
             return source
-        if isinstance(source, str | os.PathLike):
+        if isinstance(source, str | os.PathLike) or is_dataset(source):
             return cls._of_paths([source], label_names, unknown)
         if isinstance(source, Source):
-            return cls._of_opened([source])
-        if _is_dataset(source):
-            return cls._of_dataset(source)
+            return cls._of_opened([source], Wanted(unknown=unknown))
         if isinstance(source, Mapping):
             return cls.of_arrays(Rows.of(source))
         if callable(source):
@@ -167,58 +168,39 @@ class BlockSource:
 
     @classmethod
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
-        """Open files: where one has its rows as they are, they are mapped."""
+        """Open files of scores and truth."""
         names = None if label_names is None else tuple(map(str, label_names))  # type: ignore[call-overload]
-        wanted = Wanted(label_names=names, unknown=unknown)
-        if len(paths) > 1:
-            return cls.of_files(paths, wanted)
-        opened = open_scores(paths[0], wanted)
-        mapped = opened.mapped()
-        if mapped is None or mapped.y_true is None:
-            return cls._of_opened([opened])
-        rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
-        return replace(cls.of_arrays(rows), label_names=opened.label_names)
+        return cls.of_files(paths, Wanted(label_names=names, unknown=unknown))
 
     @classmethod
     def of_files(cls, paths: Sequence[Any], wanted: Wanted) -> "BlockSource":
-        """Open files; their parts, such as row groups, are shards. Columns of all come in the order of the first."""
+        """Open files, which are cut into shards where they let rows be read from the middle."""
         first = open_scores(paths[0], wanted)
+        # Columns of all files come in the order of the first.
         wanted = replace(wanted, label_names=first.label_names)
-        sources = [first, *(open_scores(path, wanted) for path in paths[1:])]
-        return cls._of_opened(sources, with_truth=wanted.with_truth)
+        opened = [first, *(open_scores(path, wanted) for path in paths[1:])]
+        may_be_mapped = len(opened) == 1 and wanted.with_truth and not first.has_unknown
+        mapped = first.mapped() if may_be_mapped else None
+        if mapped is not None and mapped.y_true is not None:
+            rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
+            return replace(cls.of_arrays(rows), label_names=first.label_names)
+        return cls._of_opened(opened, wanted)
 
     @classmethod
-    def _of_opened(cls, sources: Sequence[Source], *, with_truth: bool = True) -> "BlockSource":
-        """Take the parts of files that are open as shards."""
-        rows = [source.n_samples for source in sources]
+    def _of_opened(cls, sources: Sequence[Source], wanted: Wanted) -> "BlockSource":
+        """Take files that are open."""
+        stands_for = unknown_value(wanted.unknown)
+        n_rows = [source.n_samples for source in sources]
         return cls(
-            [OpenedFile(part, with_truth) for source in sources for part in source.parts()],
+            [
+                OpenedFile(part, wanted.with_truth, stands_for)
+                for source in sources
+                for part in source.parts()
+            ],
             label_names=sources[0].label_names,
-            n_rows=None if None in rows else sum(filter(None, rows)),
+            n_rows=None if None in n_rows else sum(filter(None, n_rows)),
             n_labels=sources[0].n_labels,
         )
-
-    @classmethod
-    def _of_dataset(cls, dataset: Any) -> "BlockSource":
-        """Cut a `datasets.Dataset` with columns y_true and y_score into ranges of rows."""
-        columns = [name for name in Rows._fields if name in dataset.column_names]
-        if not {"y_true", "y_score"} <= set(columns):
-            raise InputError(
-                f"source is a dataset with columns {shown(dataset.column_names)}, expected y_true and y_score among"
-                " them"
-            )
-        plain = dataset.select_columns(columns).with_format("numpy")
-        n_rows = len(dataset)
-        if not n_rows:
-            raise InputError("source has no rows, expected at least one")
-        n_labels = int(np.size(plain[:1]["y_score"]))
-        block_rows = max(1, _BLOCK_CELLS // max(1, n_labels))
-        shard_rows = max(block_rows, ceil_div(n_rows, 2 * _FEWEST_SHARDS))
-        shards = [
-            DatasetRange(plain, piece.start, piece.stop, block_rows)
-            for piece in in_pieces(slice(0, n_rows), shard_rows)
-        ]
-        return cls(shards, None, n_rows=n_rows, n_labels=n_labels)
 
 
 def blocks_of(shard: Shard) -> Iterator[Rows]:
@@ -293,30 +275,30 @@ class OpenedFile:
 
     source: Source
     with_truth: bool  # else scores alone are read
+    stands_for_unknown: float | None  # in truth, as a caller has said
 
     def __call__(self) -> Iterator[Rows]:
         """Read its blocks."""
         for block in self.source.blocks(truth=self.with_truth):
-            if self.with_truth and block.y_true is None:
+            if not self.with_truth:
+                yield Rows(None, block.y_score)
+                continue
+            if block.y_true is None:
                 raise InputError(
                     f"{self.source.name} has no y_true, expected gold labels to fit on"
                 )
-            yield Rows(block.y_true, block.y_score, groups=block.groups, keys=block.keys)
+            truth = self._as_said(block.y_true)
+            yield Rows(truth, block.y_score, groups=block.groups, keys=block.keys)
 
-
-@dataclass(frozen=True)
-class DatasetRange:
-    """A range of the rows of a `datasets.Dataset`."""
-
-    dataset: Any
-    first: int
-    last: int
-    block_rows: int
-
-    def __call__(self) -> Iterator[Rows]:
-        """Read its blocks."""
-        for piece in in_pieces(slice(self.first, self.last), self.block_rows):
-            yield Rows(**self.dataset[piece.start : piece.stop])
+    def _as_said(self, truth: Any) -> Any:
+        """Return truth with what stands for unknown cells, of which files are read as -1."""
+        value = self.stands_for_unknown
+        if value is None or value == UNKNOWN:
+            return truth
+        if not is_sparse(truth):
+            return np.where(truth == UNKNOWN, value, truth)
+        cells = np.where(truth.data == UNKNOWN, value, truth.data)
+        return type(truth)((cells, truth.indices, truth.indptr), truth.shape)
 
 
 @dataclass(frozen=True)
@@ -453,8 +435,3 @@ def _is_array(value: Any) -> bool:
         and hasattr(value, "__getitem__")
         and not hasattr(value, "columns")
     )
-
-
-def _is_dataset(value: object) -> bool:
-    """Whether a value is a `datasets.Dataset`, without importing datasets."""
-    return type(value).__module__.partition(".")[0] == "datasets" and hasattr(value, "column_names")

@@ -20,8 +20,10 @@ from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds.data.problem import Items
 from thresholds.data.tallies import LabelKeys, Opened, distinct, label_of, union_of_keys
 
-_MOST_OPENED = 2**24  # cells of all labels together, in runs that are opened
-_FEW_CELLS, _MANY_CELLS = 2**10, 2**16  # of a label's share of these: the least and the most
+# Cells in runs that are opened: of all labels together; and what one run may have of them, at least and at most.
+_MOST_OPENED = 2**24
+_FEW_CELLS = 2**10
+_MANY_CELLS = 2**16
 _N_PARTS = 1024  # of a run that has more
 _FEW_PARTS = 256  # where cuts are given, and more than that
 _FEW_CUTS = 32  # of a run: opening it would spare next to nothing
