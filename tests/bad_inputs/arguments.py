@@ -1300,9 +1300,12 @@ BLOCKS = [
     BadInput("Counts.fit: a cap", lambda: count().fit(max_predicted_per_row=1), "max_predicted_per_row is 1, a limit"),
     *each(FROM_GROUPS, "label", [(0, 1), (0, 0, 1, 1)], "score has 3 values, expected . as label has"),
     *each(FROM_GROUPS, "label", [(0.5, 0, 1), ("a", 3, "b"), (None, "a", "b")], "label has .* of type .*, expected na"),
-    *each(FROM_GROUPS, "label", [(-1, 0, 1)], "label has -1, expected positions from 0, or names"),
+    *each(FROM_GROUPS, "label", [(-1, 0, 1)], "label has -1, expected positions from 0, at most"),
+    *each(FROM_GROUPS, "label", [np.array([0, 2**63 + 1, 1], np.uint64), (0, 2**31, 1)], "label has .*, expected pos"),
     *each(FROM_GROUPS, "label", [(), [[0], [0], [1]]], "label has shape .*, expected one label for each group"),
     *each(FROM_GROUPS, "score", [(0.5, nan, 0.5), (0.5, inf, 0.5)], "score has .*, expected real scores"),
+    *each(FROM_GROUPS, "score", [[[0.5, 0.25]] * 3], r"score has shape \(3, 2\), expected one score for each group"),
+    *each(FROM_GROUPS, "rows", [(2**61, 2**61, 10)], "rows adds up to 4.61e.18 of a label, expected less than 2.*62"),
     *each(
         FROM_GROUPS, "rows", [(1, 0.5, 9), (1, -1, 9), (1, nan, 9)], "rows has .* at place 1, expected whole numbers"
     ),

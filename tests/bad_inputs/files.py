@@ -645,7 +645,7 @@ OTHERS = [
         "npy: groups",
         lambda folder: np.save(folder / "s.npy", SCORES),
         "s.npy",
-        r"--groups is 'who' with s.npy, which has no columns",
+        r"s.npy has one matrix and no column 'who' \(--groups\)",
         Wanted(groups="who"),
     ),
     BadFile(

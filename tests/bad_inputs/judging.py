@@ -53,6 +53,14 @@ JUDGING: dict[str, tuple[Callable[[], object], str]] = {
         lambda: every(sample_weight=[1, 2, 1, 1]).diagnose(RULE),
         "counts are of weighted rows, expected those of rows without sample_weight",
     ),
+    "weights that are 1 on average": (
+        lambda: every(sample_weight=[0, 2, 1, 1]).diagnose(RULE),
+        "counts are of weighted rows, expected those of rows without sample_weight",
+    ),
+    "fractions that are 1 on average": (
+        lambda: every(sample_weight=[0.5, 1.5, 0.5, 1.5], weight_unit=0.5).compare({"a": RULE}),
+        "counts are of weighted rows, expected those of rows without sample_weight",
+    ),
     "another missing": (
         lambda: Counts.of(Y, CSR(S)).confusion(FixedRule(0.5, 2, missing=-1.0)),
         "rule has missing=-1.0, expected 0.0 as the counts have",

@@ -334,7 +334,7 @@ TABLES = [
         Wanted(key="id"),
     ),
     BadTable("an empty csv", text("s.csv", ""), "s.csv", r".*s.csv cannot be read: "),
-    BadTable("csv without rows", text("s.csv", "cat,dog\n"), "s.csv", r"s.csv has no rows, expected at least one"),
+    BadTable("csv without rows", text("s.csv", "cat,dog\n"), "s.csv", r"\S*s.csv has no rows, expected at least one"),
     BadTable(
         "csv with an empty field",
         text("s.csv", "cat,dog\n0.25,0.5\n,0.5\n"),
@@ -537,4 +537,32 @@ LABELS = [
     ),
 ]
 
-BAD_TABLES = [*SHARDS, *KEYS, *TABLES, *LABELS]
+ONE_LABEL_A_LINE = "id,label,score,y_true\n"
+LINES = [
+    BadTable(
+        "a csv of nothing but a header",
+        text("s.csv", ONE_LABEL_A_LINE),
+        "s.csv",
+        r"\S*s.csv has no rows, expected at least one",
+    ),
+    BadTable(
+        "names of labels in the encoding of Windows",
+        text("s.csv", (ONE_LABEL_A_LINE + "a,Pap\xe9,0.5,1\n").encode("latin-1")),
+        "s.csv",
+        r"column 'label' of s.csv holds text that is not UTF-8, expected that encoding",
+    ),
+    BadTable(
+        "decimal commas in quotes",
+        text("s.csv", ONE_LABEL_A_LINE + 'a,x,"0,5",1\n'),
+        "s.csv",
+        r"column 'score' of s.csv is text \(row 0 has '0,5'\), expected numbers",
+    ),
+    BadTable(
+        "points and commas in one file",
+        text("s.csv", "cat;dog\n0,5;0.25\n0,75;0.5\n"),
+        "s.csv",
+        r"numbers of s.csv have decimal commas in 'cat' and decimal points in 'dog', expected one of them",
+    ),
+]
+
+BAD_TABLES = [*SHARDS, *KEYS, *TABLES, *LABELS, *LINES]

@@ -104,6 +104,20 @@ def two() -> Any:
     return of(0.5, 0.25).to_arrow()
 
 
+def changed(name: str, row: int, value: Any) -> Any:
+    """The same with another value."""
+    table = two()
+    values = table[name].to_pylist()
+    values[row] = value
+    return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+
+def about() -> str:
+    """What it is about."""
+    return str(two()["about"][0].as_py())
+
+
+CHANGED = "data lacks rows, or has some twice or changed, expected all rows of C.*.to_arrow"
 BAD: dict[str, tuple[Callable[[], object], str]] = {
     "no table": (lambda: Counts.from_arrow(3), "data is 3, expected a pyarrow.Table, or batches"),
     "nothing": (lambda: Counts.from_arrow([]), r"data is \[\], expected a pyarrow.Table, or batches"),
@@ -113,17 +127,37 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         "data has 'Candidates' of version 1, expected Counts of version 1",
     ),
     "without its head": (lambda: Counts.from_arrow(two()[1:]), "data has no row with 'about'"),
-    "the last row is lost": (
-        lambda: Counts.from_arrow(
-            Counts.of([[1]] * 3, [[1.0], [2.0], [3.0]], at()).to_arrow().filter(np.arange(5) != 3)
-        ),
-        "data lacks rows of candidates",
-    ),
-    "a row is lost": (
+    "the last row is lost": (lambda: Counts.from_arrow(two()[:-1]), CHANGED),
+    "a candidate that was counted is lost": (
         lambda: Counts.from_arrow(
             Counts.of([[1]] * 3, [[1.0], [2.0], [3.0]], at()).to_arrow().filter(np.arange(5) != 2)
         ),
-        "data lacks rows of candidates",
+        CHANGED,
+    ),
+    "a row is there twice": (lambda: Counts.from_arrow(two().take([0, 1, 2, 2])), CHANGED),
+    "a candidate is lost": (lambda: Candidates.from_arrow(at().to_arrow()[:-1]), CHANGED),
+    "a weight is another": (lambda: Counts.from_arrow(changed("weight", 2, 9)), CHANGED),
+    "a label is another": (lambda: Counts.from_arrow(changed("label", 2, 7)), CHANGED),
+    "a key is lost": (lambda: Counts.from_arrow(changed("key", 1, None)), CHANGED),
+    "keys are floats": (
+        lambda: Counts.from_arrow(two().set_column(2, "key", pa.array([0.5] * 4))),
+        "data has double in column 'key', expected whole numbers",
+    ),
+    "a head that is no JSON": (
+        lambda: Counts.from_arrow(changed("about", 0, "{")),
+        "data has '{' in column 'about', expected what Counts.to_arrow",
+    ),
+    "a head that was changed": (
+        lambda: Counts.from_arrow(changed("about", 0, about().replace('"n_labels": 1', '"n_labels": 9'))),
+        "data has .* in column 'about', expected what Counts.to_arrow",
+    ),
+    "other scores opened": (
+        lambda: Candidates.from_arrow([at().to_arrow(), at().opened_between(1, 2).to_arrow()]),
+        "data has candidates with other scores opened, expected the same in all",
+    ),
+    "others opened": (
+        lambda: Candidates.from_arrow([at().opened_between(0, 1).to_arrow(), at().opened_between(1, 2).to_arrow()]),
+        "data has candidates with other scores opened, expected the same in all",
     ),
     "another dtype": (
         lambda: Counts.from_arrow([two(), of(*np.float32([1, 2])).to_arrow()]),

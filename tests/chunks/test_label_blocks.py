@@ -94,8 +94,8 @@ def test_one_label_is_the_fit_of_that_label(truth: Any, scores: Any) -> None:
     assert same(found, thresholds.fit_empirical(truth[:, 2], scores[:, 2]))
 
 
-@pytest.mark.parametrize(("first", "last"), [(0, 0), (3, 2), (-1, 2), (0, 8)])
-def test_ranges_that_are_none_are_refused(truth: Any, scores: Any, first: int, last: int) -> None:
+@pytest.mark.parametrize(("first", "last"), [(0, 0), (3, 2), (-1, 2), (0, 8), (0.0, 2.0), ("a", "b")])
+def test_ranges_that_are_none_are_refused(truth: Any, scores: Any, first: Any, last: Any) -> None:
     with pytest.raises(InputError, match=rf"^labels are {first}:{last}, expected a range within 0:7$"):
         Counts.of(truth, scores).labels(first, last)
     with pytest.raises(InputError, match=rf"^labels are {first}:{last}, expected a range within 0:7$"):

@@ -101,12 +101,14 @@ def test_a_promise_takes_no_weights_but_0_and_1():
     rows = rows_of("plain", rng)
     options = {"min_recall": 0.5, "confidence": 0.8}
     present = rng.integers(0, 2, len(rows.y_true))
-    there = rows._replace(about={"sample_weight": present})
-    rule = tie_groups([there]).fit(**options)
-    assert differences(rule, fitted(there, options)) == []
-    twice = Counts.of(rows.y_true, rows.y_score, sample_weight=2 * present)
+    for weights in (present, 2 * present):  # Equal weights count like none.
+        there = rows._replace(about={"sample_weight": weights})
+        rule = tie_groups([there]).fit(**options)
+        assert differences(rule, fitted(there, options)) == []
+    odd = np.resize([0.5, 1.5], present.size)  # 1 on average
+    counts = Counts.of(rows.y_true, rows.y_score, sample_weight=odd, weight_unit=0.5)
     with pytest.raises(InputError, match="expected weights of 0 and 1 only"):
-        twice.fit(**options)
+        counts.fit(**options)
 
 
 def test_a_run_of_many_cells_is_parted_before_it_is_opened():
@@ -126,3 +128,39 @@ def test_a_run_of_many_cells_is_parted_before_it_is_opened():
     assert differences(counts.fit(**options), fitted(rows, options)) == []
     assert len(sizes) == 3
     assert 0 < max(sizes) < 2**16
+
+
+def probable_rows(rng, n=200, m=3):
+    """Truth, and probabilities."""
+    truth = rng.random((n, m)) < 0.2
+    return truth, 1 / (1 + np.exp(-rng.normal(size=(n, m)) - 1.2 * truth))
+
+
+@pytest.mark.parametrize("guard", ["shrink", "pool"])
+def test_scores_are_probabilities_whatever_lies_in_rows_that_do_not_count(guard):
+    """A label that is known in no row, and rows without weight, say nothing of the others."""
+    rng = np.random.default_rng(3)
+    truth, scores = probable_rows(rng)
+    options = {"average": "micro" if guard == "pool" else "weighted", "guard": guard}
+
+    unknown = truth.astype(np.float64)
+    unknown[:, 1] = np.nan
+    rows = Rows(unknown, scores, {"unknown": "nan"})
+    assert differences(tie_groups([rows]).fit(**options), fitted(rows, options)) == []
+    assert differences(passes([rows], options)[0].fit(**options), fitted(rows, options)) == []
+
+    weights = np.resize([1, 1, 0], len(truth))
+    scores[2] = 7.0
+    rows = Rows(truth, scores, {"sample_weight": weights})
+    present = Rows(truth[weights > 0], scores[weights > 0], {})
+    assert differences(fitted(rows, options), fitted(present, options)) == []
+    assert differences(tie_groups([rows]).fit(**options), fitted(rows, options)) == []
+
+
+def test_equal_weights_leave_the_objective_as_it_is():
+    """To the last bit, also where it is averaged over labels by the weight of their positives."""
+    options = {"average": "weighted", "per_label": False}
+    for seed in range(20):
+        truth, scores = probable_rows(np.random.default_rng(seed), n=20)
+        rows = Rows(truth, scores, {"sample_weight": np.full(20, 6)})
+        assert differences(tie_groups([rows]).fit(**options), fitted(rows, options)) == [], seed

@@ -104,7 +104,7 @@ def test_a_cell_twice_is_no_sum(tmp_path: Path) -> None:
 def test_a_matrix_has_no_columns_to_choose_from(tmp_path: Path) -> None:
     sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(SCORES))
     for wanted in (Wanted(key="id"), Wanted(groups="who"), Wanted(scores="p")):
-        with pytest.raises(InputError, match=r"with s\.npz, which has one matrix, expected None"):
+        with pytest.raises(InputError, match=r"s\.npz has one matrix and no column '(id|who|p)' \(--"):
             open_scores(tmp_path / "s.npz", wanted)
     with pytest.raises(InputError, match="--label-names has 1 names, expected 7"):
         open_scores(tmp_path / "s.npz", Wanted(label_names=("cat",)))
@@ -221,9 +221,10 @@ def test_bad_text_is_refused_by_its_line(tmp_path: Path, rows: list[str], messag
         ("t.svm", ["0 1:0.5", "", "1 1:0.5"], {}, r"t.svm has nothing in line 2, expected labels and features"),
         ("t.svm", ["7 1:0.5"], {}, r"t.svm has 8 labels, expected 7 as s.txt"),
         ("t.svm", ["99999999999999 1:0.5"], {}, r"t.svm has the label 99,999,999,999,999, expected positions"),
+        ("t.txt", ["30 7", "9" * 20 + ":1"], {}, r"t.txt has a label of more than 15 digits in line 2"),
         ("t.svm", ["0 1:0.5"], {}, r"t.svm has 1 rows, expected 30 as s.txt has"),
         ("t.svm", ["0 1:0.5"], {"unknown": -1}, r"--unknown is -1 with t.svm, whose lines list true labels"),
-        ("t.svm", ["0 1:0.5"], {"key": "id"}, r"--key is 'id' with s.txt, which has one matrix"),
+        ("t.svm", ["0 1:0.5"], {"key": "id"}, r"s.txt has one matrix and no column 'id' \(--key\)"),
         ("t.txt", ["30 2 6", "0 1:0.5"], {}, r"t.txt has 1 rows, expected 30"),
     ],
 )

@@ -74,6 +74,7 @@ def test_nor_does_a_rule(data: Data, tmp_path: Path) -> None:
     assert path.read_text().count("\n") < 200, "long lists are one line each"
 
 
+@pytest.mark.soak
 def test_nor_do_measures(data: Data) -> None:
     truth, scores = data
     rule = fit_empirical(truth, scores)

@@ -10,10 +10,12 @@ A table has one row for each thing that is counted, with these columns:
     weight     int64    weight of all
     about      string   JSON in one row of each table: labels, dtype, unit of weights, totals; null in others
 
-Rows with the same label, place and key add up. Engines need not know: they carry rows, and `from_arrow` adds.
+TableRows with the same label, place and key add up. Engines need not know: they carry rows, and `from_arrow` adds. A
+checksum, which adds up as well, tells whether a row was lost, doubled or changed on the way.
 """
 
 import json
+import zlib
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -29,6 +31,7 @@ from thresholds.errors import need
 
 _COLUMNS = ("label", "place", "key", "positives", "weight")
 _VERSION = 1
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # by which bits of a checksum are mixed
 
 
 class Special(IntEnum):
@@ -42,7 +45,7 @@ class Special(IntEnum):
 
 
 class TableRows(NamedTuple):
-    """Columns of numbers, (n_rows,) each; `Rows` are those of a source."""
+    """Columns of numbers, (n_rows,) each; `TableRows` are those of a source."""
 
     label: Ints
     place: Ints
@@ -62,14 +65,43 @@ def to_table(parts: Iterable[TableRows], about: Mapping[str, Any]) -> Any:
     import pyarrow as pa
 
     head = TableRows(*np.array([[-1], [Special.ABOUT], [0], [0], [0]]))
-    columns = [np.concatenate(columns) for columns in zip(head, *parts, strict=True)]
-    text = json.dumps({"version": _VERSION, **about})
+    columns = TableRows(*map(np.concatenate, zip(head, *parts, strict=True)))
+    text = _sealed({"version": _VERSION, "checksum": _checksum(columns), **about})
     arrays = {
         name: pa.array(column, pa.int32() if name == "label" else pa.int64())
         for name, column in zip(_COLUMNS, columns, strict=True)
     }
     arrays["about"] = pa.array([text, *[None] * (columns[0].size - 1)], pa.string())
     return pa.table(arrays)
+
+
+def _checksum(rows: TableRows) -> int:
+    """Return a number that tells rows from others, in any order; that of all tables is the sum of theirs, mod 2**64."""
+    mixed = np.zeros(rows.label.size, np.uint64)  # (n_rows,)
+    for column in rows:
+        mixed = (mixed ^ column.astype(np.int64).view(np.uint64)) * _ODD
+        mixed ^= mixed >> np.uint64(32)
+    # TableRows of zeros count as well.
+    return int((mixed + _ODD).sum(dtype=np.uint64))
+
+
+def _sealed(about: Mapping[str, Any]) -> str:
+    """Return what a table is about as text, with a checksum of it."""
+    return json.dumps({**about, "crc": zlib.crc32(json.dumps(about).encode())})
+
+
+def _unsealed(text: str, what: str) -> dict[str, Any]:
+    """Read what a table is about."""
+    try:
+        about = dict(json.loads(text))
+    except (TypeError, ValueError):
+        about = {}
+    crc = about.pop("crc", None)
+    if crc != zlib.crc32(json.dumps(about).encode()):
+        raise InputError(
+            f"data has {shown(text)} in column 'about', expected what {what}.to_arrow() writes there"
+        )
+    return about
 
 
 def from_tables(data: object, what: str) -> tuple[TableRows, list[dict[str, Any]]]:
@@ -84,7 +116,7 @@ def from_tables(data: object, what: str) -> tuple[TableRows, list[dict[str, Any]
             f"data has no column {lacking[0]!r}, expected a table of {what}.to_arrow()"
         )
     texts = table.column("about").drop_null().to_pylist()
-    abouts = [json.loads(text) for text in texts]
+    abouts = [_unsealed(text, what) for text in texts]
     for about in abouts:
         if about.get("what") != what or about.get("version") != _VERSION:
             raise InputError(
@@ -93,7 +125,12 @@ def from_tables(data: object, what: str) -> tuple[TableRows, list[dict[str, Any]
             )
     if not abouts:
         raise InputError(f"data has no row with 'about', expected all rows of {what}.to_arrow()")
-    return TableRows(*(_numbers(table.column(name)) for name in _COLUMNS)), abouts
+    rows = TableRows(*(_numbers(pa, table.column(name), name) for name in _COLUMNS))
+    if _checksum(rows) != sum(about["checksum"] for about in abouts) % 2**64:
+        raise InputError(
+            f"data lacks rows, or has some twice or changed, expected all rows of {what}.to_arrow() as they were"
+        )
+    return rows, abouts
 
 
 def _as_table(pa: Any, data: object) -> Any:
@@ -110,8 +147,10 @@ def _as_table(pa: Any, data: object) -> Any:
     return pa.concat_tables(parts, promote_options="default")
 
 
-def _numbers(column: Any) -> Ints:
-    """Return a column without nulls as whole numbers."""
+def _numbers(pa: Any, column: Any, name: str) -> Ints:
+    """Return a column as whole numbers."""
+    if not pa.types.is_integer(column.type):
+        raise InputError(f"data has {column.type} in column {name!r}, expected whole numbers")
     return np.asarray(column.fill_null(0).to_numpy(), np.int64)
 
 
@@ -166,8 +205,8 @@ def rows_of_labels(
     )
 
 
-def tally_of_rows(rows: TableRows, kind: Kind, n_items: int) -> Tally:
-    """Add up rows that are runs, candidates, or tied; there are so many runs and candidates."""
+def tally_of_rows(rows: TableRows, kind: Kind) -> Tally:
+    """Add up rows that are runs, candidates, or tied."""
     tied = rows.at(rows.place == Special.TIED)
     starts = np.searchsorted(tied.label, np.arange(kind.n_labels + 1))
     items = Items(starts, as_keys(tied.key, kind), tied.positives, tied.weight)
@@ -179,9 +218,6 @@ def tally_of_rows(rows: TableRows, kind: Kind, n_items: int) -> Tally:
     np.maximum.at(most, own.label[is_candidate], own.place[is_candidate] + 1)
     starts = np.append(0, (most + 1).cumsum())
     at = starts[own.label] + own.place
-    is_whole = starts[-1] == n_items and (at < starts[own.label + 1]).all()
-    if not is_whole or np.setdiff1d(np.flatnonzero(are_candidates(starts)), at).size:
-        raise InputError("data lacks rows of candidates, expected all rows of Counts.to_arrow()")
     keys = np.zeros(starts[-1], kind.key_dtype)
     np.maximum.at(keys, at, as_keys(own.key, kind))
     sums = np.zeros((2, starts[-1]), np.int64)
@@ -190,12 +226,18 @@ def tally_of_rows(rows: TableRows, kind: Kind, n_items: int) -> Tally:
     return Tally(Items(starts, keys, *sums), tie_groups(items))
 
 
-def opened_of_rows(rows: TableRows, kind: Kind) -> Opened:
-    """Read which keys of each label are opened."""
+def opened_of_rows(rows: TableRows, kind: Kind, n_tables: int) -> Opened:
+    """Read which keys of each label are opened: the same in all of so many tables."""
     opened = Opened.nothing(kind.n_labels, kind.key_dtype)
     own = rows.at(rows.place == Special.OPENED)
     opened.lowest[own.label] = as_keys(own.key, kind)
     opened.highest[own.label] = as_keys(own.weight, kind)
+    n_tables_of = np.bincount(own.label, minlength=kind.n_labels)  # (n_labels,)
+    differ = (as_keys(own.key, kind) != opened.lowest[own.label]) | (
+        as_keys(own.weight, kind) != opened.highest[own.label]
+    )
+    if differ.any() or np.setdiff1d(n_tables_of, [0, n_tables]).size:
+        raise InputError("data has candidates with other scores opened, expected the same in all")
     return opened
 
 

@@ -15,7 +15,9 @@ def next_candidates(problem: CountedProblem, kind: Kind, tally: Tally) -> Candid
     tied = LabelKeys(tally.tied.starts, tally.tied.keys)
     weight_of_row = problem.total_weight / problem.n_present
     keys, opened = problem.asked.candidates([known, tied], problem.items, weight_of_row)
-    lowest, highest = to_scores(problem.floors).min(), to_scores(problem.items.keys).max()
+    weighs = problem.items.weights > 0  # (n_items,)
+    lowest = to_scores(problem.floors[weighs]).min()
+    highest = to_scores(problem.items.keys[weighs]).max()
     weight = problem.total_weight * Fraction(problem.unit)
     seen = Seen(problem.n_samples, weight, 1.0, float(lowest), float(highest))
     return Candidates(replace(kind, unit=1.0), keys, opened, seen)

@@ -291,7 +291,8 @@ class Candidates:
         Raises
         ------
         InputError
-            For other tables, and for candidates that do not add up, as `+`.
+            For other tables, for rows that were lost, doubled or changed, and for candidates that do not add up, as
+            `+`.
 
         Examples
         --------
@@ -310,7 +311,7 @@ class Candidates:
             seen = part if seen is None else seen + part
         assert seen is not None, "there is a table"
         keys = distinct(own.label, as_keys(own.key, kind), kind.n_labels)
-        return cls(kind, keys, opened_of_rows(rows, kind), seen)
+        return cls(kind, keys, opened_of_rows(rows, kind, len(abouts)), seen)
 
     def scores_of(self, label: int | str) -> AnyFloats:
         """Return the scores of a label, given by name or position, rising."""

@@ -352,7 +352,6 @@ class Counts:
         about = {
             "what": "Counts",
             "at": self.at,
-            "n_items": self.tally.counted.keys.size,
             "kind": about_kind(self.kind),
             "totals": about_totals(self.totals),
         }
@@ -374,7 +373,7 @@ class Counts:
         Raises
         ------
         InputError
-            For other tables, and for counts that do not add up, as `+`.
+            For other tables, for rows that were lost, doubled or changed, and for counts that do not add up, as `+`.
 
         Examples
         --------
@@ -396,7 +395,7 @@ class Counts:
             kind,
             abouts[0]["at"],
             totals_of(abouts, rows, kind),
-            tally_of_rows(rows, kind, abouts[0]["n_items"]),
+            tally_of_rows(rows, kind),
             lowest,
         )
 

@@ -9,8 +9,11 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.types import Dense, Ints
 from thresholds._checks import InputError, listed, shown
 from thresholds._kernels.keys import to_keys
+from thresholds.chunks.blocks import MOST_UNITS
 from thresholds.data.counted import Kind, Totals
 from thresholds.data.problem import Items
+
+_LAST_LABEL = 2**31 - 1  # that tables of counts have room for
 
 
 def grouped_items(
@@ -28,7 +31,7 @@ def grouped_items(
     names = None if label_names is None else _checks.names_of_labels(label_names)
     place, names = _places(_checks.plain(label, "label"), names)
     n_labels = _number_of_labels(place, names, n_labels)
-    scores = _checks.scores(score, "score")[:, 0]
+    scores = _column_of_scores(score)
     weights = _whole_numbers(rows, "rows")
     positive_weights = _whole_numbers(positives, "positives")
     for name, column in (("score", scores), ("positives", positive_weights), ("rows", weights)):
@@ -42,8 +45,7 @@ def grouped_items(
         )
 
     # Rows without a group: all are known if the number of rows is.
-    of_label = np.zeros(n_labels, np.int64)
-    np.add.at(of_label, place, weights)
+    of_label = _sums_of(weights, place, n_labels)
     most = int(of_label.max())
     absent = np.zeros(n_labels, np.int64)
     if n_samples is not None:
@@ -89,8 +91,11 @@ def _places(label: Dense, names: Sequence[str] | None) -> tuple[Ints, tuple[str,
     if label.ndim != 1 or not label.size:
         raise InputError(f"label has shape {label.shape}, expected one label for each group")
     if label.dtype.kind in "iu":
-        if label.min() < 0:
-            raise InputError(f"label has {label.min()}, expected positions from 0, or names")
+        if label.min() < 0 or label.max() > _LAST_LABEL:
+            odd = label.min() if label.min() < 0 else label.max()
+            raise InputError(
+                f"label has {odd}, expected positions from 0, at most {_LAST_LABEL}, or names"
+            )
         return label.astype(np.int64), None if names is None else tuple(names)
     texts = label.tolist()
     odd = next((text for text in texts if not isinstance(text, str)), "")
@@ -120,6 +125,24 @@ def _number_of_labels(place: Ints, names: Sequence[str] | None, n_labels: int | 
     if n_needed > n_labels:
         raise InputError(f"label has position {n_needed - 1}, expected at most {n_labels - 1}")
     return n_labels
+
+
+def _column_of_scores(score: object) -> Dense:
+    """Check the score of each group, (n_groups,)."""
+    scores = _checks.scores(score, "score")
+    if scores.shape[1] != 1:
+        raise InputError(f"score has shape {scores.shape}, expected one score for each group")
+    return np.asarray(scores[:, 0])
+
+
+def _sums_of(weights: Ints, place: Ints, n_labels: int) -> Ints:
+    """Add up the rows of each label's groups, (n_labels,)."""
+    nearly = np.bincount(place, weights.astype(np.float64), n_labels)
+    if nearly.max() >= MOST_UNITS:
+        raise InputError(f"rows adds up to {nearly.max():.3g} of a label, expected less than 2**62")
+    sums = np.zeros(n_labels, np.int64)
+    np.add.at(sums, place, weights)
+    return sums
 
 
 def _whole_numbers(value: object, name: str) -> Ints:

@@ -98,7 +98,7 @@ class BlockSource:
         if isinstance(source, str | os.PathLike) or is_dataset(source):
             return cls._of_paths([source], label_names, unknown)
         if isinstance(source, Source):
-            return cls._of_opened([source], Wanted(unknown=unknown))
+            return cls._of_opened([source], unknown)
         if isinstance(source, Mapping):
             return cls.of_arrays(Rows.of(source))
         if callable(source):
@@ -168,32 +168,36 @@ class BlockSource:
 
     @classmethod
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
-        """Open files of scores and truth."""
+        """Open files: where one has its rows as they are, they are mapped."""
         names = None if label_names is None else tuple(map(str, label_names))  # type: ignore[call-overload]
-        return cls.of_files(paths, Wanted(label_names=names, unknown=unknown))
+        wanted = Wanted(label_names=names, unknown=unknown)
+        if len(paths) > 1:
+            return cls.of_files(paths, wanted)
+        opened = open_scores(paths[0], wanted)
+        mapped = None if opened.has_unknown else opened.mapped()
+        if mapped is None or mapped.y_true is None:
+            return cls._of_opened([opened], unknown)
+        rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
+        return replace(cls.of_arrays(rows), label_names=opened.label_names)
 
     @classmethod
     def of_files(cls, paths: Sequence[Any], wanted: Wanted) -> "BlockSource":
-        """Open files, which are cut into shards where they let rows be read from the middle."""
+        """Open files; their parts, such as row groups, are shards. Columns of all come in the order of the first."""
         first = open_scores(paths[0], wanted)
-        # Columns of all files come in the order of the first.
         wanted = replace(wanted, label_names=first.label_names)
-        opened = [first, *(open_scores(path, wanted) for path in paths[1:])]
-        may_be_mapped = len(opened) == 1 and wanted.with_truth and not first.has_unknown
-        mapped = first.mapped() if may_be_mapped else None
-        if mapped is not None and mapped.y_true is not None:
-            rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
-            return replace(cls.of_arrays(rows), label_names=first.label_names)
-        return cls._of_opened(opened, wanted)
+        sources = [first, *(open_scores(path, wanted) for path in paths[1:])]
+        return cls._of_opened(sources, wanted.unknown, with_truth=wanted.with_truth)
 
     @classmethod
-    def _of_opened(cls, sources: Sequence[Source], wanted: Wanted) -> "BlockSource":
-        """Take files that are open."""
-        stands_for = unknown_value(wanted.unknown)
+    def _of_opened(
+        cls, sources: Sequence[Source], unknown: object, *, with_truth: bool = True
+    ) -> "BlockSource":
+        """Take the parts of files that are open as shards."""
+        stands_for = unknown_value(unknown)
         n_rows = [source.n_samples for source in sources]
         return cls(
             [
-                OpenedFile(part, wanted.with_truth, stands_for)
+                OpenedFile(part, stands_for, with_truth)
                 for source in sources
                 for part in source.parts()
             ],
@@ -274,16 +278,13 @@ class OpenedFile:
     """A file, or a part of one, that knows its columns and is opened again where it is read."""
 
     source: Source
-    with_truth: bool  # else scores alone are read
     stands_for_unknown: float | None  # in truth, as a caller has said
+    with_truth: bool  # else scores alone are read
 
     def __call__(self) -> Iterator[Rows]:
         """Read its blocks."""
         for block in self.source.blocks(truth=self.with_truth):
-            if not self.with_truth:
-                yield Rows(None, block.y_score)
-                continue
-            if block.y_true is None:
+            if self.with_truth and block.y_true is None:
                 raise InputError(
                     f"{self.source.name} has no y_true, expected gold labels to fit on"
                 )

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,8 @@ class Kind:
 
     def of_part(self, first: int, last: int) -> "Kind":
         """Return the kind of counts of labels `first:last` alone."""
-        if not 0 <= first < last <= self.n_labels:
+        are_whole = isinstance(first, Integral) and isinstance(last, Integral)
+        if not (are_whole and 0 <= first < last <= self.n_labels):
             raise InputError(
                 f"labels are {first}:{last}, expected a range within 0:{self.n_labels}"
             )
@@ -262,8 +264,11 @@ class CountedProblem(Problem):
 
     @property
     def counts_rows(self) -> bool:
-        """Whether each row weighs 1."""
-        return bool((self.weight_of_label * self.unit == self.rows_of_label).all())
+        """Whether each row weighs 1, as it does where rows and units are equally many, and none weighs nothing."""
+        n_rows = self.rows_of_label
+        return self.unit == 1 and bool(
+            (self.present_of_label == n_rows).all() and (self.weight_of_label == n_rows).all()
+        )
 
     @property
     def has_whole_weights(self) -> bool:

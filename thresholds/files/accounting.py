@@ -3,6 +3,7 @@
 A column that is named for a label, or that holds numbers but for some cells, is never left out.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from thresholds.files.tables.columns import NUMBERS, SEPARATORS, ColumnChoice, T
 from thresholds.files.unknown import is_truth
 
 _SHOWN = 5
+_DIGITS_FIRST = re.compile(r"\s*[-+]?[.,]?\d")  # as a number begins
 _MOSTLY = 0.5  # of the text in the first block; from there on a column is one of numbers, with other cells among them
 
 
@@ -75,6 +77,19 @@ def refuse_mostly_numbers(
                 f"column {key!r} of {table.name} is text, though {texts.n_numbers:,} of its first {texts.n_rows:,}"
                 f" values are {what}{odd}, expected numbers in every row of a label; --label-names or --score-column"
                 " names the columns to use"
+            )
+
+
+def refuse_scores_of_text(table: Table, columns: Sequence[str], label: str) -> None:
+    """Refuse to pass over columns that are called as scores are, of cells such as `0,9`, `90 %`, or numbers and `?`."""
+    for key, texts in _first_texts(table, columns, is_number):
+        if texts is None or texts.odd is None:
+            continue
+        row, odd = texts.odd
+        if _DIGITS_FIRST.match(odd) or texts.n_numbers >= _MOSTLY * texts.n_rows:
+            raise InputError(
+                f"column {key!r} of {table.name} is text (row {row} has {shown(odd)}), expected numbers, as there is a"
+                f" score for each label in {label!r}; --score-column names another column"
             )
 
 

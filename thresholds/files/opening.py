@@ -203,7 +203,7 @@ def _open_table(path: Any, wanted: Wanted, more_text: Sequence[str] = ()) -> Tab
         table = _folder(Path(path), text, wanted.unknown)
     else:
         table = _one_table(Path(path), text)
-    if table.n_rows == 0:
+    if table.n_rows == 0 or (isinstance(table, CsvTable) and not table.has_rows):
         raise InputError(
             f"{table.name if is_dataset(path) else path} has no rows, expected at least one"
         )

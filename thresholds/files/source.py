@@ -315,6 +315,19 @@ def refuse_other_numbers(name: str, key: str, dtype: np.dtype[Any]) -> None:
         raise InputError(f"{key} of {name} has dtype {dtype}, expected real numbers")
 
 
+def refuse_columns(name: str, wanted: Wanted) -> None:
+    """Refuse columns that are asked of a file of one matrix, which has none."""
+    for option, columns in (
+        ("--groups", wanted.groups),
+        ("--key", ", ".join(wanted.keys) or None),
+        ("--score-column", wanted.scores),
+    ):
+        if columns is not None:
+            raise InputError(
+                f"{name} has one matrix and no column {shown(columns)} ({option}), expected a file of columns"
+            )
+
+
 def rows_per_block(n_labels: int) -> int:
     """Return the number of dense rows that take a few megabytes."""
     return max(1, min(_MOST_ROWS, BLOCK_CELLS // max(1, n_labels)))

@@ -296,7 +296,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
     judged = None
     if isinstance(problem, CountedProblem) or (cuts.tp.size and problem.exactly_weighted):
-        counts = _counts_of_cuts(cuts, problem) if cuts.tp.size else count_decisions(rule, problem)
+        counts = _counts_of_cuts(cuts, problem) if cuts.tp.size else _in_units(rule, problem)
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
@@ -322,6 +322,11 @@ def _counts_of_cuts(cuts: Cuts, problem: Problem) -> ConfusionCounts:
     """Return what cuts count, in the unit of the weights."""
     sums = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
     return ConfusionCounts(sums, problem.weight_of_label)
+
+
+def _in_units(rule: ThresholdRule, problem: Problem) -> ConfusionCounts:
+    """Return what a rule counts, in the unit of the weights: averages over labels are rounded as those of cuts are."""
+    return replace(count_decisions(rule, problem), unit=None)
 
 
 def _floors(problem: Problem, options: FitOptions) -> Floors | None:

@@ -128,21 +128,25 @@ def _narrow(scores: Dense) -> Dense:
 
 
 def are_probable(problem: Problem) -> bool:
-    """Whether all scores of known cells lie in [0, 1], those apart that are missing or masked."""
+    """Whether all scores of known cells lie in [0, 1], in rows that weigh, those apart that are missing or masked."""
     if isinstance(problem, CountedProblem):
         return _are_items_probable(problem)
+    if problem.unit_weights is not None and not problem.unit_weights.all():
+        problem = problem.at_rows(np.flatnonzero(problem.unit_weights))
     return all(_is_probable(block, problem.missing) for block in _known_scores(problem))
 
 
 def _are_items_probable(problem: CountedProblem) -> bool:
-    """Whether the scores of all items lie in [0, 1], those apart that are missing or masked."""
+    """Whether the scores of all items that weigh lie in [0, 1], those apart that are missing or masked."""
     items = problem.label_items(0, problem.n_labels)
+    weighs = items.weights > 0  # (n_items,)
     zero, missing, masked = to_keys(np.array([0.0, problem.missing, -np.inf], problem.dtype))
     items.ask_between(np.array([zero]))
     for key in (missing, masked):
         items.ask_at(np.full(problem.n_labels, key))
     return all(
-        _is_probable(to_scores(keys), problem.missing) for keys in (items.keys, problem.floors)
+        _is_probable(to_scores(keys[weighs]), problem.missing)
+        for keys in (items.keys, problem.floors)
     )
 
 

@@ -147,9 +147,8 @@ def count_decisions(rule: "Rule", problem: Problem) -> ConfusionCounts:
         tp += sign * (tp_above + tp_tied)
         predicted += sign * (above + tied)
     sums = np.stack([tp, predicted, positives_of(problem)])  # (3, n_labels)
-    return ConfusionCounts(
-        sums, problem.weight_of_label, unit=problem.unit, labels=range(problem.n_labels)
-    )
+    unit = problem.unit if problem.totals.weighted else 1  # numbers of rows are whole
+    return ConfusionCounts(sums, problem.weight_of_label, unit=unit, labels=range(problem.n_labels))
 
 
 def _count_at(problem: Problem, scores: Floats) -> Ints:

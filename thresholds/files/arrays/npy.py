@@ -14,6 +14,7 @@ from thresholds.files.source import (
     Block,
     Source,
     Wanted,
+    refuse_columns,
     refuse_other_numbers,
     row_slices,
 )
@@ -31,14 +32,7 @@ class NpySource(Source):
                 f"{path} has shape {cells.shape}, expected (n_samples, n_labels), at least one of each"
             )
         refuse_other_numbers(path.name, self.score_key, cells.dtype)
-        for option, column in (
-            ("--groups", wanted.groups),
-            *(("--key", key) for key in wanted.keys),
-        ):
-            if column is not None:
-                raise InputError(
-                    f"{option} is {column!r} with {path.name}, which has no columns, expected None"
-                )
+        refuse_columns(path.name, wanted)
         # Rows can be found at once where they lie one after another.
         self._place = None
         if cells.flags.c_contiguous:

@@ -10,7 +10,14 @@ from thresholds.errors import need
 from thresholds.files.arrays.archive import MOST_EMPTY, Archive
 from thresholds.files.arrays.mapped import Parts
 from thresholds.files.arrays.npz import NpzSource
-from thresholds.files.source import PART_CELLS, Block, Source, Wanted, refuse_other_numbers
+from thresholds.files.source import (
+    PART_CELLS,
+    Block,
+    Source,
+    Wanted,
+    refuse_columns,
+    refuse_other_numbers,
+)
 
 _FORMATS = ("csr", "csc", "coo")
 _CSR = ""  # under which the arrays of the only matrix are found: they have no prefix
@@ -39,15 +46,7 @@ class SciPySource(Source):
             raise InputError(
                 f"{path.name} has a matrix in the format {shown(self._format)}, expected {', '.join(_FORMATS)}"
             )
-        for option, columns in (
-            ("--groups", wanted.groups),
-            ("--key", wanted.key),
-            ("--score-column", wanted.scores),
-        ):
-            if columns is not None:
-                raise InputError(
-                    f"{option} is {columns!r} with {path.name}, which has one matrix, expected None"
-                )
+        refuse_columns(path.name, wanted)
         self.n_samples, self.n_labels = self._archive.sparse_shape(_CSR)
         self._refuse_odd_shape()
         refuse_other_numbers(path.name, self.score_key, self._archive.header("data").dtype)

@@ -22,7 +22,7 @@ from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.errors import need
 from thresholds.files.arrays.archive import MOST_EMPTY
-from thresholds.files.source import LONGEST_LINE, Block, Source, Wanted
+from thresholds.files.source import LONGEST_LINE, Block, Source, Wanted, refuse_columns
 
 _BLOCK_BYTES = 2**22  # of text that is read at once
 _LONGEST_HEADER = 200  # bytes
@@ -31,6 +31,7 @@ _PAIRS = re.compile(rb"\s*(" + _PAIR + rb"(\s+" + _PAIR + rb")*)?\s*")
 _LABELS = re.compile(rb"\s*\d+(,\d+)*\s*|\s*")
 _SPACES = np.frombuffer(b" \t\r\n\v\f", np.uint8)
 _COLON = ord(":")
+_LARGEST = 2**53  # up to which floats have all whole numbers
 
 
 class _Rows(NamedTuple):
@@ -51,15 +52,7 @@ class TextSource(Source):
         self.name, self.score_key = path.name, path.stem
         self._path = path
         self._truth_only = truth_only
-        for option, columns in (
-            ("--groups", wanted.groups),
-            ("--key", wanted.key),
-            ("--score-column", wanted.scores),
-        ):
-            if columns is not None:
-                raise InputError(
-                    f"{option} is {columns!r} with {path.name}, which has one matrix, expected None"
-                )
+        refuse_columns(path.name, wanted)
         self._read_header(wanted)
         self.label_names = wanted.label_names
         if self.label_names is not None and len(self.label_names) != self.n_labels:
@@ -156,7 +149,7 @@ class TextSource(Source):
         if numbers is None or numbers.size != 2 * lengths.sum():
             self._refuse_pairs(lines, first)
         assert numbers is not None
-        return _Rows(numbers[::2].astype(np.int64), numbers[1::2].copy(), lengths)
+        return _Rows(_positions(numbers[::2]), numbers[1::2].copy(), lengths)
 
     def _refuse_pairs(self, lines: list[bytes], first: int) -> None:
         """Name the first line that has something else."""
@@ -187,10 +180,7 @@ class SvmLightSource(Source):
             raise InputError(
                 f"{path.name} has labels and features, no scores, expected it as --truth of a file of scores"
             )
-        if wanted.key is not None:
-            raise InputError(
-                f"--key is {wanted.key!r} with {path.name}, which has no columns, expected None"
-            )
+        refuse_columns(path.name, wanted)
         refuse_unknown(path.name, wanted)
         heads, numbers = list[bytes](), list[int]()
         with open(path, "rb") as stream:
@@ -279,7 +269,7 @@ def read_labels(path: Path, heads: list[bytes], lines: "range | list[int]") -> _
         raise InputError(
             f"{path} has {found} in line {lines[at]:,}, expected labels as positions from 0, with commas between them"
         )
-    return _Rows(labels.astype(np.int64), None, lengths)
+    return _Rows(_positions(labels), None, lengths)
 
 
 def csr_of(path: Path, rows: _Rows, n_labels: int, lines: "range | list[int]") -> Matrix:
@@ -290,9 +280,10 @@ def csr_of(path: Path, rows: _Rows, n_labels: int, lines: "range | list[int]") -
     wrong = np.flatnonzero((rows.labels < 0) | (rows.labels >= n_labels))
     if wrong.size:
         at = int(np.searchsorted(starts, wrong[0], side="right")) - 1
+        label = rows.labels[wrong[0]]
+        found = f"the label {label}" if label < _LARGEST else "a label of more than 15 digits"
         raise InputError(
-            f"{path} has the label {rows.labels[wrong[0]]} in line {lines[at]:,}, expected positions from 0 to"
-            f" {n_labels - 1:,}"
+            f"{path} has {found} in line {lines[at]:,}, expected positions from 0 to {n_labels - 1:,}"
         )
     values = np.ones(rows.labels.size, np.uint8) if rows.values is None else rows.values
     matrix = sparse.csr_array((values, rows.labels, starts), shape=(len(rows.lengths), n_labels))
@@ -330,6 +321,11 @@ def _numbers(text: bytes, separator: str) -> Dense | None:
         return np.fromstring(text.decode("ascii"), np.float64, sep=separator)
     except ValueError:
         return None
+
+
+def _positions(labels: Dense) -> Ints:
+    """Return labels that were read as floats; the largest stands for all that are larger."""
+    return np.minimum(labels, _LARGEST).astype(np.int64)
 
 
 def _is_number(text: bytes) -> bool:

@@ -29,7 +29,14 @@ from thresholds.files.tables.arrow_columns import (
     names_in,
     values_of,
 )
-from thresholds.files.tables.columns import Batch, Kind, ListColumn, NoValue, Table
+from thresholds.files.tables.columns import (
+    NOT_UTF8,
+    Batch,
+    Kind,
+    ListColumn,
+    NoValue,
+    Table,
+)
 
 # For each column of parquet: as fast as a map of the file, of which all pages stay resident.
 _BUFFER_BYTES = 2**16
@@ -37,8 +44,10 @@ _BUFFER_BYTES = 2**16
 _BLOCK_BYTES = 2**20
 _ROWS_IN_BLOCK = 8
 _IN_QUOTES = re.compile(rb'"[^"]*"')
-# A number, or nothing, with a comma where there are decimals.
-_DECIMAL = re.compile(r"\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*|")
+# Cells of numbers, or nothing; the group is the decimals, where there are some.
+_DECIMAL_COMMA, _DECIMAL_POINT = (
+    re.compile(rf"\s*[-+]?\d+({point}\d+)?(?:[eE][-+]?\d+)?\s*|") for point in (",", r"\.")
+)
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
 
@@ -211,12 +220,22 @@ class CsvTable(ArrowTable):
         self._point = "."
         with self._open(path) as reader:
             super().__init__(path, reader.schema, None)
-        if self._separator != "," and self._has_decimal_commas(text):
+            self.has_rows = any(batch.num_rows for batch in reader)
+        with_commas = None if self._separator == "," else self._decimals(_DECIMAL_COMMA, text)
+        if with_commas is not None:
             self._point = ","
             self.notes = (f"numbers of {path.name} have decimal commas",)
             with self._open(path) as reader:
                 super().__init__(path, reader.schema, None)
+            with_points = self._decimals(_DECIMAL_POINT, text)
+            if with_points is not None:
+                raise InputError(
+                    f"numbers of {path.name} have decimal commas in {with_commas!r} and decimal points in"
+                    f" {with_points!r}, expected one of them"
+                )
         for name, column in self.columns.items():
+            if column.type == "binary":  # as pyarrow reads it
+                self.columns[name] = column._replace(type=NOT_UTF8)
             if name not in text and column.kind in ("float", "int", "none"):
                 self._types[name] = pa.float64()
                 kind: Kind = "float" if column.kind == "none" else column.kind
@@ -227,15 +246,16 @@ class CsvTable(ArrowTable):
         with self._open(self._path, list(columns)) as reader:
             yield from reader
 
-    def _has_decimal_commas(self, text: Sequence[str]) -> bool:
-        """Whether the first block of a column, but for those of text, has nothing but such numbers."""
+    def _decimals(self, form: re.Pattern[str], text: Sequence[str]) -> str | None:
+        """Return a column, but for those of text, whose first block has nothing but such numbers, not all whole."""
         columns = [name for name in self.columns if name not in text]
         columns = [name for name in columns if self.columns[name].kind == "text"]
         for name, batch in self.beginnings(columns):
             cells = [] if batch is None else [str(cell) for cell in batch.columns[name]]
-            if any("," in cell for cell in cells) and all(map(_DECIMAL.fullmatch, cells)):
-                return True
-        return False
+            found = [form.fullmatch(cell) for cell in cells]
+            if all(found) and any(match and match[1] for match in found):
+                return name
+        return None
 
     def _open(self, path: Path, columns: list[str] | None = None) -> Any:
         """Open the file."""

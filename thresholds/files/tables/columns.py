@@ -21,6 +21,7 @@ Form = Literal["flat", "list", "mapping"]
 # "none": nothing but nulls or empty lists.
 Kind = Literal["float", "int", "bool", "text", "none", "other"]
 
+NOT_UTF8 = "text that is not UTF-8"  # the type of a column
 SEPARATORS = "_.:/"
 NUMBERS = ("float", "int", "bool")  # kinds of columns
 # As pandas calls an index without a name in a file.

@@ -22,7 +22,7 @@ from thresholds.errors import need
 from thresholds.files import accounting
 from thresholds.files.keys import as_one, shown_key, together
 from thresholds.files.source import Block, Source, Wanted, row_slices
-from thresholds.files.tables.columns import NUMBERS, Batch, ColumnChoice, Table
+from thresholds.files.tables.columns import NOT_UTF8, NUMBERS, Batch, ColumnChoice, Table
 from thresholds.files.tables.decoding import indicator
 from thresholds.files.tables.source import batches, check_columns
 from thresholds.results import counted
@@ -61,6 +61,8 @@ def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
     score = wanted.scores
     if score is None:
         named = _called(table, _SCORES, "float", "int")
+        if named is None:
+            accounting.refuse_scores_of_text(table, _of_text(table, _SCORES), label)
         if named is None and wanted.labels is None:
             return None
         score = named or _only_float(table, wanted)
@@ -171,7 +173,7 @@ class LongSource(Source):
     def _read(self, table: Table, wanted: Wanted, choice: LongColumns) -> None:
         """Read all lines."""
         columns = [choice.score, choice.truth, wanted.groups]
-        entries, (score, truth, groups) = _entries(table, choice, columns, wanted.unknown)
+        entries, (score, truth, groups) = _entries(table, choice, columns, wanted)
         assert score is not None
         names = wanted.label_names or wanted.rule_names or tuple(sorted(entries.labels))
         kept, label, notes = _by_name(table.name, entries, names, wanted)
@@ -219,7 +221,7 @@ def read_long_truth(
     left = accounting.left_out(table, {*choice.text, choice.truth})
     if choice.truth is None:
         _refuse_truth_left_out(table, left, choice)
-    entries, (truth,) = _entries(table, choice, [choice.truth], wanted.unknown)
+    entries, (truth,) = _entries(table, choice, [choice.truth], wanted)
     names = scores.label_names
     if names is None:
         label = _positions(table, entries.labels, scores)[entries.label]
@@ -253,22 +255,28 @@ def read_long_truth(
 
 
 def _entries(
-    table: Table, choice: LongColumns, columns: Sequence[str | None], unknown: object
+    table: Table, choice: LongColumns, columns: Sequence[str | None], wanted: Wanted
 ) -> tuple[Entries, list[Dense | None]]:
     """Read all lines: rows and labels as numbers, and columns, None for one that is not there."""
+    may_be_empty = wanted.label_names is not None  # then other labels are left out
     rows = dict[Any, int]()  # numbers of rows, by their keys
     labels = dict[str, int]()
     of_lines = list[tuple[Ints, ...]]()
     read: list[list[Dense]] = [[] for _ in columns]
     dtype: npt.DTypeLike = object  # of keys
-    wanted = [*choice.text, *(column for column in columns if column is not None)]
-    nullable = _Nullable(choice, unknown)
-    for batch in batches(table, wanted, None, 1, None, nullable):
+    read_from = [*choice.text, *(column for column in columns if column is not None)]
+    nullable = _Nullable(choice, wanted.unknown)
+    for batch in batches(table, read_from, None, 1, None, nullable):
         keys = together([_flat(batch, column) for column in choice.keys])
         assert keys is not None
         dtype = keys.dtype
         found = keys.tolist() if keys.ndim == 1 else list(map(tuple, keys.tolist()))
         named = [str(label) for label in _flat(batch, choice.label).tolist()]
+        if "" in named and not may_be_empty:
+            raise InputError(
+                f"column {choice.label!r} of {table.name} is empty at row {batch.first + named.index('')}, expected the"
+                " name of a label in each line; a row without labels has no line"
+            )
         of_lines.append((_numbered(found, rows), _numbered(named, labels)))
         for column, values in zip(columns, read, strict=True):
             if column is not None:
@@ -372,6 +380,11 @@ def _label_column(table: Table, wanted: Wanted) -> str | None:
     if any(column.form != "flat" for column in table.columns.values()):
         return None
     others = [key for key in table.columns if key not in (*wanted.keys, wanted.groups)]
+    for key in others:
+        if key.lower() in _LABELS and table.columns[key].type == NOT_UTF8:
+            raise InputError(
+                f"column {key!r} of {table.name} holds {NOT_UTF8}, expected that encoding of names of labels"
+            )
     return next(
         (
             key
@@ -387,6 +400,11 @@ def _called(table: Table, names: Sequence[str], *kinds: str) -> str | None:
     """Return the only column of one value a line that has one of the names, in any case."""
     found = [key for key in table.columns if key.lower() in names and _is(table, key, *kinds)]
     return found[0] if len(found) == 1 else None
+
+
+def _of_text(table: Table, names: Sequence[str]) -> list[str]:
+    """Return the columns of text that have one of the names, in any case."""
+    return [key for key in table.columns if key.lower() in names and _is(table, key, "text")]
 
 
 def _is(table: Table, key: str, *kinds: str) -> bool:
