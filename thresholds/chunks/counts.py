@@ -561,7 +561,7 @@ class Counts:
         ThresholdRule
             Thresholds, objective and all else that of `fit_empirical` on the rows, but for `fitted_on.quantiles`, which
             are of the scores counted, and `profile`, which needs rows and is None. With weights that are no whole
-            numbers the objective may differ in its last bits.
+            numbers the objective, and what `budget` says of it, may differ in its last bits.
 
         Raises
         ------
@@ -626,9 +626,9 @@ class Counts:
 
         From tie groups the result is that of the rows. From counts at the scores of all positives the same holds but
         for two p-values: which negatives between two positives have equal scores is not known. They count as untied, so
-        p_informative and p_backwards are no lower than those of the rows, and the same where no negatives are tied; the
-        last bits of p_uninformative may differ. The result says so. They may be lower where more than a tenth of a
-        label's rows have one score that no positive has, as rounded scores may: then take tie groups.
+        p_informative and p_backwards are mostly higher than those of the rows where some are tied, and the same where
+        none are; the last bits of p_uninformative may differ. The result says so. They may be lower where more than a
+        tenth of a label's rows have one score that no positive has, as rounded scores may: then take tie groups.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ from thresholds.rule import Rule
 
 ABOUT_TIES = (
     "judged by counts at candidates: scores of negatives between two candidates count as untied, so that p-values are"
-    " no lower than those of the rows, unless more than a tenth of these have one score that no positive has"
+    " mostly higher than those of the rows, unless more than a tenth of these have one score that no positive has"
 )
 
 
