@@ -298,7 +298,7 @@ class Candidates:
         --------
         >>> import thresholds
         >>> candidates = thresholds.Candidates.of([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.7]])
-        >>> thresholds.Candidates.from_arrow([candidates.to_arrow(), candidates.to_arrow()])
+        >>> thresholds.Candidates.from_arrow([candidates.to_arrow(), candidates.to_arrow()])  # doctest: +SKIP
         Candidates(4 rows, 2 labels, 2 float64 scores)
         """
         rows, abouts = from_tables(data, "Candidates")

@@ -379,7 +379,7 @@ class Counts:
         --------
         >>> import thresholds
         >>> counts = thresholds.Counts.of([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.7]])
-        >>> thresholds.Counts.from_arrow([counts.to_arrow(), counts.to_arrow()])
+        >>> thresholds.Counts.from_arrow([counts.to_arrow(), counts.to_arrow()])  # doctest: +SKIP
         Counts(4 rows, 2 labels, 4 tie groups)
         """
         rows, abouts = from_tables(data, "Counts")
