@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for marker, n_together in (("each_value", 1), ("each_pair", 2)):
         cases: dict[str, list[pytest.Item]] = {}  # of each function
         for item in items:
-            if item.get_closest_marker(marker):
+            if item.get_closest_marker(marker) and hasattr(item, "callspec"):
                 cases.setdefault(item.nodeid.split("[")[0], []).append(item)
         for of_function in cases.values():
             draws = of_function[0].get_closest_marker(marker).kwargs

@@ -19,6 +19,8 @@ import thresholds
 from thresholds import metrics
 from thresholds.calibration import calibrate
 
+pytestmark = pytest.mark.each_value
+
 Matrix = Any
 Function = Callable[..., Any]
 

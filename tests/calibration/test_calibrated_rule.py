@@ -34,6 +34,8 @@ from thresholds.comparison.fitted_rules import fit_rules
 from thresholds.data.problem import Problem
 from thresholds.rule import Rule
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]
 inf, nan = float("inf"), float("nan")

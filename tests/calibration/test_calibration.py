@@ -32,6 +32,8 @@ from thresholds.calibration.cells import log_odds
 from thresholds.data.problem import Problem
 from thresholds.search.staircase import of_labels
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 
 CASES = list(small_cases(240, seed=20070919))

@@ -18,6 +18,8 @@ from tests.naive import calibration as twin
 from tests.naive import hierarchy as leaning
 from thresholds import CalibratedRule, InstanceRule, calibrate, measure_calibration
 
+pytestmark = pytest.mark.each_value
+
 Floats = NDArray[np.float64]
 Truth = NDArray[np.uint8]
 inf = math.inf

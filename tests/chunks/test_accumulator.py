@@ -19,6 +19,8 @@ from thresholds import InputError, fit_empirical
 from thresholds.chunks.accumulator import Accumulator
 from thresholds.data import growing as gathering
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 
 FITS: list[dict[str, object]] = [

@@ -16,6 +16,8 @@ from thresholds import Accumulator, InputError, fit_empirical
 from thresholds.chunks import accumulator as module
 from thresholds.training.epoch import EpochFit
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 
 FITS: list[dict[str, object]] = [

@@ -22,6 +22,8 @@ from thresholds.chunks import counting, fitting
 from thresholds.chunks.sources import BlockSource, MappedFile
 from thresholds.files import opening
 
+pytestmark = pytest.mark.each_value
+
 AVERAGES = ["macro", "weighted", "micro"]
 HOW: dict[str, dict[str, Any]] = {  # how rows are read
     "spilled": {},

@@ -20,6 +20,8 @@ from tests.words import flat
 from thresholds import cli
 from thresholds.fitting.rules import USUAL_RULES
 
+pytestmark = pytest.mark.each_value
+
 NAMES = np.array(["cat", "dog", "emu", "yak"])
 
 

@@ -16,6 +16,8 @@ from sklearn.ensemble import RandomForestClassifier
 import thresholds
 from thresholds import metrics
 
+pytestmark = pytest.mark.each_value
+
 NAMES = ["cat", "dog", "emu"]
 
 

@@ -31,6 +31,8 @@ from thresholds import (
 from thresholds._kernels.evidence import p_value_of_best_f1
 from thresholds.significance import rejected
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]
 inf, nan = math.inf, math.nan

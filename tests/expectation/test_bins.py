@@ -12,6 +12,8 @@ from tests.naive.expected import best_cut_of_counts
 from thresholds.expectation.bins import CutSearch, ProbabilityBins, n_bins_of
 from thresholds.expectation.counts import Probabilities, best_cuts
 
+pytestmark = pytest.mark.each_value
+
 Array = np.ndarray[Any, Any]
 KINDS = ("rounded", "any", "few", "tiny", "equal", "mostly absent")
 

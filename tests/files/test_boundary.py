@@ -22,6 +22,8 @@ from thresholds._checks.boundary import reading
 from thresholds.data.growing import Gathered
 from thresholds.files import gather, open_scores, read_label_names, write_atomically
 
+pytestmark = pytest.mark.each_value
+
 SCORES = np.arange(12, dtype=np.float32).reshape(6, 2) / 16
 TRUTH = (SCORES > 0.3).astype(np.uint8)
 MEBI = 2**20

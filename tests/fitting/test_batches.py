@@ -13,6 +13,8 @@ import thresholds
 from tests.naive import expected as witness
 from thresholds import batch_effect, fit_expected, predict_by_batch
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]
 inf = float("inf")

@@ -20,6 +20,8 @@ from tests.naive import exhaustive as naive
 from tests.naive import expected as witness
 from thresholds import expected_f, fit_expected
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 Shape = tuple[int, int]
 inf = float("inf")

@@ -18,6 +18,8 @@ from tests.naive import regions as twin
 from tests.words import flat
 from thresholds import RegionRule, fit_empirical, fit_regions
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]
 inf = float("inf")

@@ -24,6 +24,8 @@ from thresholds.guarantees.precision_of_rows import shown_along
 from thresholds.guarantees.rows import RowSearch
 from thresholds.guarantees.units import Units
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.float64]
 
 N_LABELS = 4

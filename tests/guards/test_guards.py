@@ -26,6 +26,8 @@ from thresholds.guards.base import BaseGuard, GuardedFit
 from thresholds.guards.cuts import cut_at_ranks
 from thresholds.search import staircase
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 inf = math.inf
 

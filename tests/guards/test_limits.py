@@ -19,6 +19,8 @@ from thresholds.data.problem import Problem
 from thresholds.guards.limits import Limits, nearest
 from thresholds.search import staircase
 
+pytestmark = pytest.mark.each_value
+
 inf = math.inf
 NAMES = ("max_overprediction", "min_precision", "min_recall")
 

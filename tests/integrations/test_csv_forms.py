@@ -59,7 +59,10 @@ def test_cells_are_parted_by_commas_semicolons_or_tabs(tmp_path: Path, name: str
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cat;dog\n0,5;0.25\n0,75;0.5\n", "column 'dog' of s.csv is text, though 2 of its first 2 values are numbers"),
+        (
+            "cat;dog\n0,5;0.25\n0,75;0.5\n",
+            "decimal commas in 'cat' and decimal points in 'dog', expected one of them",
+        ),
         ("cat;dog\n0,5;0,25\n0.75;0,5\n", "s.csv has no scores in 'cat' .text.|column 'cat' of s.csv is text"),
         ("cat\n0,5\n", "cannot be read: CSV parse error"),
     ],

@@ -29,6 +29,8 @@ from thresholds import (
 )
 from thresholds.devices import expecting
 
+pytestmark = pytest.mark.each_value
+
 strict = pytest.importorskip("array_api_strict", reason="make test-integrations installs array-api-strict")
 torch = pytest.importorskip("torch", reason="make test-integrations installs torch")
 jnp = pytest.importorskip("jax.numpy", reason="make test-integrations installs JAX")

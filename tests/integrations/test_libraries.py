@@ -14,6 +14,8 @@ import thresholds
 from tests.integrations.kinds import KINDS, Kind
 from thresholds import metrics
 
+pytestmark = pytest.mark.each_value
+
 NAMES = ("cat", "dog", "emu", "fox")
 
 

@@ -202,7 +202,13 @@ def test_modules_are_exported(name: str) -> None:
     assert torch.equal(exported(scores), module(scores))
 
 
-@pytest.mark.parametrize("name", RULES)
+# Each kind once: to compile one takes seconds. `make soak` compiles all.
+COMPILED = ("macro", "top k", "region", "instance", "platt", "isotonic")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] * (name not in COMPILED)) for name in RULES]
+)
 def test_modules_are_compiled_in_one_piece_but_for_the_search_of_sets(name: str) -> None:
     rule = RULES[name]
     module, scores = rule.to_torch(), scores_for(rule, torch.float32)

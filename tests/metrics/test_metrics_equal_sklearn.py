@@ -17,6 +17,8 @@ from tests.metrics.targets import KINDS, Target, indicators, targets, vectors
 from tests.outcomes import Outcome, assert_same, outcome
 from thresholds import metrics as ours
 
+pytestmark = pytest.mark.each_value
+
 AVERAGES = (None, "binary", "micro", "macro", "weighted", "samples")
 ZERO_DIVISIONS = ("warn", 0, 1, np.nan)
 ALL_FOUR = "precision_recall_fscore_support"

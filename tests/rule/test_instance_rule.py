@@ -15,6 +15,8 @@ import thresholds
 from tests.naive import expected as witness
 from thresholds import InstanceRule, expected_f, fit_expected
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]
 

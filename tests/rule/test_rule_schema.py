@@ -89,8 +89,8 @@ def beyond_a_schema(said: str) -> bool:
     return any(words in said for words in beyond)
 
 
-# Knots of curves make long documents, which take long; "cross-fitted" has all that "macro" has, and more.
-SLOW = ("isotonic", "isotonic, drawn", "isotonic, drawn, moved", "macro")
+# Curves make long documents, which take long; "cross-fitted" has all that "macro" has, and more.
+SLOW = ("isotonic", "isotonic, drawn", "isotonic, drawn, moved", "platt", "macro")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.soak] * (name in SLOW)) for name in KINDS])

@@ -23,6 +23,8 @@ from thresholds.search.counting import blocks, bounds, refine
 from thresholds.search.counting import passes as narrowing
 from thresholds.search.staircase import Staircase
 
+pytestmark = pytest.mark.each_value
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 AVERAGES = ("macro", "weighted", "micro")

@@ -31,6 +31,8 @@ from thresholds import (
 )
 from thresholds.validation.cross_fit import CrossFit
 
+pytestmark = pytest.mark.each_value
+
 Array = NDArray[np.generic]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
