@@ -151,6 +151,16 @@ def read(source: object, **options: Any) -> Callable[[], object]:
 
 BAD_CHUNKS = [
     *(BadInput(f"fit_chunks: {what}", read(source), message) for what, (source, message) in NO_SOURCES.items()),
+    BadInput(
+        "fit_chunks: weights beside the source",
+        read(PAIR, sample_weight=np.ones(len(Y))),
+        "sample_weight is array.*, expected the weights of a block beside its rows",
+    ),
+    BadInput(
+        "fit_chunks: groups",
+        read(PAIR, groups=np.arange(len(Y))),
+        "groups is array.*, which promises read row by row; expected None",
+    ),
     *(
         BadInput(f"fit_chunks: {what}, {way}", read(source, spill=spill), message)
         for what, (source, message) in BAD_BLOCKS.items()

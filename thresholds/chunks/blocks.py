@@ -1,6 +1,6 @@
 """A block of rows, checked as those of a fit are."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,6 +13,38 @@ from thresholds.data.counted import Kind
 from thresholds.data.problem import Problem
 
 MOST_UNITS = 2**62  # that all cells may weigh together
+
+
+class OfBlocks:
+    """What was read from blocks of rows, and adds up: labels and scores that the blocks have in common."""
+
+    kind: Kind
+
+    def __radd__(self, other: object) -> Self:
+        """Let `sum` add them."""
+        if other == 0:
+            return self
+        return NotImplemented
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.kind.n_labels
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels, if they have names."""
+        return self.kind.label_names
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the scores."""
+        return self.kind.dtype
+
+    @property
+    def missing(self) -> float:
+        """Score of the entries that sparse scores leave out."""
+        return self.kind.missing
 
 
 def block_of(
@@ -49,7 +81,7 @@ def block_of(
         n_labels=problem.n_labels,
         dtype=scores.dtype.newbyteorder("="),
         sparse=is_sparse(scores),
-        missing=problem.missing,
+        missing=problem.missing + 0.0,  # -0.0 is 0.0
         label_names=names,
         unit=unit,
     )

@@ -33,7 +33,7 @@ from thresholds.chunks.arrow import (
     rows_of_labels,
     to_table,
 )
-from thresholds.chunks.blocks import block_of, has_no_rows, one_row_like, weights_of
+from thresholds.chunks.blocks import OfBlocks, block_of, has_no_rows, one_row_like, weights_of
 from thresholds.data.counted import Kind
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, distinct, joined_keys, union_of_keys
@@ -73,7 +73,7 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class Candidates(OfBlocks):
     """The distinct scores of each label's positives: what a second pass over the rows counts at.
 
     Made of blocks of rows by `Candidates.of`, wherever these lie, and added: `+` is the union, in any order. A score
@@ -84,6 +84,7 @@ class Candidates:
     n_samples, n_labels, n_candidates : numbers of rows seen, of labels, and of scores over all labels
     label_names : as given, or None
     dtype : of the scores
+    missing : score of the entries that sparse scores leave out
     lowest, highest : the range of all scores seen, positives' or not; absent entries of sparse scores count as well
     weight_unit : what `Counts.of` takes as `weight_unit` if rows have weights
     nbytes : bytes of the scores and of where each label's begin
@@ -174,12 +175,6 @@ class Candidates:
         keys = union_of_keys([self.keys, other.keys])
         return Candidates(self.kind, keys, self.opened, self.seen + other.seen)
 
-    def __radd__(self, other: object) -> "Candidates":
-        """Let `sum` add them."""
-        if other == 0:
-            return self
-        return NotImplemented
-
     def __repr__(self) -> str:
         """Return sizes on one line."""
         words = [
@@ -198,24 +193,9 @@ class Candidates:
         return self.seen.n_samples
 
     @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return self.kind.n_labels
-
-    @property
     def n_candidates(self) -> int:
         """Number of scores, of all labels together."""
         return int(self.keys.keys.size)
-
-    @property
-    def label_names(self) -> tuple[str, ...] | None:
-        """Names of the labels, if they have names."""
-        return self.kind.label_names
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Dtype of the scores."""
-        return self.kind.dtype
 
     @property
     def lowest(self) -> float:

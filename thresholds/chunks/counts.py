@@ -29,7 +29,7 @@ from thresholds.chunks.arrow import (
     totals_of,
 )
 from thresholds.chunks.asking import next_candidates
-from thresholds.chunks.blocks import MOST_UNITS, block_of, has_no_rows, one_row_like
+from thresholds.chunks.blocks import MOST_UNITS, OfBlocks, block_of, has_no_rows, one_row_like
 from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
 from thresholds.chunks.groups import grouped_items
 from thresholds.chunks.judging import comparison_of, decisions_of, diagnosis_of
@@ -62,7 +62,7 @@ _TIE_GROUPS = "tie groups"
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(OfBlocks):
     """What weighs at which score of each label, added up over blocks of rows: all that a fit reads.
 
     Two forms, which are made by `Counts.of`:
@@ -274,12 +274,6 @@ class Counts:
             np.minimum(self.lowest, other.lowest),
         )
 
-    def __radd__(self, other: object) -> "Counts":
-        """Let `sum` add them."""
-        if other == 0:
-            return self
-        return NotImplemented
-
     def __repr__(self) -> str:
         """Return sizes on one line."""
         words = [counted(self.n_samples, "row"), counted(self.n_labels, "label"), self._what]
@@ -297,26 +291,6 @@ class Counts:
     def n_samples(self) -> int:
         """Number of rows counted."""
         return self.totals.n_samples
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return self.kind.n_labels
-
-    @property
-    def label_names(self) -> tuple[str, ...] | None:
-        """Names of the labels, if they have names."""
-        return self.kind.label_names
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Dtype of the scores."""
-        return self.kind.dtype
-
-    @property
-    def missing(self) -> float:
-        """Score of the entries that sparse scores leave out."""
-        return self.kind.missing
 
     @property
     def positives(self) -> Floats:

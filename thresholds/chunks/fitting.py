@@ -10,12 +10,13 @@ first, once, and become mapped arrays.
 rows (`Counts`), in as many passes as the counts say that they need.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
 from thresholds._arrays.memory import memory_limit
 from thresholds._arrays.sparse import is_sparse
-from thresholds._checks import Average
+from thresholds._checks import Average, InputError, shown
 from thresholds.chunks.candidates import reads_steps_only
 from thresholds.chunks.counting import About, Counting, Found, Survey, Surveying
 from thresholds.chunks.counts import refuse_rows
@@ -117,6 +118,7 @@ def fit(
     >>> print(f"{rule.objective:.4f}")
     0.5161
     """
+    _refuse_columns(options)
     fit_options = FitOptions(average=average, **options)
     refuse_rows(fit_options)
     about = About(missing, unknown, label_names)
@@ -149,6 +151,20 @@ def fit(
 
 
 fit_chunks = fit
+
+
+def _refuse_columns(options: Mapping[str, Any]) -> None:
+    """Refuse what has a value for each row, and so comes with the rows."""
+    if options.get("sample_weight") is not None:
+        raise InputError(
+            f"sample_weight is {shown(options['sample_weight'])}, expected the weights of a block beside its rows:"
+            " (y_true, y_score, sample_weight)"
+        )
+    if options.get("groups") is not None:
+        raise InputError(
+            f"groups is {shown(options['groups'])}, which promises read row by row; expected None, or fit_empirical"
+            " with the rows"
+        )
 
 
 def _fits_in_place(source: BlockSource, about: About, options: FitOptions) -> bool:

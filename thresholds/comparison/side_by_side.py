@@ -135,18 +135,12 @@ def judge_side_by_side(
         measures=tuple(measures),
         beta=beta,
         zero_division=zero_division,
-        n_samples=problem.n_samples,
-        n_labels=problem.n_labels,
-        **_about_labels(problem, scores, missing),
-        fitted_here=tuple(
-            name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
-        ),
-        behind_best=certainty.behind_best,
-        differences=certainty.differences,
         confidence=confidence,
         paired_by="row" if groups is None else "group",
         agreement=agreement,
-        n_cells=problem.n_known_cells,
+        behind_best=certainty.behind_best,
+        differences=certainty.differences,
+        **_about_data(rules, problem, scores, missing),
     )
 
 
@@ -159,8 +153,10 @@ def _defined(intervals: dict[str, Interval], measures: Measures) -> dict[str, In
     }
 
 
-def _about_labels(problem: Problem, scores: _Scores, missing: float) -> dict[str, Any]:
-    """Return what a comparison says of the labels, whatever the rule."""
+def _about_data(
+    rules: Mapping[str, Rule], problem: Problem, scores: _Scores, missing: float
+) -> dict[str, Any]:
+    """Return what a comparison says of rows and labels, and which rules were fitted on them."""
     evidence = scores.evidence(missing)
     gold = count_truth(problem)
     is_often = gold.positives > OFTEN * gold.total  # (n_labels,)
@@ -168,6 +164,12 @@ def _about_labels(problem: Problem, scores: _Scores, missing: float) -> dict[str
     backwards = are_backwards(evidence, Criteria())  # (n_labels,)
     names = names_of(problem.label_names, problem.n_labels)
     return {
+        "n_samples": problem.n_samples,
+        "n_labels": problem.n_labels,
+        "n_cells": problem.n_known_cells,
+        "fitted_here": tuple(
+            name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
+        ),
         "n_supported": int(np.count_nonzero(gold.positives)),
         "n_with_both_classes": int(np.count_nonzero(has_both)),
         "macro_auroc": scores.macro_auroc(missing),
@@ -240,17 +242,11 @@ def counts_side_by_side(
         measures=tuple(measures),
         beta=beta,
         zero_division=zero_division,
-        n_samples=problem.n_samples,
-        n_labels=problem.n_labels,
-        **_about_labels(problem, scores, problem.missing),
-        fitted_here=tuple(
-            name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
-        ),
-        behind_best=certainty.behind_best,
-        differences=certainty.differences,
         confidence=from_rows.confidence,
         agreement=from_rows.agreement,
-        n_cells=problem.n_known_cells,
+        behind_best=certainty.behind_best,
+        differences=certainty.differences,
+        **_about_data(rules, problem, scores, problem.missing),
     )
 
 
