@@ -746,7 +746,7 @@ def of_rows_of_entries(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]
     stored = rng.random(found.shape[::-1]) < rng.choice([0.2, 0.9])
     starts = np.append(0, stored.sum(axis=1).cumsum())
     bits = scores_of(found).T[stored].view(f"u{np.dtype(dtype).itemsize}")
-    return starts.astype(np.int32), np.nonzero(stored)[1].astype(np.int32), bits
+    return starts.astype(np.int64), np.nonzero(stored)[1].astype(np.int32), bits
 
 
 def sign_of(bits: Array) -> Any:
@@ -759,51 +759,56 @@ def of_true_cells(rng: Generator, dtype: Any) -> Arguments:
     n = min(starts.size, true_starts.size) - 1
     keys_found = np.zeros(true_columns.size, bits.dtype)
     sign = sign_of(bits)
-    given = starts, columns, bits, sign, true_starts.astype(np.int64), true_columns.astype(np.int64)
-    return *given, 0, n, sign, keys_found
+    return starts, columns, bits, sign, true_starts, true_columns, 0, n, sign, keys_found
 
 
 def of_weights_of_entries(rng: Generator, dtype: Any) -> Arguments:
     starts, columns, _ = of_rows_of_entries(rng, dtype)
     weights = weights_of(rng, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
-    return starts.astype(np.int64), columns.astype(np.int64), weights, np.zeros(8, np.int64)
-
-
-def of_sizes_of_parts(rng: Generator, dtype: Any) -> Arguments:
-    starts, columns, _ = of_rows_of_entries(rng, dtype)
-    return starts, columns, np.uint32(1), 0, starts.size - 1, np.zeros(4, np.int64)
-
-
-def of_entries_to_part(rng: Generator, dtype: Any) -> Arguments:
-    starts, columns, bits = of_rows_of_entries(rng, dtype)
-    weights = weights_of(rng, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
-    place = np.append(0, np.bincount(columns >> 1, minlength=4).cumsum())[:-1].astype(np.uint64)
-    parted = (
-        np.zeros(columns.size, np.uint16),
-        np.zeros_like(bits),
-        np.zeros(columns.size * bool(weights.size), np.int64),
-    )
-    return starts, columns, bits, weights, np.uint32(1), 0, starts.size - 1, place, *parted
+    return starts, columns, weights, np.zeros(8, np.int64)
 
 
 def of_candidates(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
     """Offsets, distinct keys that fall within a label, weights of positives; of some labels none, of some many."""
     found, truth = tile(rng, dtype)
-    lists, cells = np.repeat(np.arange(len(found)), found.shape[1]), found.reshape(-1)
+    lists, cells = np.repeat(np.arange(len(found), dtype=np.int32), found.shape[1]), found.reshape(-1)
     hits = truth.reshape(-1).astype(np.int64)
     offsets, candidates, weights = sorting.sorted_lists(lists, cells, hits, 0, len(found), cells.dtype.type(1))
     return offsets, candidates, weights
 
 
-def of_entries_to_count(rng: Generator, dtype: Any) -> Arguments:
+def of_entries_to_keep(rng: Generator, dtype: Any) -> Arguments:
     offsets, candidates, _ = of_candidates(rng, dtype)
-    _, columns, bits = of_rows_of_entries(rng, dtype)
-    columns = np.minimum(columns, offsets.size - 2).astype(np.uint16)
-    weights = weights_of(rng, columns.size) if dtype == np.float32 else NO_WEIGHTS
+    starts, columns, bits = of_rows_of_entries(rng, dtype)
+    n_labels, n_entries = offsets.size - 1, columns.size
+    columns = np.minimum(columns, n_labels - 1)
+    weights = rng.integers(0, 3, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
+    block = rng.integers(2, 9)
+    nothing = candidates.dtype.type(0) if rng.integers(2) else sign_of(bits)
+    given = starts, columns, bits, sign_of(bits), weights, 0, starts.size - 1, offsets, candidates, nothing
+    kept = (
+        np.zeros(n_entries, np.uint16),
+        np.zeros_like(bits),
+        np.zeros(n_entries * bool(weights.size), np.int64),
+        np.zeros((-(-n_entries // block), -(-n_labels // 2) + 1), np.int64),
+    )
+    return *given, np.uint32(1), block, *kept, np.zeros(n_labels * rng.integers(2), np.int64)
+
+
+def of_entries_to_count(rng: Generator, dtype: Any) -> Arguments:
+    """Two segments of keys of the second of two parts, none below the candidates of its label."""
+    offsets, candidates, _ = of_candidates(rng, dtype)
+    has_candidates = np.flatnonzero(np.diff(offsets))
+    n_entries = 60 if has_candidates.size else 0
+    columns = rng.choice(has_candidates, n_entries) if n_entries else has_candidates
+    lowest = candidates[offsets[1:][columns] - 1]
+    keys = np.maximum(rng.choice(candidates, n_entries) if n_entries else candidates, lowest)
+    weights = weights_of(rng, n_entries) if dtype == np.float32 else NO_WEIGHTS
+    segments = np.array([[0, 0, 20], [20, 30, n_entries]]) * bool(n_entries)
+    below = np.zeros(offsets.size - 1, candidates.dtype)
     counts = np.zeros((2, candidates.size), np.int64)
-    stored = np.zeros((offsets.size - 1) * rng.integers(2), np.int64)
-    given = columns, bits, weights, sign_of(bits), offsets, candidates
-    return *given, counts[0].copy(), counts[1].copy(), np.zeros_like(candidates), stored
+    kept = columns.astype(np.uint16), keys, weights, segments
+    return 1, *kept, offsets, candidates, below, counts[0].copy(), counts[1].copy(), np.zeros_like(candidates)
 
 
 def of_counts_to_add_up(rng: Generator, dtype: Any) -> Arguments:
@@ -820,7 +825,7 @@ def of_counts_to_add_up(rng: Generator, dtype: Any) -> Arguments:
 def of_lists_to_sort(rng: Generator, dtype: Any) -> Arguments:
     """Lists so long that digits are counted, and short ones, with weights and without."""
     found, truth = tile(rng, dtype)
-    lists, cells = np.repeat(np.arange(len(found)), found.shape[1]), found.reshape(-1)
+    lists, cells = np.repeat(np.arange(len(found), dtype=np.int32), found.shape[1]), found.reshape(-1)
     weights = truth.reshape(-1) * weights_of(rng, cells.size) if rng.integers(2) else NO_WEIGHTS
     return lists, cells, weights, 0, len(found) - rng.integers(2), cells.dtype.type(rng.choice([1, 2**31]))
 
@@ -1007,8 +1012,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "tallies.half_histograms": of_halves,
     "entries.found_entries": of_true_cells,
     "entries.weigh_entries": of_weights_of_entries,
-    "entries.count_parts": of_sizes_of_parts,
-    "entries.part_entries": of_entries_to_part,
+    "entries.keep_entries": of_entries_to_keep,
     "entries.count_entries": of_entries_to_count,
     "entries.add_up_steps": of_counts_to_add_up,
     "sorting.sorted_lists": of_lists_to_sort,
