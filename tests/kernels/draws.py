@@ -15,6 +15,7 @@ from scipy import sparse
 
 from thresholds import _kernels
 from thresholds._arrays.bits import Bits
+from thresholds._arrays.sparse import entries_of_rows
 from thresholds._kernels import bootstrap, keys, leaving_out, sorting
 from thresholds._kernels import guards as odds
 from thresholds._kernels import refine as refining
@@ -172,12 +173,10 @@ def of_rows(rng: Generator, dtype: Any) -> Arguments:
 
 
 def of_sparse_counts(rng: Generator, dtype: Any) -> Arguments:
-    kind = np.int32 if dtype == np.float32 else np.int64
     shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
     true, predicted = csr(rng, shape, dtype), csr(rng, shape, dtype)
-    places = [part.astype(kind) for matrix in (true, predicted) for part in (matrix.indptr, matrix.indices)]
     counts = np.zeros((3, shape[1]), np.int64), np.zeros((3, shape[0]), np.int64)
-    return *places, weights_of(rng, shape[0]), *counts
+    return *entries_of_rows(true), *entries_of_rows(predicted), weights_of(rng, shape[0]), *counts
 
 
 def of_classes(rng: Generator, dtype: Any) -> Arguments:
@@ -189,8 +188,13 @@ def of_classes(rng: Generator, dtype: Any) -> Arguments:
 def of_ranks_of_positives(rng: Generator, dtype: Any) -> Arguments:
     shape = 5, int(rng.choice(LONG))
     true, scores = csr(rng, shape, np.float64), csr(rng, shape, np.float64)
-    places = [part.astype(np.int64) for matrix in (true, scores) for part in (matrix.indptr, matrix.indices)]
-    return *places, scores.data - 0.25, float(rng.choice([0.0, -1.0, 1.0])), shape[1]
+    return (
+        *entries_of_rows(true),
+        *entries_of_rows(scores),
+        scores.data - 0.25,
+        float(rng.choice([0.0, -1.0, 1.0])),
+        shape[1],
+    )
 
 
 # leaving_out
@@ -372,13 +376,13 @@ def of_decided_sums(rng: Generator, dtype: Any) -> Arguments:
 
 def of_sparse_sums(rng: Generator, dtype: Any) -> Arguments:
     p, low = csr(rng, (700, 4), dtype), rng.choice([0.1, 0.25, 0.7], 4)
-    return p.indptr, p.indices, p.data, weights_of(rng, 700) / 3, low, *sums(4, True)
+    return *entries_of_rows(p), p.data, weights_of(rng, 700) / 3, low, *sums(4, True)
 
 
 def of_decided_sparse_sums(rng: Generator, dtype: Any) -> Arguments:
     p, decided = csr(rng, (700, 4), dtype), csr(rng, (700, 4), dtype)
     weights = weights_of(rng, 700) / 3
-    return p.indptr, p.indices, p.data, decided.indptr, decided.indices, weights, *sums(4, False)
+    return *entries_of_rows(p), p.data, *entries_of_rows(decided), weights, *sums(4, False)
 
 
 # expected_bins
@@ -746,7 +750,7 @@ def of_rows_of_entries(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]
     stored = rng.random(found.shape[::-1]) < rng.choice([0.2, 0.9])
     starts = np.append(0, stored.sum(axis=1).cumsum())
     bits = scores_of(found).T[stored].view(f"u{np.dtype(dtype).itemsize}")
-    return starts.astype(np.int64), np.nonzero(stored)[1].astype(np.int32), bits
+    return starts, np.nonzero(stored)[1].astype(np.int32), bits
 
 
 def sign_of(bits: Array) -> Any:

@@ -22,6 +22,7 @@ import numpy as np
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
+from thresholds._arrays.sparse import entries_of_rows
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Buckets, Ints, Keys
 from thresholds._kernels.entries import (
@@ -100,7 +101,7 @@ class _Passes:
         if self.problem.unknown is not None:
             scores = without_entries(scores, self.problem.unknown)
         cells = scores.data.astype(self.problem.dtype, copy=False)
-        return _Rows(*_places(scores), cells.view(self.missing.dtype))
+        return _Rows(*entries_of_rows(scores), cells.view(self.missing.dtype))
 
     @cached_property
     def missing(self) -> Any:
@@ -120,7 +121,9 @@ class _Passes:
     @cached_property
     def truth(self) -> tuple[Ints, Ints]:
         """Where the true cells of each row begin, (n_samples + 1,), and their columns, (n_true,)."""
-        return _places(self.problem.sparse_truth(self.problem.truth, type(self.problem.scores)))
+        return entries_of_rows(
+            self.problem.sparse_truth(self.problem.truth, type(self.problem.scores))
+        )
 
     @cached_property
     def weights(self) -> Ints:
@@ -254,9 +257,3 @@ class _Passes:
             progress=self.progress and bool(title),
             title=title,
         )
-
-
-def _places(array: Any) -> tuple[Ints, Ints]:
-    """Return where the rows of a CSR array begin, and the columns, in one width: kernels are compiled for each."""
-    columns = np.int32 if array.shape[1] < 2**31 else np.int64
-    return array.indptr.astype(np.int64, copy=False), array.indices.astype(columns, copy=False)
