@@ -8,6 +8,7 @@ functions marked `each_value` or `each_pair` the cases that repeat what others s
 processes of their own, to compile or to be interrupted: `make test-integrations` runs them, with `--slow`.
 """
 
+import gc
 import math
 import os
 from collections import Counter
@@ -27,6 +28,7 @@ from thresholds._kernels.notice import SWITCH
 
 os.environ[SWITCH] = "0"
 StandIns.seconds_left = math.inf  # while tests are collected
+gc.disable()  # while tests are collected: what they make is kept, and would be looked through again and again
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,6 +63,8 @@ def pytest_collection_finish() -> None:
             f"collecting tests took {n_kernels} kernels: make what is fitted when a test asks for it"
         )
     StandIns.seconds_left = 0
+    gc.freeze()  # modules and tests, which stay
+    gc.enable()
 
 
 def numbered(cases: list[Mapping[str, object]]) -> list[Mapping[str, int]]:

@@ -264,7 +264,7 @@ def test_soft_staircase_holds_expected_counts() -> None:
     from thresholds.search import staircase
 
     rng = np.random.default_rng(3)
-    for _ in range(200):
+    for _ in range(40):
         y = rng.integers(0, 9, (6, 2)) / 8
         scores = rng.integers(0, 4, (6, 2)) / 4
         weights = rng.integers(1, 4, 6).astype(float)
