@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.bootstrap import resample, tables
 from thresholds._kernels.guards import f_at_ratios
@@ -148,19 +149,25 @@ def _half_share(stairs: Staircase) -> Floats:
 
 def _loss(fits: _Fits, is_useless: Booleans) -> tuple[Floats, Floats]:
     """Return the loss of each label, and the F that its fitted threshold is expected to have; 0 without positives."""
-    # What is expected at each ratio: (n_labels, n_ratios).
-    expected = fits.own.copy()
     others = np.flatnonzero(~is_useless)
     positives = fits.positives[others].astype(np.float64)
     means, size = of_siblings(fits.own[others], positives)
-    own = (positives / (positives + PRIOR_ROWS))[:, np.newaxis]
-    expected[others] = own * fits.own[others] + (1 - own) * means[size]
+    own_share = positives / (positives + PRIOR_ROWS)
+    loss = np.empty(fits.positives.size)
+    f_now = np.empty_like(loss)
+    for labels in row_blocks(loss.size, RATIOS.size):  # Ratios of all would take much memory.
+        # What is expected at each ratio: (n_labels of the block, n_ratios).
+        expected = fits.own[labels].copy()
+        among = slice(*np.searchsorted(others, [labels.start, labels.stop]))
+        own, at = own_share[among, np.newaxis], others[among] - labels.start
+        expected[at] = own * expected[at] + (1 - own) * means[size[among]]
 
-    # What cuts are expected to reach.
-    reached = _read(expected, fits.ratios)  # (n_labels, 1 + n_bootstraps)
-    f_now = reached[:, 0]
-    mean = (f_now + reached[:, 1:].mean(axis=1)) / 2
-    return np.maximum(expected.max(axis=1) - mean, 0.0), f_now
+        # What cuts are expected to reach.
+        reached = _read(expected, fits.ratios[labels])  # (n_labels of the block, 1 + n_bootstraps)
+        f_now[labels] = reached[:, 0]
+        mean = (f_now[labels] + reached[:, 1:].mean(axis=1)) / 2
+        loss[labels] = np.maximum(expected.max(axis=1) - mean, 0.0)
+    return loss, f_now
 
 
 def _read(f: Floats, ratios: Floats) -> Floats:

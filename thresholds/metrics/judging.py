@@ -4,6 +4,7 @@ Thresholds are chosen on staircases; what is reported about other data, or of a 
 here, on predictions.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.bits import Bits
-from thresholds._arrays.blocks import in_pieces
+from thresholds._arrays.blocks import in_pieces, row_blocks
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
@@ -41,6 +42,7 @@ class Decisions:
 
     def __init__(self, rule: "Rule", problem: Problem) -> None:
         self._rule = rule
+        self._problem = problem
         self._scores = problem.scores
         self._order = _checks.places(
             problem.label_names, rule.label_names, "y_score", "the labels of the rule"
@@ -48,6 +50,12 @@ class Decisions:
         self._back = None if self._order is None else np.argsort(self._order)  # (n_labels,)
         self._dense = rule.needs_dense(problem.scores)
         self._unknown = problem.unknown
+
+    def row_blocks(self) -> Iterator[slice]:
+        """Return blocks of rows that are small enough for scores of them, and for decisions, to be held at once."""
+        if self._dense:
+            return row_blocks(*self._scores.shape)
+        return self._problem.row_blocks()
 
     def about(self, rows: slice | Ints) -> Matrix:
         """Decide some rows: (n_rows, n_labels); 0 where the truth is not known."""
@@ -102,7 +110,7 @@ def judge(rule: "Rule", problem: Problem, *, keep: bool = False) -> Judged:
     kept = KeptDecisions(problem) if keep else None
     by_label = None
     by_sample = []
-    for rows in problem.row_blocks():
+    for rows in decided.row_blocks():
         predicted = decided.about(rows)  # (n_rows, n_labels)
         if kept is not None:
             kept.add(rows, predicted)
