@@ -220,6 +220,24 @@ class _Given(NamedTuple):
     squares: Floats  # (2, 2), expected, of the distances of all labels from the mean, over the root
 
 
+class _Symmetric(NamedTuple):
+    """Symmetric matrices of two rows; number by number, as NumPy is slow along axes of two."""
+
+    aa: Floats  # (n,)
+    ab: Floats  # (n,)
+    bb: Floats  # (n,)
+
+    def times(self, vectors: Floats) -> Floats:
+        """Return the product of each with a vector of its own, (2, n) both."""
+        first, second = vectors
+        return np.stack([self.aa * first + self.ab * second, self.ab * first + self.bb * second])
+
+    def added_up(self) -> Floats:
+        """Return the sum of all, (2, 2)."""
+        aa, ab, bb = (values.sum() for values in self)
+        return np.array([[aa, ab], [ab, bb]])
+
+
 class _Quadratics:
     """The log-loss of labels as quadratics of their lines, and one label more, whose line is known.
 
@@ -231,31 +249,34 @@ class _Quadratics:
     """
 
     def __init__(self, found: _Lines, common: Floats) -> None:
-        self.turned_roots = _turned_roots(found.curvatures)  # (n_labels, 2, 2)
-        self.known = np.einsum("gij,gj->gi", found.curvatures, found.lines) - found.slopes  # H t
+        self.turned_roots = _turned_roots(found.curvatures)
+        known = np.einsum("gij,gj->gi", found.curvatures, found.lines) - found.slopes  # H t
+        self.known = np.ascontiguousarray(known.T)  # (2, n_labels)
         self.common = common  # (2,)
-        self.n_labels = len(self.known) + 1
+        self.n_labels = known.shape[0] + 1
 
     def given(self, root: Floats) -> _Given:
         """Integrate the lines of labels out."""
-        known = self.known @ root  # (n_labels, 2)
+        known = root.T @ self.known  # (2, n_labels)
         common = _solved(root, self.common)
         own_variance = _LEAST_VARIANCE * _solved(root, _solved(root, np.eye(2)).T)
         variances, determinants = _inverses_from_one(self.turned_roots, root)
 
         # The best mean: where labels, as far as they are known, are in balance.
-        weights = (np.eye(2) - variances).sum(axis=0) + np.eye(2)
-        mean = np.linalg.solve(weights, np.einsum("gij,gj->i", variances, known) + common)
+        apart = _Symmetric(1 - variances.aa, -variances.ab, 1 - variances.bb)
+        weights = apart.added_up() + np.eye(2)
+        mean = np.linalg.solve(weights, variances.times(known).sum(axis=1) + common)
 
         # The lines expected then, and the squares of their distances from it.
-        both = known + mean  # (n_labels, 2)
-        lines = np.einsum("gij,gj->gi", variances, both)
-        distances = np.vstack([lines, common]) - mean  # (n_labels + 1, 2)
-        squares = variances.sum(axis=0) + distances.T @ distances + own_variance
+        both = known + mean[:, np.newaxis]  # (2, n_labels)
+        lines = variances.times(both)
+        distances = lines - mean[:, np.newaxis]
+        own = common - mean
+        squares = np.einsum("ig,jg->ij", distances, distances) + np.outer(own, own)
+        squares += variances.added_up() + own_variance
 
         # The likelihood: a normal integral for each label, and the density of the one more.
         of_labels = (np.log(determinants) + mean @ mean).sum() - (both * lines).sum()
-        own = distances[-1]
         of_one = 2 * np.log(np.diag(root)).sum() + own @ own + np.trace(own_variance)
         return _Given(root @ mean, float(of_labels + of_one) / 2, squares)
 
@@ -273,21 +294,29 @@ def _solved(triangle: Floats, right: Floats) -> Floats:
 
 
 def _turned_roots(matrices: Floats) -> Floats:
-    """Return C' (n, 2, 2) of symmetric matrices C C' that are not negative, C being triangular."""
+    """Return the three numbers (3, n) of C', of symmetric matrices C C' (n, 2, 2) that are not negative.
+
+    C is triangular: C' has two of them in its first row, and the last in its second.
+    """
     aa, ab, bb = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
     first = np.sqrt(aa)
     across = np.divide(ab, first, out=np.zeros_like(ab), where=first > 0)
     second = np.sqrt(np.maximum(bb - across * across, 0.0))  # rounding may take this below 0
-    return np.stack([first, across, np.zeros_like(ab), second], axis=-1).reshape(-1, 2, 2)
+    return np.stack([first, across, second])
 
 
-def _inverses_from_one(turned: Floats, root: Floats) -> tuple[Floats, Floats]:
-    """Return the inverses (n, 2, 2) of 1 + root' C C' root, C' being `turned`, and the determinants (n,) of that."""
-    both = turned @ root
-    aa, bb = np.square(both).sum(axis=1).T
-    ab = both.prod(axis=2).sum(axis=1)
+def _inverses_from_one(turned: Floats, root: Floats) -> tuple[_Symmetric, Floats]:
+    """Return the inverses of 1 + root' C C' root, C' being `turned`, and the determinants (n,) of that."""
+    # C' root, both being triangular.
+    first, across, second = turned
+    left, right = first * root[0, 0] + across * root[1, 0], across * root[1, 1]
+    lower_left, lower_right = second * root[1, 0], second * root[1, 1]
+
+    aa = np.square(left) + np.square(lower_left)
+    bb = np.square(right) + np.square(lower_right)
+    ab = left * right + lower_left * lower_right
     # Of triangles the determinant is the product of the diagonals; no difference is taken.
-    area = turned[:, 0, 0] * turned[:, 1, 1] * root[0, 0] * root[1, 1]
+    area = first * second * root[0, 0] * root[1, 1]
     determinants = 1 + aa + bb + area * area
-    adjugates = np.stack([1 + bb, -ab, -ab, 1 + aa], axis=-1).reshape(-1, 2, 2)
-    return adjugates / determinants[:, np.newaxis, np.newaxis], determinants
+    inverses = _Symmetric((1 + bb) / determinants, -ab / determinants, (1 + aa) / determinants)
+    return inverses, determinants
