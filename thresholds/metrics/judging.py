@@ -4,6 +4,7 @@ Thresholds are chosen on staircases; what is reported about other data, or of a 
 here, on predictions.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.bits import Bits
-from thresholds._arrays.blocks import in_pieces
+from thresholds._arrays.blocks import in_pieces, row_blocks
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
@@ -41,20 +42,26 @@ class Decisions:
 
     def __init__(self, rule: "Rule", problem: Problem) -> None:
         self._rule = rule
-        self._scores = problem.scores
+        self._problem = problem
         self._order = _checks.places(
             problem.label_names, rule.label_names, "y_score", "the labels of the rule"
         )
         self._back = None if self._order is None else np.argsort(self._order)  # (n_labels,)
         self._dense = rule.needs_dense(problem.scores)
-        self._unknown = problem.unknown
+
+    def row_blocks(self) -> Iterator[slice]:
+        """Return blocks of rows that are small enough for decisions about them."""
+        if self._dense:  # However few scores are stored.
+            return row_blocks(self._problem.n_samples, self._problem.n_labels)
+        return self._problem.row_blocks()
 
     def about(self, rows: slice | Ints) -> Matrix:
         """Decide some rows: (n_rows, n_labels); 0 where the truth is not known."""
-        scores = _checks.in_order(self._scores[rows], self._order)
+        scores = _checks.in_order(self._problem.scores[rows], self._order)
         decided = self._rule.decide(scores, dense=self._dense)
         decided = _checks.in_order(decided, self._back)
-        return decided if self._unknown is None else blanked(decided, self._unknown[rows])
+        unknown = self._problem.unknown
+        return decided if unknown is None else blanked(decided, unknown[rows])
 
 
 class KeptDecisions:
@@ -102,7 +109,7 @@ def judge(rule: "Rule", problem: Problem, *, keep: bool = False) -> Judged:
     kept = KeptDecisions(problem) if keep else None
     by_label = None
     by_sample = []
-    for rows in problem.row_blocks():
+    for rows in decided.row_blocks():
         predicted = decided.about(rows)  # (n_rows, n_labels)
         if kept is not None:
             kept.add(rows, predicted)

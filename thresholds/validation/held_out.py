@@ -100,7 +100,7 @@ def decided_out_of_fold(rules: Sequence[Rule], problem: Problem, folds: Folds) -
     for rule, (_, judged) in zip(rules, folds, strict=True):
         of_fold = problem.at_rows(judged)
         decided = Decisions(rule, of_fold)
-        blocks += [sparse.csr_array(decided.about(rows)) for rows in of_fold.row_blocks()]
+        blocks += [sparse.csr_array(decided.about(rows)) for rows in decided.row_blocks()]
     blocks.append(sparse.csr_array((1, problem.n_labels), dtype=np.uint8))
     stacked = sparse.vstack(blocks, format="csr")  # (n_judged + 1, n_labels), the last row empty
 
