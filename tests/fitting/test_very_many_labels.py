@@ -50,6 +50,7 @@ FITS: dict[str, dict[str, Any]] = {
     "weights that are not whole": {"sample_weight": WEIGHTS / 7},
     "cut anywhere": {"keep_sparse": False},
     "shared": {"average": "micro", "per_label": False},
+    "promises": {"average": "micro", "min_precision": 0.2, "min_recall": 0.2, "confidence": 0.9},
     "limits": {"max_overprediction": 2.0, "min_precision": 0.2},
 }
 

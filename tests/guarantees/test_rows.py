@@ -4,6 +4,7 @@ import json
 import math
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -17,11 +18,13 @@ from tests.words import flat
 from thresholds import fit_empirical
 from thresholds.cli import main
 from thresholds.data.problem import Problem
+from thresholds.guarantees import paths
 from thresholds.guarantees.bets import Gamblers
 from thresholds.guarantees.gains import RowFloor
 from thresholds.guarantees.paths import joint_path, shared_path
 from thresholds.guarantees.precision_of_rows import shown_along
 from thresholds.guarantees.rows import RowSearch
+from thresholds.guarantees.tallies import tallies
 from thresholds.guarantees.units import Units
 
 pytestmark = pytest.mark.each_value
@@ -161,7 +164,7 @@ def test_precision_is_promised_at_the_cuts_of_the_twin(coarse: bool, average: st
     path = shared_path(found.problem, scouts)
     floor = RowFloor("precision", 0.7, average == "samples")
     promised = shown_along(found.problem, path, floor, 0.1, scouts, tested, (average, 1.0, 0.0))  # type: ignore[arg-type]
-    cuts = path.thresholds[:, 0]
+    cuts = path.falls.threshold
     assert promised.shown.any()
     start = int(np.flatnonzero(promised.shown)[0])
     wanted = twin.shown_precision_cuts(truth, scores, 0.7, average == "samples", 0.1, 30, cuts.tolist(), start)
@@ -190,10 +193,10 @@ def test_which_cuts_are_tested_is_not_seen_from_the_rows_that_test() -> None:
     other[tested] = 1 - other[tested]
     flipped = Problem.of(other.astype(int), scores)
     scouts = units.between(0, 30)
-    np.testing.assert_array_equal(shared_path(problem, scouts).thresholds, shared_path(flipped, scouts).thresholds)
+    np.testing.assert_array_equal(shared_path(problem, scouts).falls, shared_path(flipped, scouts).falls)
     half = units.between(0, 150).rows
     np.testing.assert_array_equal(
-        joint_path(problem.at_rows(half), "low", 1).thresholds, joint_path(problem.at_rows(half), "low", 1).thresholds
+        joint_path(problem.at_rows(half), "low", 1).falls, joint_path(problem.at_rows(half), "low", 1).falls
     )
 
 
@@ -209,14 +212,42 @@ def test_points_of_the_path_maximise_what_joint_micro_does(seed: int) -> None:
     between = (ratios + np.append(ratios[1:], 0)) / 2  # (n_ratios,)
     most = sum(_surplus(truth[:, j], scores[:, j], between) for j in range(N_LABELS))  # (n_ratios,)
     lowest = np.array([scores[truth[:, j] > 0, j].min() for j in range(N_LABELS)])
-    on_hulls = [point for point in path.thresholds if (point >= lowest).all()]
+    along = thresholds_along(path)
+    on_hulls = [point for point in along if (point >= lowest).all()]
     assert len(on_hulls) > 5
     for point in on_hulls:
         predicted = scores >= point
         reached = (predicted & (truth > 0)).sum() - between * predicted.sum()
         assert (reached >= most - 1e-9).any()
-    assert (path.thresholds[1:] <= path.thresholds[:-1]).all()
-    np.testing.assert_array_equal(path.thresholds[-1], scores.min(axis=0))
+    assert (along[1:] <= along[:-1]).all()
+    np.testing.assert_array_equal(along[-1], scores.min(axis=0))
+
+
+def thresholds_along(path: paths.Path) -> Array:
+    """Return the thresholds of all labels at each point, (n_points, N_LABELS)."""
+    return np.array([path.at(point, N_LABELS) for point in range(path.n_points)])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("per_label", [False, True])
+def test_rows_are_counted_at_every_point_as_if_it_were_a_rule(per_label: bool, form: Any) -> None:
+    """Cells of unknown truth count nowhere; what sparse scores leave out is predicted nowhere, but may be true."""
+    truth, scores = drawn(80, seed=4, coarse=True)
+    scores = np.where(scores > 0, scores, 0)
+    hidden = np.random.default_rng(1).random(truth.shape) < 0.1
+    problem = Problem.of(
+        form(np.where(hidden, -1, truth)), form(scores), unknown=-1, keep_sparse=form is sparse.csr_array
+    )
+    units = Units.of(problem)
+    path = joint_path(problem, "low", 1) if per_label else shared_path(problem, units)
+    (tally,) = tallies(problem, path, units)
+
+    can_be = ~hidden & ((scores > 0) | (form is np.asarray))
+    predicted = (scores >= thresholds_along(path)[:, np.newaxis]) & can_be  # (n_points, n_rows, N_LABELS)
+    np.testing.assert_array_equal(tally.predicted, predicted.sum(axis=2).T[units.rows])
+    np.testing.assert_array_equal(tally.tp, (predicted & (truth > 0)).sum(axis=2).T[units.rows])
+    np.testing.assert_array_equal(tally.positives[:, 0], (truth * ~hidden).sum(axis=1)[units.rows])
+    assert 0 < predicted.mean() < 1
 
 
 def _surplus(truth: Array, scores: Array, ratios: Array) -> Array:
@@ -289,6 +320,15 @@ def test_without_a_promise_of_precision_nothing_is_predicted() -> None:
     assert not rule.guarantees.promised  # type: ignore[union-attr]
     assert "all labels are never predicted" in str(rule).replace("\n ", "")
     assert "rows like these would show it" in rule.guarantees.in_words()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("average", ["micro", "samples"])
+def test_without_a_score_to_cut_at_nothing_is_predicted(average: str) -> None:
+    truth, _ = drawn(60, 1)
+    given = {"per_label": False, "min_precision": 0.5, "confidence": 0.9}
+    rule = fit_empirical(truth, sparse.csr_array(truth.shape), average, **given)  # type: ignore[arg-type]
+    assert np.isposinf(rule.thresholds).all()
+    assert "no number of such rows would show it" in flat(rule)
 
 
 def test_without_a_promise_of_recall_everything_is_predicted() -> None:
@@ -405,7 +445,7 @@ def test_thresholds_of_precision_are_those_that_were_tested(placement: str) -> N
     rule = fit_empirical(
         truth.astype(int), scores, "micro", per_label=False, min_precision=0.6, confidence=0.9, placement=placement  # type: ignore[arg-type]
     )  # fmt: skip
-    assert rule.thresholds[0] in shared_path(problem, scouts).thresholds
+    assert rule.thresholds[0] in shared_path(problem, scouts).falls.threshold
 
 
 # The rule

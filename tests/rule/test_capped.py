@@ -108,6 +108,16 @@ def test_absent_cells_that_are_predicted_take_part_with_their_score() -> None:
         rule.predict(scores)
 
 
+@pytest.mark.parametrize("order", ["score", "margin", "gain"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_of_many_labels_that_are_predicted_where_they_are_absent_the_first_are_kept(order: str, k: int) -> None:
+    rng = np.random.default_rng(5)
+    cells = np.where(rng.random((80, 6)) < 0.5, 0, np.round(rng.normal(size=(80, 6)), 1))
+    within = ThresholdRule([-0.5, 0.3, -0.1, 0.0, -0.1, 0.2], missing=0.0)
+    rule = CappedRule(within, k, order, GAINS.taken(np.array([3, 0, 2, 1, 0, 3])) if order == "gain" else None)
+    np.testing.assert_array_equal(rule.predict(sparse.csr_array(cells), dense=True), rule.predict(cells))
+
+
 def test_top_k_of_lists_that_are_short() -> None:
     rule = TopKRule(3).at_most(2)
     assert rule.predict(sparse.csr_array([[0.0, 0.0, 0.7]])).toarray().tolist() == [[1, 0, 1]]

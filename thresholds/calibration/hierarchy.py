@@ -220,6 +220,24 @@ class _Given(NamedTuple):
     squares: Floats  # (2, 2), expected, of the distances of all labels from the mean, over the root
 
 
+class _Symmetric(NamedTuple):
+    """Symmetric matrices of two rows; number by number, as NumPy is slow along axes of two."""
+
+    aa: Floats  # (n,)
+    ab: Floats  # (n,)
+    bb: Floats  # (n,)
+
+    def times(self, vectors: Floats) -> Floats:
+        """Return the product of each with a vector of its own, (2, n) both."""
+        first, second = vectors
+        return np.stack([self.aa * first + self.ab * second, self.ab * first + self.bb * second])
+
+    def added_up(self) -> Floats:
+        """Return the sum of all, (2, 2)."""
+        aa, ab, bb = (values.sum() for values in self)
+        return np.array([[aa, ab], [ab, bb]])
+
+
 class _Quadratics:
     """The log-loss of labels as quadratics of their lines, and one label more, whose line is known.
 
@@ -231,42 +249,35 @@ class _Quadratics:
     """
 
     def __init__(self, found: _Lines, common: Floats) -> None:
-        h_aa, h_ab, _, h_bb = found.curvatures.reshape(-1, 4).T  # (n_labels,) each
-        a, b = found.lines.T
-        slope_a, slope_b = found.slopes.T
-        self.turned_roots = _turned_roots(h_aa, h_ab, h_bb)
-        self.known = (h_aa * a + h_ab * b - slope_a, h_ab * a + h_bb * b - slope_b)  # H t
+        self.turned_roots = _turned_roots(found.curvatures)
+        known = np.einsum("gij,gj->gi", found.curvatures, found.lines) - found.slopes  # H t
+        self.known = np.ascontiguousarray(known.T)  # (2, n_labels)
         self.common = common  # (2,)
-        self.n_labels = a.size + 1
+        self.n_labels = known.shape[0] + 1
 
     def given(self, root: Floats) -> _Given:
         """Integrate the lines of labels out."""
+        known = root.T @ self.known  # (2, n_labels)
         common = _solved(root, self.common)
         own_variance = _LEAST_VARIANCE * _solved(root, _solved(root, np.eye(2)).T)
-        (aa, ab, bb), determinants = _inverses_from_one(self.turned_roots, root)
-        known_a, known_b = self.known
-        known_a, known_b = known_a * root[0, 0] + known_b * root[1, 0], known_b * root[1, 1]
+        variances, determinants = _inverses_from_one(self.turned_roots, root)
 
         # The best mean: where labels, as far as they are known, are in balance.
-        weights = _symmetric((1 - aa).sum(), -ab.sum(), (1 - bb).sum()) + np.eye(2)
-        balance = np.array(
-            [(aa * known_a + ab * known_b).sum(), (ab * known_a + bb * known_b).sum()]
-        )
-        mean = np.linalg.solve(weights, balance + common)
+        apart = _Symmetric(1 - variances.aa, -variances.ab, 1 - variances.bb)
+        weights = apart.added_up() + np.eye(2)
+        mean = np.linalg.solve(weights, variances.times(known).sum(axis=1) + common)
 
         # The lines expected then, and the squares of their distances from it.
-        both_a, both_b = known_a + mean[0], known_b + mean[1]
-        line_a, line_b = aa * both_a + ab * both_b, ab * both_a + bb * both_b
-        off_a, off_b = line_a - mean[0], line_b - mean[1]
-        off_common = common - mean
-        distances = _symmetric((off_a * off_a).sum(), (off_a * off_b).sum(), (off_b * off_b).sum())
-        variances = _symmetric(aa.sum(), ab.sum(), bb.sum())
-        squares = variances + distances + np.outer(off_common, off_common) + own_variance
+        both = known + mean[:, np.newaxis]  # (2, n_labels)
+        lines = variances.times(both)
+        distances = lines - mean[:, np.newaxis]
+        own = common - mean
+        squares = np.einsum("ig,jg->ij", distances, distances) + np.outer(own, own)
+        squares += variances.added_up() + own_variance
 
         # The likelihood: a normal integral for each label, and the density of the one more.
-        of_labels = (np.log(determinants) + mean @ mean).sum()
-        of_labels -= (both_a * line_a + both_b * line_b).sum()
-        of_one = 2 * np.log(np.diag(root)).sum() + off_common @ off_common + np.trace(own_variance)
+        of_labels = (np.log(determinants) + mean @ mean).sum() - (both * lines).sum()
+        of_one = 2 * np.log(np.diag(root)).sum() + own @ own + np.trace(own_variance)
         return _Given(root @ mean, float(of_labels + of_one) / 2, squares)
 
     def loss(self, root: Floats) -> tuple[float, Floats]:
@@ -277,39 +288,35 @@ class _Quadratics:
         return given.loss / self.n_labels, np.array(slopes) / self.n_labels
 
 
-# The entries aa, ab and bb of a matrix of each label, (n_labels,) each: some times as fast as arrays (n_labels, 2, 2).
-_Entries = tuple[Floats, Floats, Floats]
-
-
-def _symmetric(aa: float, ab: float, bb: float) -> Floats:
-    """Return a symmetric matrix (2, 2)."""
-    return np.array([[aa, ab], [ab, bb]])
-
-
 def _solved(triangle: Floats, right: Floats) -> Floats:
     """Return the solution of `triangle` x = `right`; the triangle is that of a root, or turned."""
     return np.asarray(np.linalg.solve(triangle, right))
 
 
-def _turned_roots(aa: Floats, ab: Floats, bb: Floats) -> _Entries:
-    """Return C' of symmetric matrices C C' that are not negative, C being triangular: ba of it is 0."""
+def _turned_roots(matrices: Floats) -> Floats:
+    """Return the three numbers (3, n) of C', of symmetric matrices C C' (n, 2, 2) that are not negative.
+
+    C is triangular: C' has two of them in its first row, and the last in its second.
+    """
+    aa, ab, bb = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
     first = np.sqrt(aa)
     across = np.divide(ab, first, out=np.zeros_like(ab), where=first > 0)
     second = np.sqrt(np.maximum(bb - across * across, 0.0))  # rounding may take this below 0
-    return first, across, second
+    return np.stack([first, across, second])
 
 
-def _inverses_from_one(turned: _Entries, root: Floats) -> tuple[_Entries, Floats]:
-    """Return the inverses of 1 + root' C C' root, C' being `turned`, and the determinants of that."""
+def _inverses_from_one(turned: Floats, root: Floats) -> tuple[_Symmetric, Floats]:
+    """Return the inverses of 1 + root' C C' root, C' being `turned`, and the determinants (n,) of that."""
+    # C' root, both being triangular.
     first, across, second = turned
-    both_aa = first * root[0, 0] + across * root[1, 0]  # C' root
-    both_ab = across * root[1, 1]
-    both_ba = second * root[1, 0]
-    both_bb = second * root[1, 1]
-    aa = both_aa * both_aa + both_ba * both_ba
-    ab = both_aa * both_ab + both_ba * both_bb
-    bb = both_ab * both_ab + both_bb * both_bb
+    left, right = first * root[0, 0] + across * root[1, 0], across * root[1, 1]
+    lower_left, lower_right = second * root[1, 0], second * root[1, 1]
+
+    aa = np.square(left) + np.square(lower_left)
+    bb = np.square(right) + np.square(lower_right)
+    ab = left * right + lower_left * lower_right
     # Of triangles the determinant is the product of the diagonals; no difference is taken.
     area = first * second * root[0, 0] * root[1, 1]
     determinants = 1 + aa + bb + area * area
-    return ((1 + bb) / determinants, -ab / determinants, (1 + aa) / determinants), determinants
+    inverses = _Symmetric((1 + bb) / determinants, -ab / determinants, (1 + aa) / determinants)
+    return inverses, determinants

@@ -195,6 +195,11 @@ class Problem:
         return stored(self.scores)
 
     @property
+    def stored_per_row(self) -> int:
+        """Number of scores of a row that take room: all of dense ones, of sparse ones the mean, rounded down."""
+        return self.n_stored // self.n_samples
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """float32 or float64: what the keys are made of."""
         return key_dtype(self.scores.dtype)
@@ -311,7 +316,7 @@ class Problem:
 
     def row_blocks(self) -> Iterator[slice]:
         """Return blocks of rows that are small enough for copies of their scores."""
-        return row_blocks(self.n_samples, self.n_stored // self.n_samples)
+        return row_blocks(self.n_samples, self.stored_per_row)
 
     def sparse_rows(self, block: slice) -> tuple[Matrix, Matrix]:
         """Return truth and scores of a block of rows as CSR arrays; all dense scores are stored."""

@@ -42,7 +42,7 @@ def blanked(matrix: Matrix, unknown: Matrix | None) -> Matrix:
 
 def without_entries(matrix: Any, unknown: Matrix) -> Any:
     """Return a CSR or CSC array without the stored entries of cells that are not known."""
-    known = ~_are_unknown(matrix, unknown)
+    known = ~are_among(matrix, unknown)
     if known.all():
         return matrix
     starts = np.append(0, np.cumsum(known))[matrix.indptr].astype(matrix.indptr.dtype)
@@ -50,19 +50,19 @@ def without_entries(matrix: Any, unknown: Matrix) -> Any:
     return type(matrix)(parts, shape=matrix.shape)
 
 
-def _are_unknown(matrix: Any, unknown: Matrix) -> Booleans:
-    """Tell which stored entries of a CSR or CSC array belong to cells that are not known, (n_stored,)."""
+def are_among(matrix: Any, cells: Matrix) -> Booleans:
+    """Tell which stored entries of a CSR or CSC array are cells that another matrix marks, (n_stored,)."""
     group, place = coordinates(matrix)
-    if not is_sparse(unknown):
+    if not is_sparse(cells):
         rows, columns = (group, place) if matrix.format == "csr" else (place, group)
-        return np.asarray(unknown[rows, columns])
+        return np.asarray(cells[rows, columns] != 0)
 
     # Both as cell numbers, which rise.
-    unknown = unknown.asformat(matrix.format)
-    unknown.sort_indices()
+    cells = cells.asformat(matrix.format)
+    cells.sort_indices()
     length = matrix.shape[1] if matrix.format == "csr" else matrix.shape[0]
-    other_group, other_place = coordinates(unknown)
-    other = other_group * length + other_place  # (n_unknown,)
+    other_group, other_place = coordinates(cells)
+    other = other_group * length + other_place  # (n_marked,)
     if not other.size:
         return np.zeros(place.size, np.bool_)
     cell = group * length + place  # (n_stored,)

@@ -142,7 +142,7 @@ def _expected_by_label(rule: Rule, problem: Problem) -> _Counts:
     decisions = Decisions(rule, replace(problem, unknown=None))  # Truth is not asked for.
     weights = problem.row_weights / problem.row_weights.mean()  # (n_samples,)
     sums = np.zeros((3, problem.n_labels))
-    for rows in problem.row_blocks():
+    for rows in decisions.row_blocks():
         decided, p, weight = decisions.about(rows), problem.scores[rows], weights[rows]
         both = p.multiply(decided) if is_sparse(p) else p * to_dense(decided)
         for k, cells in enumerate((both, decided, p)):

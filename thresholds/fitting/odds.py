@@ -17,7 +17,6 @@ The scores of a label are sorted, and those of neighbouring ranks taken together
 as many as 1/64 of those above. So the curves cost little beside the sort.
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -195,11 +194,10 @@ def _bins_of(problem: Problem, first: int, last: int, of_shares: bool, ranks: In
         scores = log_odds(np.clip(scores, float(least), float(most)))
 
     # Bins of each label.
-    begins = [
-        start + ranks[: np.searchsorted(ranks, stop - start)] for start, stop in pairwise(offsets)
-    ]
-    bin_starts = np.append(0, np.cumsum([label.size for label in begins]))
-    at = np.concatenate(begins)  # (n_bins,)
+    n_bins = np.searchsorted(ranks, np.diff(offsets))  # (n_labels,)
+    bin_starts = np.append(0, n_bins.cumsum())
+    number = np.arange(bin_starts[-1]) - np.repeat(bin_starts[:-1], n_bins)  # within the label
+    at = np.repeat(offsets[:-1], n_bins) + ranks[number]  # (n_bins,)
     if at.size == 0:
         return _Bins(bin_starts, np.empty(0), at, at)
     total = np.add.reduceat(weight, at)

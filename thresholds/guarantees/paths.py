@@ -6,17 +6,22 @@ along it is shown on others.
 The joint path: where each label takes the cut of highest tp - r predicted (`search/joint_micro.py`), lowering r from 1
 to 0 leads along the vertices of the labels' hulls, in the order of their slopes. It ends at the lowest positive of each
 label; from there all labels go on together, by ranks, to their lowest scores.
+
+Of many labels few fall at a point. So a path is kept as its falls, and takes the memory of scores, not that of points
+times labels.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._checks import Placement
-from thresholds._kernels.keys import to_scores
+from thresholds._kernels.keys import to_keys, to_scores
+from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.data.unknown import without_entries
@@ -29,35 +34,54 @@ _MOST_POINTS = 256  # each predicts a few per cent more than the one before
 _POINTS_BELOW = 32  # of the joint path, under the lowest positives
 
 
+class Falls(NamedTuple):
+    """The points at which thresholds fall, label by label, all (n_falls,)."""
+
+    label: Ints
+    point: Ints  # rising within a label
+    threshold: Floats  # from this point on; falling within a label
+
+
 @dataclass(frozen=True)
 class Path:
-    """The thresholds of each label along the path, from the highest down."""
+    """The thresholds of each label along the path, from the highest down; above its first fall one is +inf."""
 
-    # (n_points, n_labels), or (n_points, 1) of a threshold that all labels share.
-    thresholds: Floats
-
-    @property
-    def n_points(self) -> int:
-        """Number of points."""
-        return len(self.thresholds)
+    n_points: int
+    falls: Falls  # of each label; of a threshold that all labels share, those of label 0
+    is_shared: bool = False
 
     def at(self, point: int, n_labels: int) -> Floats:
         """Return the threshold of each label at a point."""
-        return np.array(np.broadcast_to(self.thresholds[point], n_labels))
+        thresholds = np.full(n_labels, np.inf)
+        is_above = self.falls.point <= point  # (n_falls,)
+        # The last of a label stays.
+        thresholds[self.falls.label[is_above]] = self.falls.threshold[is_above]
+        return np.full(n_labels, thresholds[0]) if self.is_shared else thresholds
 
-    def places(self, scores: Dense) -> Ints:
-        """Return the first point at which each cell is predicted, `n_points` for none; (n_rows, n_labels)."""
-        if self.thresholds.shape[1] == 1:
-            return self._places(self.thresholds[:, 0], scores)
-        by_label = [
-            self._places(cuts, cells)
-            for cuts, cells in zip(self.thresholds.T, scores.T, strict=True)
-        ]
-        return np.stack(by_label, axis=1)
+    def places(self, label: Ints, score: Dense) -> Ints:
+        """Return the first point at which each of some cells is predicted, `n_points` for none; (n_cells,)."""
+        if self.is_shared:
+            label = np.zeros_like(label)
+        # The first fall to the score or below it, if it is one of the same label.
+        at = np.searchsorted(self._in_order, _pairs(label, -score))
+        is_reached = np.append(self.falls.label, -1)[at] == label
+        return np.where(is_reached, np.append(self.falls.point, self.n_points)[at], self.n_points)
 
-    def _places(self, cuts: Floats, cells: Dense) -> Ints:
-        """Return how many cuts lie above each cell."""
-        return self.n_points - np.searchsorted(cuts[::-1], cells, side="right")
+    @cached_property
+    def _in_order(self) -> Dense:
+        """The falls as pairs of label and threshold, the latter negated, so that all of them rise."""
+        return _pairs(self.falls.label, -self.falls.threshold)
+
+
+def _pairs(first: Ints, second: Dense) -> Dense:
+    """Return pairs of numbers that are compared by the first, and where that is equal by the second.
+
+    As complex numbers: NumPy orders them so.
+    """
+    pairs = np.empty(first.size, np.complex128)
+    pairs.real = first
+    pairs.imag = second
+    return pairs
 
 
 def shared_path(problem: Problem, units: Units) -> Path:
@@ -70,8 +94,9 @@ def shared_path(problem: Problem, units: Units) -> Path:
         cells = np.asarray(scores if unknown is None else scores[~to_dense(unknown)]).reshape(-1)
     lowest = problem.missing if is_sparse(scores) else -np.inf
     cells = np.sort(cells[cells > lowest])[::-1].astype(np.float64)  # (n_cells,) falling
-    cuts = cells[_geometric(cells.size)]
-    return Path(np.unique(cuts)[::-1, np.newaxis])
+    cuts = np.unique(cells[_geometric(cells.size)])[::-1]  # (n_points,)
+    falls = Falls(np.zeros(cuts.size, np.int64), np.arange(cuts.size), cuts)
+    return Path(cuts.size, falls, is_shared=True)
 
 
 def joint_path(problem: Problem, placement: Placement, n_jobs: int | None = -1) -> Path:
@@ -88,46 +113,62 @@ def joint_path(problem: Problem, placement: Placement, n_jobs: int | None = -1) 
     is_last = np.append(hull.slope[order][1:] != hull.slope[order][:-1], True)[: order.size]
     ends = np.flatnonzero(is_last)  # (n_slopes,) the last step of each slope
 
-    # Stop where some per cent more are predicted.
+    # Stop where some per cent more are predicted; of the steps of a label to one point the last stays.
     total = int(predicted[-1]) if predicted.size else 0
     ends = np.unique(ends[np.searchsorted(predicted[ends], _geometric(total) + 1)])
-    along = np.full((ends.size, problem.n_labels), np.inf)
-    at = np.full(problem.n_labels, np.inf)
-    first = 0
-    for point, end in enumerate(ends.tolist()):
-        steps = order[first : end + 1]
-        at[stairs.label[steps]] = placed[steps]  # The last of a label stays.
-        along[point] = at
-        first = end + 1
+    point = np.empty_like(order)
+    point[order] = np.searchsorted(ends, np.arange(order.size))
+    label = stairs.label
+    is_kept = np.append((label[1:] != label[:-1]) | (point[1:] != point[:-1]), True)[: label.size]
+    along = Falls(label[is_kept], point[is_kept], placed[is_kept])
 
     # Below the lowest positives of the labels.
-    n_predicted = np.zeros(problem.n_labels)
-    np.add.at(n_predicted, stairs.label, stairs.increments(stairs.predicted))
-    below = np.minimum(_below(problem, n_predicted, n_jobs), at)
-    return Path(np.concatenate([along, below]))
+    last = np.flatnonzero(np.diff(label, append=-1))  # the lowest step of each label that has one
+    lowest = np.full(problem.n_labels, np.inf)
+    lowest[label[last]] = placed[last]
+    n_predicted = np.ones(problem.n_labels)
+    n_predicted[label[last]] = stairs.predicted[last]
+    below = _below(problem, lowest, n_predicted, n_jobs)
+    below = below._replace(point=below.point + ends.size)
+    return Path(ends.size + _POINTS_BELOW, _in_labels(along, below))
 
 
-def _below(problem: Problem, n_predicted: Floats, n_jobs: int | None) -> Floats:
-    """Return thresholds (_POINTS_BELOW, n_labels) from so many predictions of each label to all its scores.
+def _below(problem: Problem, lowest: Floats, n_predicted: Floats, n_jobs: int | None) -> Falls:
+    """Return the falls of labels in `_POINTS_BELOW` points from so many predictions of each to all its scores.
 
-    The numbers of predictions grow geometrically, from 1 where a label has no positives.
+    The numbers of predictions grow geometrically, from 1 where a label has no positives. Nothing falls before it is
+    under the `lowest` threshold so far.
     """
-    shares = np.arange(1, _POINTS_BELOW + 1) / _POINTS_BELOW
+    shares = np.arange(1, _POINTS_BELOW + 1)[:, np.newaxis] / _POINTS_BELOW
+    least = to_keys(np.array([problem.missing], problem.dtype))
 
-    def cut(first: int, last: int) -> Floats:
-        items = problem.label_items(first, last)
-        columns = np.full((_POINTS_BELOW, last - first), np.inf)
-        for column, (start, stop) in enumerate(pairwise(items.starts)):
-            scores = np.sort(to_scores(items.keys[start:stop]))[::-1]
-            if problem.keep_sparse:
-                scores = scores[scores > problem.missing]
-            if scores.size:
-                fewest = np.clip(n_predicted[first + column], 1, scores.size)
-                ranks = fewest ** (1 - shares) * scores.size**shares  # (_POINTS_BELOW,)
-                columns[:, column] = scores[np.rint(ranks).astype(np.int64) - 1]
-        return columns
+    def cut(first: int, last: int) -> Falls:
+        starts, keys, _, _ = problem.label_items(first, last)
+        rising, _ = sorted_groups(starts, keys)
+        n_left_out = np.zeros(last - first, np.int64)
+        if problem.keep_sparse:
+            n_left_out = np.add.reduceat(rising <= least, starts[:-1], dtype=np.int64)
+        sizes = np.diff(starts) - n_left_out  # (n_own,) of this tile's labels
 
-    return np.concatenate(map_tiles(problem, cut, n_jobs=n_jobs), axis=1)
+        # Thresholds at ranks from the top, under those before: (1 + n_points, n_own).
+        own = np.flatnonzero(sizes)
+        sizes = sizes[own]
+        fewest = np.clip(n_predicted[first + own], 1, sizes)
+        ranks = np.rint(fewest ** (1 - shares) * sizes**shares).astype(np.int64)
+        scores = to_scores(rising[starts[own + 1] - ranks]).astype(np.float64)
+        along = np.minimum.accumulate(np.vstack([lowest[first + own], scores]))
+        label, point = np.nonzero((along[1:] < along[:-1]).T)
+        return Falls(first + own[label], point, along[1 + point, label])
+
+    tiles = map_tiles(problem, cut, n_jobs=n_jobs)
+    return Falls(*(np.concatenate(values) for values in zip(*tiles, strict=True)))
+
+
+def _in_labels(first: Falls, then: Falls) -> Falls:
+    """Join falls that lie one under another."""
+    joined = [np.concatenate(values) for values in zip(first, then, strict=True)]
+    order = np.argsort(joined[0], kind="stable")
+    return Falls(*(values[order] for values in joined))
 
 
 def _joined(hulls: list[Hull]) -> Hull:

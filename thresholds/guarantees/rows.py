@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.sparse import filled, is_sparse, to_dense
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats
 from thresholds._checks import InputError, Placement
 from thresholds.data.problem import Problem
 from thresholds.guarantees.bets import rows_needed, spread
+from thresholds.guarantees.cells import Cells, positives_in
 from thresholds.guarantees.floors import refuse_weights
 from thresholds.guarantees.gains import Of, RowFloor
 from thresholds.guarantees.paths import Path, joint_path, shared_path
@@ -95,9 +96,11 @@ class RowSearch:
         n_scouts = -(-units.n // _SCOUTS)
         scouts, tested = units.between(0, n_scouts), units.between(n_scouts, units.n)
         path = shared_path(self.problem, scouts)
+        if not path.n_points:  # No scout has a score.
+            return self._instead(NEVER, tested, np.inf)
         recalled = self._recalled(units)
         highest = -np.inf if recalled.cut is None else recalled.cut
-        keeps_recall = path.thresholds[:, 0] <= highest
+        keeps_recall = path.falls.threshold <= highest
         return self._at_a_point(path, scouts, tested, keeps_recall, recalled)
 
     def _on_the_path(self, units: Units) -> RowFit:
@@ -161,25 +164,22 @@ class RowSearch:
         """Collect the positives of units that a cut may find, and what is asked of each unit."""
         scores, owners, found, asked = [], [], [], []
         first = 0
-        max_rows = max(1, _BLOCK_CELLS // self.problem.n_labels)
+        # Positives that a sparse matrix leaves out are found by "always" only.
+        lowest = self.problem.missing if is_sparse(self.problem.scores) else -np.inf
+        max_rows = max(1, _BLOCK_CELLS // max(1, self.problem.stored_per_row))
         for block in units.blocks(max_rows):
-            truth = np.asarray(to_dense(self.problem.truth[block.rows])) != 0  # (n_rows, n_labels)
-            cells = self.problem.scores[block.rows]
-            lowest = -np.inf
-            if is_sparse(cells):
-                # Positives that a sparse matrix leaves out are found by "always" only.
-                lowest = self.problem.missing
-                cells = filled(cells, -np.inf)
-            row, label = np.nonzero(truth & (np.asarray(cells) > lowest))
-            at = cells[row, label] if path is None else path.places(cells)[row, label]
+            cells = Cells.of(self.problem, block.rows)
+            cells = cells.where(cells.is_true & (cells.score > lowest))
+            at = cells.score
             if path is not None:
+                at = path.places(cells.label, at)
                 reached = at < path.n_points
-                row, at = row[reached], -at[reached]
-            n_true = np.count_nonzero(truth, axis=1)  # (n_rows,)
+                cells, at = cells.where(reached), -at[reached]
+            n_true = positives_in(self.problem, block.rows)  # (n_rows,)
             each, in_row = floor.asked(np.ones_like(n_true), n_true, n_true)
             scores.append(at)
-            owners.append(first + block.of_row[row])
-            found.append((block.share * each)[row])
+            owners.append(first + block.of_row[cells.row])
+            found.append((block.share * each)[cells.row])
             asked.append(block.means(in_row))
             first += block.n
         arrays = (np.concatenate(parts) for parts in (scores, owners, found, asked))

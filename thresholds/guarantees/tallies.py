@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.sparse import filled, is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average
 from thresholds.data.problem import Problem
+from thresholds.guarantees.cells import Cells, positives_in
 from thresholds.guarantees.paths import Path
 from thresholds.guarantees.units import Units
 from thresholds.metrics.counts import f_of_counts
@@ -27,32 +27,26 @@ class Tally(NamedTuple):
 
 def tallies(problem: Problem, path: Path, units: Units) -> Iterator[Tally]:
     """Count the rows of units, in their order, at every point of a path."""
-    max_rows = max(1, _MOST_COUNTS // max(path.n_points, problem.n_labels))
+    max_rows = max(1, _MOST_COUNTS // max(path.n_points, problem.stored_per_row))
     for block in units.blocks(max_rows):
-        scores = problem.scores[block.rows]
-        # No path leads down to what a sparse matrix leaves out.
-        scores = filled(scores, -np.inf) if is_sparse(scores) else np.asarray(scores)
-        truth = np.asarray(to_dense(problem.truth[block.rows])) != 0  # (n_rows, n_labels)
-        known = np.ones_like(truth)
-        if problem.unknown is not None:
-            known = ~to_dense(problem.unknown[block.rows])
-        places = path.places(scores)  # (n_rows, n_labels)
-        if problem.unknown is not None:  # Cells of unknown truth are predicted nowhere.
-            places[np.asarray(to_dense(problem.unknown[block.rows]))] = path.n_points
+        cells = Cells.of(problem, block.rows)
+        place = path.places(cells.label, cells.score)  # (n_cells,)
+        is_reached = place < path.n_points
+        shape = (block.rows.size, path.n_points)
         yield Tally(
             block,
-            tp=_counts_along(places, truth, path.n_points),
-            predicted=_counts_along(places, known, path.n_points),
-            positives=np.count_nonzero(truth, axis=1)[:, np.newaxis],
+            tp=_counts_along(cells.row, place, is_reached & cells.is_true, shape),
+            predicted=_counts_along(cells.row, place, is_reached, shape),
+            positives=positives_in(problem, block.rows)[:, np.newaxis],
         )
 
 
-def _counts_along(places: Ints, counted: Booleans, n_points: int) -> Ints:
-    """Return how many cells of each row have been reached at each point, (n_rows, n_points)."""
-    row, column = np.nonzero(counted & (places < n_points))
-    at = row * n_points + places[row, column]
-    reached = np.bincount(at, minlength=len(places) * n_points)
-    return np.asarray(reached.reshape(-1, n_points).cumsum(axis=1))
+def _counts_along(row: Ints, place: Ints, counted: Booleans, shape: tuple[int, int]) -> Ints:
+    """Return how many of the cells of each row that count have been reached at each point, (n_rows, n_points)."""
+    n_rows, n_points = shape
+    at = row[counted] * n_points + place[counted]
+    reached = np.bincount(at, minlength=n_rows * n_points)
+    return np.asarray(reached.reshape(shape).cumsum(axis=1))
 
 
 Measure = tuple[Average, float, float]  # average, beta and zero_division of F

@@ -43,26 +43,25 @@ class Decisions:
     def __init__(self, rule: "Rule", problem: Problem) -> None:
         self._rule = rule
         self._problem = problem
-        self._scores = problem.scores
         self._order = _checks.places(
             problem.label_names, rule.label_names, "y_score", "the labels of the rule"
         )
         self._back = None if self._order is None else np.argsort(self._order)  # (n_labels,)
         self._dense = rule.needs_dense(problem.scores)
-        self._unknown = problem.unknown
 
     def row_blocks(self) -> Iterator[slice]:
-        """Return blocks of rows that are small enough for scores of them, and for decisions, to be held at once."""
-        if self._dense:
-            return row_blocks(*self._scores.shape)
+        """Return blocks of rows that are small enough for decisions about them."""
+        if self._dense:  # However few scores are stored.
+            return row_blocks(self._problem.n_samples, self._problem.n_labels)
         return self._problem.row_blocks()
 
     def about(self, rows: slice | Ints) -> Matrix:
         """Decide some rows: (n_rows, n_labels); 0 where the truth is not known."""
-        scores = _checks.in_order(self._scores[rows], self._order)
+        scores = _checks.in_order(self._problem.scores[rows], self._order)
         decided = self._rule.decide(scores, dense=self._dense)
         decided = _checks.in_order(decided, self._back)
-        return decided if self._unknown is None else blanked(decided, self._unknown[rows])
+        unknown = self._problem.unknown
+        return decided if unknown is None else blanked(decided, unknown[rows])
 
 
 class KeptDecisions:

@@ -157,9 +157,10 @@ class CappedRule(Rule):
             return decided
         if not is_sparse(decided):
             rows = np.flatnonzero(has_too_many)
-            row, column = np.nonzero(decided[rows])
+            row, column = self._candidates(scores, decided, rows)
             kept = self._kept(scores, rows[row], column)
-            decided[rows[row[~kept]], column[~kept]] = 0
+            decided[rows] = 0
+            decided[rows[row[kept]], column[kept]] = 1
             return decided
         row = row_of_entries(decided)  # (n_entries,)
         among = np.flatnonzero(has_too_many[row])
@@ -167,13 +168,28 @@ class CappedRule(Rule):
         keeps[among] = self._kept(scores, row[among], decided.indices[among])
         return positives_only(decided, keeps)
 
+    def _candidates(self, scores: Matrix, decided: Matrix, rows: Ints) -> tuple[Ints, Ints]:
+        """Return cells, by place in `rows` and column, among which the first k of these rows are."""
+        if not (is_sparse(scores) and isinstance(self.rule, ThresholdRule)):
+            row, column = np.nonzero(decided[rows])
+            return row, column
+
+        # What a sparse matrix leaves out is decided and ordered alike in all rows: of m labels that it stores, no more
+        # can stand in the way of the first k, so that these are among the first k + m.
+        stored = scores[rows]
+        n_first = np.minimum(self.k + np.diff(stored.indptr), self._absent_in_order.size)
+        row = np.repeat(np.arange(rows.size), n_first)
+        place = np.arange(row.size) - np.repeat(n_first.cumsum() - n_first, n_first)
+        may_be_kept = np.zeros((rows.size, decided.shape[1]), np.bool_)
+        may_be_kept[row, self._absent_in_order[place]] = True
+        may_be_kept[row_of_entries(stored), stored.indices] = True
+        row, column = np.nonzero(may_be_kept & (decided[rows] != 0))
+        return row, column
+
     def _kept(self, scores: Matrix, rows: Ints, columns: Ints) -> Booleans:
         """Tell which of some cells are among the first k of their rows."""
-        cells = _scores_at(scores, rows, columns, self.missing)[np.newaxis]  # (1, n_cells)
-        table = [row[columns] for row in self._table]
-        with np.errstate(over="ignore"):
-            priority = priorities(np, cells, table, self._of_shares)[0]  # (n_cells,)
-        order = np.lexsort((columns, -priority, rows))
+        cells = _scores_at(scores, rows, columns, self.missing)  # (n_cells,)
+        order = np.lexsort((columns, -self._priority(cells, columns), rows))
         ordered = rows[order]
         is_first = np.append(True, ordered[1:] != ordered[:-1])[: ordered.size]
         starts = np.flatnonzero(is_first)
@@ -181,6 +197,19 @@ class CappedRule(Rule):
         kept = np.empty(rows.size, np.bool_)
         kept[order] = rank < self.k
         return kept
+
+    def _priority(self, cells: Floats, columns: Ints) -> Floats:
+        """Return the priority of some cells, (n_cells,) of these columns."""
+        table = [row[columns] for row in self._table]
+        with np.errstate(over="ignore"):
+            return np.asarray(priorities(np, cells[np.newaxis], table, self._of_shares)[0])
+
+    @cached_property
+    def _absent_in_order(self) -> Ints:
+        """The labels that are predicted where a sparse matrix leaves them out, those that come first in front."""
+        labels = np.flatnonzero(self.rule._predicted_if_absent())
+        priority = self._priority(np.full(labels.size, self.missing), labels)
+        return labels[np.lexsort((labels, -priority))]
 
     @cached_property
     def _table(self) -> list[Floats]:

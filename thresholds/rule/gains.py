@@ -41,9 +41,10 @@ class GainByScore(Shown):
                 raise InputError(
                     f"{name} of gains has {len(values)} values, expected {len(self.at) or 'at least 1'}"
                 )
-            for number in values:
-                if _checks.finite(number, name) < 0 and name == "worth":
-                    raise InputError(f"worth of gains has {number}, expected at least 0")
+            _checks.finites(values, name)
+        lowest = min(self.worth)
+        if lowest < 0:
+            raise InputError(f"worth of gains has {lowest}, expected at least 0")
 
     @property
     def n_labels(self) -> int:
