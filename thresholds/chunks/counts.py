@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Floats, Ints, Keys
+from thresholds._arrays.types import Booleans, Floats, Keys
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys
 from thresholds.chunks.arrow import (
@@ -295,8 +295,7 @@ class Counts(OfBlocks):
     @property
     def positives(self) -> Floats:
         """Weight of the rows in which each label is true, (n_labels,)."""
-        units = sum(_of_labels(items) for items in self.tally)  # (n_labels,)
-        return np.asarray(units * np.float64(self.kind.unit))
+        return np.asarray(self.tally.positives * np.float64(self.kind.unit))
 
     @property
     def nbytes(self) -> int:
@@ -482,7 +481,7 @@ class Counts(OfBlocks):
             return None
         problem = self.problem(checked)
         fit_problem(problem, checked)
-        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
+        return None if problem.asked.nothing else next_candidates(problem, self.kind)
 
     def _more_closely(self, open_: OpenRuns, candidates: Candidates | None) -> Candidates:
         """Return what is counted here, and more where runs are open: scores of positives, or all scores."""
@@ -512,15 +511,22 @@ class Counts(OfBlocks):
 
     def _open_runs(self, options: FitOptions) -> OpenRuns:
         """Return where a fit may cut beside the candidates."""
-        items, is_run = self.tally.rising()
-        if reads_steps_only(options):
-            above = None
-            if options.keep_sparse is not False and self.kind.sparse:
-                missing = np.array([self.missing], f"f{self.kind.key_dtype.itemsize}")
-                above = int(to_keys(missing)[0])
-            jointly = options.average == "micro"
-            return open_runs(items, is_run, options.beta, jointly=jointly, above=above)
-        return runs_with_positives(items, is_run)
+        if not reads_steps_only(options):
+            return self._with_positives()
+        if not self.tally.has_positive_runs:
+            return OpenRuns.nowhere(self.kind.key_dtype)
+        above = None
+        if options.keep_sparse is not False and self.kind.sparse:
+            missing = np.array([self.missing], f"f{self.kind.key_dtype.itemsize}")
+            above = int(to_keys(missing)[0])
+        jointly = options.average == "micro"
+        return open_runs(*self.tally.rising(), options.beta, jointly=jointly, above=above)
+
+    def _with_positives(self) -> OpenRuns:
+        """Return where any step of a label lies beside the candidates."""
+        if not self.tally.has_positive_runs:
+            return OpenRuns.nowhere(self.kind.key_dtype)
+        return runs_with_positives(*self.tally.rising())
 
     @with_fit_options(DEFAULTS)
     def fit(self, average: Average = "macro", **options: Unpack[FitArguments]) -> ThresholdRule:
@@ -695,15 +701,14 @@ class Counts(OfBlocks):
         >>> np.array_equal(diagnosis.caps, thresholds.diagnose(y_true, y_score, rule).caps)
         True
         """
-        items, is_run = self.tally.rising()
-        open_ = runs_with_positives(items, is_run)
+        open_ = self._with_positives()
         if open_.label.size:
             return self._more_closely(open_, candidates)
         problem = self._problem()
         criteria = Criteria(overprediction=_checks.positive(overprediction, "overprediction"))
         for rule in rules:
             diagnosis_of(rule, problem, criteria, sparse=self.kind.sparse, n_jobs=1, progress=False)
-        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
+        return None if problem.asked.nothing else next_candidates(problem, self.kind)
 
     def _refuse_unknown(self, problem: CountedProblem) -> None:
         """Refuse what was asked of counts that do not tell it."""
@@ -739,7 +744,7 @@ class Counts(OfBlocks):
                 f"sample_weight adds up to {self.totals.weight:,} units, expected less than 2**62 over all cells:"
                 " give the weight_unit of the Candidates of all rows"
             )
-        if with_all_positives and runs_with_positives(*self.tally.rising()).label.size:
+        if with_all_positives and self._with_positives().label.size:
             raise InputError(
                 "counts are at candidates that leave out scores of positives, expected another pass over the rows,"
                 " at what needed_to_judge returns"
@@ -751,12 +756,6 @@ def _are_between(keys: LabelKeys, low: Keys, high: Keys) -> Booleans:
     """Tell which keys lie between two of their label, (n_labels,) each."""
     label = keys.label
     return np.asarray((keys.keys > low[label]) & (keys.keys < high[label]))
-
-
-def _of_labels(items: Items) -> Ints:
-    """Return the positive weight of each label, (n_labels,)."""
-    before = np.append(0, items.positive_weights.cumsum())
-    return np.asarray(np.diff(before[items.starts]))
 
 
 def refuse_rows(options: FitOptions) -> None:

@@ -1,7 +1,7 @@
 """A problem of which only counts are known: what was added up over blocks of rows, wherever these lie."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
@@ -9,14 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
 from thresholds._checks import InputError, different, names_of_labels
 from thresholds._kernels.keys import to_scores
 from thresholds.data.asked import Asked, ItemsWithRuns
 from thresholds.data.problem import Axis, Items, Problem
-from thresholds.data.tallies import Tally, items_of
+from thresholds.data.tallies import Opened, Tally
 from thresholds.results import counted
+
+_ITEMS_AT_ONCE = 2**18  # 5 MB
 
 
 @dataclass(frozen=True)
@@ -210,11 +213,11 @@ _ONLY_COUNTS = "only counts of these cells are known, and what reads them needs 
 class CountedProblem(Problem):
     """A problem whose cells are known by label only, as items that were added up over blocks of rows."""
 
-    items: Items = field(kw_only=True)
+    tally: Tally = field(kw_only=True)
+    divisor: int = field(kw_only=True)  # of its weights: they become multiples of `unit`
     totals: Totals = field(kw_only=True)  # in the unit of the problem's weights
     lowest: Keys = field(kw_only=True)  # (n_labels,) the lowest key that has weight
     some_rows: SomeRows | None = field(default=None, kw_only=True)  # where some were picked
-    floors: Keys = field(kw_only=True)  # (n_items,) no cell of an item is lower
     asked: Asked = field(kw_only=True, default_factory=Asked)  # what could not be told
 
     @classmethod
@@ -223,15 +226,15 @@ class CountedProblem(Problem):
     ) -> "CountedProblem":
         """Return the problem of all rows that were counted, checked as theirs would be."""
         divisor = max(totals.divisor, 1)
-        items = tally.items(divisor)
         shape = (totals.n_samples, kind.n_labels)
+        n_stored = sum(items.keys.size for items in tally)
         of_labels = totals.of_labels.copy()
         of_labels[2] //= divisor
         in_rows = Unread((totals.n_samples,), np.dtype(np.int64), totals.n_samples)
-        cells = Unread(shape, np.dtype(np.bool_), items.keys.size)
+        cells = Unread(shape, np.dtype(np.bool_), n_stored)
         return cls(
             cells,
-            Unread(shape, kind.dtype, items.keys.size),
+            Unread(shape, kind.dtype, n_stored),
             in_rows if totals.weighted else None,  # type: ignore[arg-type]
             kind.unit * divisor,
             sample_weight=in_rows if totals.weighted else None,
@@ -239,10 +242,10 @@ class CountedProblem(Problem):
             label_names=kind.label_names,
             keep_sparse=keep_sparse and kind.sparse,
             unknown=None if totals.all_known else cells,
-            items=items,
+            tally=tally,
+            divisor=divisor,
             totals=totals._replace(of_labels=of_labels, weight=totals.weight // divisor),
             lowest=lowest,
-            floors=tally.floors(lowest, count_rows=not totals.weighted and kind.unit == 1),
         )
 
     @property
@@ -276,12 +279,12 @@ class CountedProblem(Problem):
     @property
     def positive_weights(self) -> Ints:
         """Weight of the positives of each label, in multiples of `unit`, (n_labels,)."""
-        return np.add.reduceat(self.items.positive_weights, self.items.starts[:-1])
+        return self.tally.positives // self.divisor
 
     @property
     def n_stored(self) -> int:
-        """Number of items."""
-        return int(self.items.keys.size)
+        """Number of items, those without weight among them."""
+        return int(self.scores.size)
 
     @property
     def is_plain(self) -> bool:
@@ -327,13 +330,18 @@ class CountedProblem(Problem):
         """Return scores that were picked; else some of those counted, evenly spaced by weight, and the lowest."""
         if self.some_rows is not None:
             return self.some_rows.cells
-        order = np.argsort(self.items.keys, kind="stable")
-        up_to = self.items.weights[order].cumsum()  # (n_items,)
+        # In place where that can be: these arrays are as large as the counts.
+        counted, tied = self.tally
+        keys = np.concatenate([counted.keys, tied.keys])  # (n_items,)
+        order = np.argsort(keys, kind="stable")
+        up_to = np.concatenate([counted.weights, tied.weights])[order]
+        np.cumsum(up_to, out=up_to)
+        up_to //= self.divisor
         n_cells = int(up_to[-1])
         wanted = np.linspace(0, n_cells - 1, min(n_cells, at_most)).astype(np.int64)
         at = order[np.searchsorted(up_to, np.minimum(wanted, n_cells - 1), side="right")]
-        keys = np.append(self.lowest.min(), self.items.keys[at])
-        return to_scores(keys).astype(np.float64)
+        picked = np.append(self.lowest.min(), keys[at])
+        return to_scores(picked).astype(np.float64)
 
     def _of_labels(self, which: int) -> Ints:
         """Return a total of each label."""
@@ -355,13 +363,34 @@ class CountedProblem(Problem):
         """Return the items of labels `first:last`, as views."""
         if axis != "labels":
             raise AssertionError(_ONLY_COUNTS)
-        items = items_of(self.items, first, last)
-        if not self.has_runs:
+        # Made anew for each reading, some labels at a time: those of all would take as much as the counts.
+        tally = self.tally.of(first, last)
+        items = tally.items(self.divisor)
+        floors = tally.floors(self.lowest[first:last], count_rows=self._are_rows)
+        if not (floors < items.keys).any():
             return items
-        at = slice(self.items.starts[first], self.items.starts[last])
-        return ItemsWithRuns.of(items, self.floors[at], self.asked, first)
+        return ItemsWithRuns.of(items, floors, self.asked, first)
+
+    def pieces(self) -> Iterator[tuple[slice, Items]]:
+        """Return the items of all labels, some labels at a time."""
+        for labels in by_cells(self.n_labels, self.n_stored, _ITEMS_AT_ONCE):
+            yield labels, self.label_items(labels.start, labels.stop)
+
+    def weight_in(self, opened: Opened) -> Ints:
+        """Return the weight of the items of each label whose keys are opened, (n_labels,)."""
+        parts = []
+        for labels, items in self.pieces():
+            is_open = opened.of(labels.start, labels.stop).contains(items)
+            within = np.where(is_open, items.weights, 0)
+            parts.append(np.add.reduceat(within, items.starts[:-1]))
+        return np.concatenate(parts)
 
     @cached_property
     def has_runs(self) -> bool:
         """Whether some item is a run, of which not all keys are known."""
-        return bool((self.floors < self.items.keys).any())
+        return any(items.has_runs for _, items in self.pieces())
+
+    @property
+    def _are_rows(self) -> bool:
+        """Whether the weights of the tally are numbers of rows."""
+        return not self.totals.weighted and self.unit == 1

@@ -64,6 +64,12 @@ class Opened(NamedTuple):
         """Return those of labels `first:last`."""
         return Opened(self.lowest[first:last], self.highest[first:last])
 
+    def contains(self, keys: "LabelKeys | Items") -> Booleans:
+        """Tell which keys of labels are opened, (n_keys,)."""
+        sizes = np.diff(keys.starts)  # (n_labels,)
+        lowest, highest = (np.repeat(ends, sizes) for ends in self)
+        return np.asarray((keys.keys >= lowest) & (keys.keys <= highest))
+
     @classmethod
     def nothing(cls, n_labels: int, dtype: "np.dtype[np.unsignedinteger[Any]]") -> "Opened":
         """Open no key of any label."""
@@ -111,6 +117,17 @@ class Tally(NamedTuple):
         are_runs = np.append(is_run, np.zeros(self.tied.keys.size, np.bool_))
         return Items(starts, *(column[order] for column in columns)), are_runs[order]
 
+    @property
+    def positives(self) -> Ints:
+        """The weight of the positives of each label, (n_labels,)."""
+        return _sums_of_labels(self.counted) + _sums_of_labels(self.tied)
+
+    @property
+    def has_positive_runs(self) -> bool:
+        """Whether a positive lies in a run, and so at a key that is not known."""
+        is_run = ~are_candidates(self.counted.starts)
+        return bool(self.counted.positive_weights.any(where=is_run))
+
     def of(self, first: int, last: int) -> "Tally":
         """Return what weighs at the keys of labels `first:last`, as views."""
         return Tally(*(items_of(items, first, last) for items in self))
@@ -120,18 +137,10 @@ class Tally(NamedTuple):
 
         A label without weight keeps an item of weight 0.
         """
-        whole = self.counted
-        if self.tied.keys.size:
-            label = np.concatenate([label_of(part.starts) for part in self])
-            order = np.argsort(label, kind="stable")
-            whole = Items(
-                self.counted.starts + self.tied.starts,
-                *(
-                    np.concatenate(pair)[order]
-                    for pair in zip(*(part[1:] for part in self), strict=True)
-                ),
-            )
+        whole = _side_by_side(self.counted, self.tied) if self.tied.keys.size else self.counted
         kept = whole.without(whole.weights == 0)
+        if divisor == 1:
+            return kept
         return kept._replace(
             positive_weights=kept.positive_weights // divisor, weights=kept.weights // divisor
         )
@@ -159,9 +168,30 @@ def items_of(items: Items, first: int, last: int) -> Items:
     return Items(starts - starts[0], *(array[at] for array in items[1:]))
 
 
+def _side_by_side(first: Items, second: Items) -> Items:
+    """Return the items of both, of each label those of the first before those of the second."""
+    sizes = np.stack([np.diff(first.starts), np.diff(second.starts)], axis=1)  # (n_labels, 2)
+    of_second = np.repeat(np.tile([False, True], len(sizes)), sizes.reshape(-1))  # (n_items,)
+    columns = []
+    for one, other in zip(first[1:], second[1:], strict=True):
+        column = np.empty(of_second.size, one.dtype)
+        column[~of_second], column[of_second] = one, other
+        columns.append(column)
+    return Items(first.starts + second.starts, *columns)
+
+
 def label_of(starts: Ints) -> Ints:
     """Return the label of each item, (n_items,)."""
     return np.repeat(np.arange(starts.size - 1), np.diff(starts))
+
+
+def _sums_of_labels(items: Items) -> Ints:
+    """Add up the positive weights of the items of each label, (n_labels,)."""
+    has_items = np.diff(items.starts) > 0
+    sums = np.zeros(has_items.size, np.int64)
+    if has_items.any():
+        sums[has_items] = np.add.reduceat(items.positive_weights, items.starts[:-1][has_items])
+    return sums
 
 
 def distinct(label: Ints, keys: Keys, n_labels: int) -> LabelKeys:
@@ -207,8 +237,7 @@ def tie_groups(items: Items) -> Items:
 
 def tally_of(groups: Items, candidates: LabelKeys, opened: Opened) -> Tally:
     """Count tie groups of some labels at candidates, and keep those that are opened."""
-    label = label_of(groups.starts)  # (n_groups,)
-    is_open = (groups.keys >= opened.lowest[label]) & (groups.keys <= opened.highest[label])
+    is_open = opened.contains(groups)
     if is_open.all():
         return Tally(_empty_runs(candidates), groups)
     counted = _empty_runs(candidates)
@@ -302,4 +331,7 @@ def _begins(label: Ints, keys: Keys) -> Booleans:
 
 def are_candidates(starts: Ints) -> Booleans:
     """Tell which items are candidates: every second one of each label, (n_items,)."""
-    return np.asarray((np.arange(starts[-1]) - starts[label_of(starts)]) % 2 == 1)
+    # Those at odd places, but in labels that begin at one: there the others.
+    are = np.repeat(starts[:-1] % 2 == 1, np.diff(starts))
+    np.logical_not(are[1::2], out=are[1::2])
+    return are
