@@ -9,8 +9,8 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Numbers
 from thresholds.chunks.blocks import block_of
-from thresholds.chunks.candidates import Candidates
-from thresholds.chunks.counts import Counts
+from thresholds.chunks.candidates import Candidates, reads_steps_only
+from thresholds.chunks.counts import Counts, add_in_place
 from thresholds.chunks.passes import Passes, Place
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import Rows, n_rows_of
@@ -20,12 +20,10 @@ from thresholds.fitting.options import FitOptions
 
 _FEW_BYTES = 2  # of a score: there are at most 65,536 of a label
 
-# All scores of positives are counted at in one pass where they are few. Else quantiles of each label are, a few of
-# them first: between them counts say where the best cut may lie. There the next pass counts at the others, or keeps all
-# scores once they are few.
+# A fit of the best steps needs no more of many scores of positives than quantiles of each label. Counts there say
+# where the best cut may lie; within, the next pass counts at closer quantiles, or keeps all scores once they are few.
 _MOST_KEPT = 2**21  # scores of positives, or quantiles, 4 or 8 bytes each
-_MOST_COUNTED = 2**20  # at once, 40 bytes each
-_MOST_FIRST, _FEWEST = 256, 32  # quantiles of a label
+_FEWEST_KEPT = 32  # of a label
 _MOST_OPENED = 2**22  # scores that are kept, 20 bytes each
 
 
@@ -91,7 +89,7 @@ class Survey:
         candidates = self.candidates
         if candidates is None or not self.may_narrow or candidates.n_candidates <= _MOST_KEPT:
             return self
-        few = candidates.quantiles(max(_FEWEST, _MOST_KEPT // candidates.n_labels // 2))
+        few = candidates.quantiles(max(_FEWEST_KEPT, _MOST_KEPT // candidates.n_labels // 2))
         return replace(self, candidates=few, are_all=False)
 
     @property
@@ -99,14 +97,12 @@ class Survey:
         """The scores of all positives, None where only some are known."""
         return self.candidates if self.are_all else None
 
-    @property
-    def first_candidates(self) -> Candidates | None:
-        """What is counted at first."""
+    def first_candidates(self, options: FitOptions) -> Candidates | None:
+        """Return what is counted at first."""
         candidates = self.candidates
-        if candidates is None or not self.may_narrow or candidates.n_candidates <= _MOST_COUNTED:
+        if candidates is None or (reads_steps_only(options) and not self.may_narrow):
             return candidates
-        n = _MOST_COUNTED // candidates.n_labels
-        return candidates.quantiles(min(max(n, _FEWEST), _MOST_FIRST))
+        return candidates.needed_for(**vars(options))
 
     def next_candidates(
         self, counts: Counts, options: FitOptions, n_cells: int
@@ -199,6 +195,13 @@ class Found:
     def __add__(self, other: "Found") -> "Found":
         """Add what was found in other blocks."""
         return Found(_sum(self.counts, other.counts), _sum(self.picked, other.picked))
+
+    def __iadd__(self, other: "Found") -> "Found":
+        """Add what was found in other blocks, in the same arrays."""
+        picked = _sum(self.picked, other.picked)
+        if self.counts is None or other.counts is None:
+            return Found(self.counts or other.counts, picked)
+        return Found(add_in_place(self.counts, other.counts), picked)
 
     @property
     def nbytes(self) -> int:

@@ -43,11 +43,10 @@ from thresholds.data.tallies import (
     joined,
     lowest_of,
     tally_of,
-    tally_of_labels,
+    tally_of_problem,
     tie_groups,
     union_of_keys,
 )
-from thresholds.data.tiles import map_tiles
 from thresholds.diagnosis.evidence import Criteria
 from thresholds.diagnosis.result import Diagnosis
 from thresholds.diagnosis.states import criteria_of
@@ -180,11 +179,8 @@ class Counts(OfBlocks):
             candidates.kind.refuse_other(replace(kind, unit=candidates.kind.unit), "y_score")
             at, keys, opened = candidates.digest, candidates.keys, candidates.opened
 
-        def count(first: int, last: int) -> tuple[Tally, Keys]:
-            return tally_of_labels(block, first, last, keys, opened)
-
-        tallies, lowest = zip(*map_tiles(block, count, n_jobs=n_jobs, light=True), strict=True)
-        return cls(kind, at, Totals.of(block), joined(tallies), np.concatenate(lowest))
+        tally, lowest = tally_of_problem(block, keys, opened, n_jobs=n_jobs)
+        return cls(kind, at, Totals.of(block), tally, lowest)
 
     @classmethod
     def from_tie_groups(
@@ -259,6 +255,16 @@ class Counts(OfBlocks):
 
     def __add__(self, other: "Counts") -> "Counts":
         """Return the counts of both, of other rows each."""
+        self._refuse_others(other)
+        return replace(
+            self,
+            totals=self.totals + other.totals,
+            tally=self.tally + other.tally,
+            lowest=np.minimum(self.lowest, other.lowest),
+        )
+
+    def _refuse_others(self, other: object) -> None:
+        """Refuse what does not add up with these counts."""
         if not isinstance(other, Counts):
             raise InputError(f"other is {shown(other)}, expected Counts")
         self.kind.refuse_other(other.kind)
@@ -266,13 +272,6 @@ class Counts(OfBlocks):
             raise InputError(
                 f"other is counted at {other._what}, expected {self._what}: only counts at the same scores add up"
             )
-        return Counts(
-            self.kind,
-            self.at,
-            self.totals + other.totals,
-            self.tally + other.tally,
-            np.minimum(self.lowest, other.lowest),
-        )
 
     def __repr__(self) -> str:
         """Return sizes on one line."""
@@ -750,6 +749,15 @@ class Counts(OfBlocks):
                 " at what needed_to_judge returns"
             )
         return CountedProblem.of_tally(self.kind, self.totals, self.tally, self.lowest)
+
+
+def add_in_place(total: Counts, other: Counts) -> Counts:
+    """Return the counts of both, in the arrays of `total`, which nobody else may have."""
+    total._refuse_others(other)
+    tally = total.tally
+    tally += other.tally
+    lowest = np.minimum(total.lowest, other.lowest)
+    return replace(total, totals=total.totals + other.totals, tally=tally, lowest=lowest)
 
 
 def _are_between(keys: LabelKeys, low: Keys, high: Keys) -> Booleans:

@@ -203,7 +203,7 @@ def _count(
 ) -> tuple[list[Counts], Picked]:
     """Count until nothing more is needed for any fit, nor for verdicts: all rows, and those without each fold."""
     plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
-    first = survey.first_candidates
+    first = survey.first_candidates(fit)
     assert first is not None, "scores are counted later"
     counting = _Counting(about, folding, first, survey.unit, plan)
     found: _Counted = passes.add_up(counting)

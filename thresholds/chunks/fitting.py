@@ -218,13 +218,16 @@ def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdR
     plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
 
     # 2. Count there, as often as it takes; rows and cells to keep are picked in the first of these passes.
-    counts, wanted = survey.counts, survey.first_candidates
+    counts, wanted = survey.counts, survey.first_candidates(options)
     picked: Picked | None = None
     while wanted is not None or picked is None:
         counting = Counting(about, n_jobs, wanted, survey.unit, plan if picked is None else None)
+        if wanted is not None:
+            counts = None  # Those of the pass before have told all they can.
         found: Found = passes.add_up(counting)
         counts, picked = found.counts or counts, picked or found.picked
         assert counts is not None, "one of two passes has counted"
+        del found
         wanted = survey.next_candidates(counts, options, n_cells)
 
     # 3. Fit the counts.

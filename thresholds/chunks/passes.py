@@ -172,6 +172,7 @@ class Passes:
                 total.add(read.sum)
             if self.bar is not None and not self.is_local:
                 self.bar.read(read.seen.n_rows, read.seen.n_stored)
+            del read  # Else it would take room while the next shard is read.
         if len(seen) < len(tasks):
             raise InputError(
                 f"map gave {len(seen)} results for {len(tasks)} tasks, expected one each: some shards were not read"
@@ -215,7 +216,7 @@ def read_shard(
 ) -> Read:
     """Read a shard block by block, and add up what work makes of the blocks."""
     seen = Fingerprint(0, 0)
-    total = Sum()
+    total = Sum(ours=True)
     shard, begin = task
     where = "" if alone else f"in shard {begin.shard}, "
     with said_where(lambda: f"{where}in the block that begins at row {seen.n_rows:,}"):
@@ -231,10 +232,14 @@ def read_shard(
 
 
 class Sum:
-    """What is added up as it comes: a stack of sums, each at least twice as large as the next."""
+    """What is added up as it comes: a stack of sums, each at least twice as large as the next.
 
-    def __init__(self) -> None:
-        self._stack: list[Any] = []
+    Sums are added to in place, by `+=` where they have it: those that were made here, and all if parts are `ours`.
+    """
+
+    def __init__(self, *, ours: bool = False) -> None:
+        self._are_ours = ours
+        self._stack: list[tuple[Any, bool]] = []  # each sum, and whether nobody else has it
 
     def add(self, part: Any) -> None:
         """Add a part, of the kind of those before; None is nothing."""
@@ -243,17 +248,26 @@ class Sum:
         kind = getattr(part, "kind", None)
         if kind is not None and self._stack:
             # Parts meet later, when nobody knows where they came from.
-            self._stack[-1].kind.refuse_other(kind, "a block", "as in those before")
-        while self._stack and _size(self._stack[-1]) < 2 * _size(part):
-            part = self._stack.pop() + part
-        self._stack.append(part)
+            self._stack[-1][0].kind.refuse_other(kind, "a block", "as in those before")
+        self._stack.append((part, self._are_ours))
+        while len(self._stack) > 1 and _size(self._stack[-2][0]) < 2 * _size(self._stack[-1][0]):
+            self._join()
 
     def value(self) -> Any:
         """Return the sum of all, None of nothing."""
         while len(self._stack) > 1:
-            last = self._stack.pop()
-            self._stack.append(self._stack.pop() + last)
-        return self._stack[0] if self._stack else None
+            self._join()
+        return self._stack[0][0] if self._stack else None
+
+    def _join(self) -> None:
+        """Add the last sum to the one before."""
+        last, _ = self._stack.pop()
+        total, is_ours = self._stack.pop()
+        if is_ours:
+            total += last
+        else:
+            total = total + last
+        self._stack.append((total, True))
 
 
 class ScoresBar(Bar):

@@ -28,6 +28,7 @@ from thresholds._kernels.tallies import (
 )
 from thresholds.data.matrices import transposed
 from thresholds.data.problem import Items, Problem
+from thresholds.data.tiles import map_tiles
 
 _WORTH_HISTOGRAMS = 2**13  # float16 scores of a label: fewer are sorted
 
@@ -97,6 +98,17 @@ class Tally(NamedTuple):
             self.counted.weights + other.counted.weights,
         )
         return Tally(counted, union(self.tied, other.tied))
+
+    def __iadd__(self, other: "Tally") -> "Tally":  # type: ignore[override]
+        """Add what was counted on other rows, at the same candidates, in the arrays of this tally."""
+        np.maximum(self.counted.keys, other.counted.keys, out=self.counted.keys)
+        np.add(
+            self.counted.positive_weights,
+            other.counted.positive_weights,
+            out=self.counted.positive_weights,
+        )
+        np.add(self.counted.weights, other.counted.weights, out=self.counted.weights)
+        return self._replace(tied=union(self.tied, other.tied))
 
     @property
     def candidates(self) -> LabelKeys:
@@ -237,37 +249,61 @@ def tie_groups(items: Items) -> Items:
 
 def tally_of(groups: Items, candidates: LabelKeys, opened: Opened) -> Tally:
     """Count tie groups of some labels at candidates, and keep those that are opened."""
-    is_open = opened.contains(groups)
-    if is_open.all():
-        return Tally(_empty_runs(candidates), groups)
     counted = _empty_runs(candidates)
-    count_between(*_where(groups, ~is_open), *candidates, counted[1:])
-    return Tally(counted, _where(groups, is_open))
+    return Tally(counted, _count(groups, candidates, opened, counted))
 
 
-def tally_of_labels(
-    problem: Problem, first: int, last: int, candidates: LabelKeys, opened: Opened
+def tally_of_problem(
+    problem: Problem, candidates: LabelKeys, opened: Opened, *, n_jobs: int | None
 ) -> tuple[Tally, Keys]:
-    """Count labels `first:last` at candidates of all labels; return the lowest key of each, too, (n_labels,).
+    """Count the cells of a problem at candidates; return the lowest key of each label, too, (n_labels,).
 
     Without a key that has weight, that is the highest there is.
     """
-    candidates, opened = candidates.of(first, last), opened.of(first, last)
+    counted = _empty_runs(candidates)
+
+    def count(first: int, last: int) -> tuple[Items, Keys]:
+        return _count_labels(
+            problem,
+            slice(first, last),
+            candidates.of(first, last),
+            opened.of(first, last),
+            items_of(counted, first, last),
+        )
+
+    tied, lowest = zip(*map_tiles(problem, count, n_jobs=n_jobs, light=True), strict=True)
+    return Tally(counted, _joined_items(tied)), np.concatenate(lowest)
+
+
+def _count_labels(
+    problem: Problem, labels: slice, candidates: LabelKeys, opened: Opened, counted: Items
+) -> tuple[Items, Keys]:
+    """Count some labels into `counted`; return the tie groups that are opened, and the lowest key of each label."""
+    first, last = labels.start, labels.stop
     if not problem.is_dense_unweighted:
         groups = tie_groups(problem.label_items(first, last))
-        return tally_of(groups, candidates, opened), lowest_of(groups)
+        return _count(groups, candidates, opened, counted), lowest_of(groups)
 
     # The fast paths: nothing has to travel with the scores while they are sorted.
     if problem.scores.dtype == np.float16 and problem.n_samples >= _WORTH_HISTOGRAMS:
         groups = _half_groups(problem, first, last)
-        return tally_of(groups, candidates, opened), lowest_of(groups)
+        return _count(groups, candidates, opened, counted), lowest_of(groups)
     keys, truth = problem.keys_and_truth(first, last)  # (n_labels, n_samples)
     lowest = keys.min(axis=1)
     if (opened.lowest <= opened.highest).any():
-        return tally_of(Items(*unit_tie_groups(keys, truth)), candidates, opened), lowest
-    counted = _empty_runs(candidates)
+        groups = Items(*unit_tie_groups(keys, truth))
+        return _count(groups, candidates, opened, counted), lowest
     unit_counts_between(keys, truth, *candidates, counted[1:])
-    return Tally(counted, _no_groups(counted)), lowest
+    return _no_groups(counted), lowest
+
+
+def _count(groups: Items, candidates: LabelKeys, opened: Opened, counted: Items) -> Items:
+    """Count tie groups into `counted`, a run and a candidate by turns; return those that are opened."""
+    is_open = opened.contains(groups)
+    if is_open.all():
+        return groups
+    count_between(*_where(groups, ~is_open), *candidates, counted[1:])
+    return _where(groups, is_open)
 
 
 def _half_groups(problem: Problem, first: int, last: int) -> Items:
