@@ -18,6 +18,7 @@ from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import InputError, shown
 from thresholds.calibration import CalibratedRule
+from thresholds.chunks.adding import AddedUp
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates
 from thresholds.chunks.counting import About
@@ -377,7 +378,7 @@ class _Counting:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _Judged(AddedUp):
     """What rules decide about some blocks, and counts of these."""
 
     counts: Counts
@@ -385,19 +386,8 @@ class _Judged:
     both: Ints  # (n_rules, n_rules, n_labels): predictions that two rules share
     n_rows: int  # that have a known cell
     # Of each block: its first row, and sums of F, (n_rules,).
-    f_of_rows: Sequence[tuple[int, Floats]]
+    f_of_rows: list[tuple[int, Floats]]
     picked: Picked
-
-    def __add__(self, other: "_Judged") -> "_Judged":
-        """Add other blocks."""
-        return _Judged(
-            self.counts + other.counts,
-            self.by_label + other.by_label,
-            self.both + other.both,
-            self.n_rows + other.n_rows,
-            [*self.f_of_rows, *other.f_of_rows],
-            self.picked + other.picked,
-        )
 
     @property
     def nbytes(self) -> int:
@@ -448,16 +438,12 @@ class _Judging:
 
 
 @dataclass(frozen=True)
-class _Changed:
+class _Changed(AddedUp):
     """What is left of averages without each row of some blocks."""
 
     n_active: Ints  # (n_rules,)
     # Of each block: its first row, and power sums (n_pairs, 4, 5).
-    blocks: Sequence[tuple[int, Floats]]
-
-    def __add__(self, other: "_Changed") -> "_Changed":
-        """Add other blocks."""
-        return _Changed(self.n_active + other.n_active, [*self.blocks, *other.blocks])
+    blocks: list[tuple[int, Floats]]
 
     @property
     def nbytes(self) -> int:

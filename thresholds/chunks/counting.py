@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Floats, Numbers
+from thresholds._arrays.types import Booleans, Numbers
+from thresholds.chunks.adding import AddedUp, sum_of
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates, reads_steps_only
-from thresholds.chunks.counts import Counts, add_in_place
-from thresholds.chunks.passes import Passes, Place
+from thresholds.chunks.counts import Counts
+from thresholds.chunks.passes import Passes, Place, WeightsOfBlock
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import Rows, n_rows_of
 from thresholds.data.counted import Kind
@@ -43,8 +44,7 @@ class Survey:
     counts: Counts | None  # there
     are_all: bool  # candidates, of these blocks
     may_narrow: bool  # whether a fit looks at the best steps alone, so that some will do
-    # Of each block that has some: its shard, its first row there, and its weights.
-    weights: Sequence[tuple[int, int, Floats]]
+    weights: Sequence[WeightsOfBlock]
 
     @classmethod
     def of(
@@ -71,14 +71,14 @@ class Survey:
         weights = []
         if rows.sample_weight is not None:
             of_block = _checks.sample_weights(rows.sample_weight, candidates.n_samples)
-            weights.append((place.shard, place.in_shard, of_block))
+            weights.append(WeightsOfBlock(place.shard, place.in_shard, of_block))
         return cls(candidates, None, True, may_narrow, weights)._with_few()
 
     def __add__(self, other: "Survey") -> "Survey":
         """Add what was found in other blocks."""
         return Survey(
-            _sum(self.candidates, other.candidates),
-            _sum(self.counts, other.counts),
+            sum_of(self.candidates, other.candidates),
+            sum_of(self.counts, other.counts),
             self.are_all and other.are_all,
             self.may_narrow,
             [*self.weights, *other.weights],
@@ -156,10 +156,7 @@ class Survey:
         """Return the weights of all rows, as a fit has them; None where all weigh the same."""
         if not self.weights:
             return None
-        weights = np.ones(passes.n_rows)
-        for shard, in_shard, part in self.weights:
-            first = passes.first_row(shard) + in_shard
-            weights[first : first + part.size] = part
+        weights = passes.weights_of_rows(self.weights)
         of_rows, _ = _checks.weights_of_rows(weights, weights.size)
         return None if of_rows is None or np.all(of_rows == 1) else of_rows
 
@@ -186,22 +183,11 @@ class Surveying:
 
 
 @dataclass(frozen=True)
-class Found:
+class Found(AddedUp):
     """What a later pass finds in some blocks."""
 
     counts: Counts | None
     picked: Picked | None
-
-    def __add__(self, other: "Found") -> "Found":
-        """Add what was found in other blocks."""
-        return Found(_sum(self.counts, other.counts), _sum(self.picked, other.picked))
-
-    def __iadd__(self, other: "Found") -> "Found":
-        """Add what was found in other blocks, in the same arrays."""
-        picked = _sum(self.picked, other.picked)
-        if self.counts is None or other.counts is None:
-            return Found(self.counts or other.counts, picked)
-        return Found(add_in_place(self.counts, other.counts), picked)
 
     @property
     def nbytes(self) -> int:
@@ -246,10 +232,3 @@ def _are_open(keys: LabelKeys, wanted: Candidates) -> Booleans:
     label = keys.label
     lowest, highest = wanted.opened
     return np.asarray((keys.keys >= lowest[label]) & (keys.keys <= highest[label]))
-
-
-def _sum(first: Any, second: Any) -> Any:
-    """Add what may be None, for both or neither, or for one that was found in blocks of another kind."""
-    if first is None or second is None:
-        return first or second
-    return first + second
