@@ -403,6 +403,12 @@ class Counts(OfBlocks):
         InputError
             For parts of other numbers of rows, dtypes, units of weights; for tie groups beside counts at candidates;
             and for a name of a label in two parts.
+
+        Notes
+        -----
+        Where truth is unknown in all parts, and they were counted apart, nobody knows in how many rows some label is
+        known. What asks for that is refused: `compare`, and of weighted rows floors with a confidence, and guards if
+        weights are no whole numbers. Parts made by `labels` know it.
         """
         first, *others = parts_of(cls, parts)
         whole = (first, *others)
@@ -654,6 +660,7 @@ class Counts(OfBlocks):
             As `confusion`, and for counts of weighted rows.
         """
         problem = self._problem(with_all_positives=True)
+        self._refuse_some_rows("a comparison")
         comparison = comparison_of(
             rules,
             problem,
@@ -726,7 +733,17 @@ class Counts(OfBlocks):
                 "counts are at candidates that leave out scores at which a label may have to be cut, expected"
                 " another pass over the rows, at what needed_for returns"
             )
+        if self.totals.weighted and (options.confidence or not problem.has_whole_weights):
+            self._refuse_some_rows(options.guarded_by)
         return replace(problem, keep_sparse=options.keep_sparse is not False and self.kind.sparse)
+
+    def _refuse_some_rows(self, asking: str | None) -> None:
+        """Refuse what asks how many rows have a known cell, where counts of other labels each were joined."""
+        if asking is not None and self.totals.rows_of == "some":
+            raise InputError(
+                f"counts were joined of labels that were counted apart, and do not tell how many rows have a known cell"
+                f" in any, which {asking} asks; expected counts of all labels at once"
+            )
 
     def _problem(self, *, with_all_positives: bool = False) -> CountedProblem:
         """Return the counts as a problem."""

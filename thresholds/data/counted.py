@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -106,6 +106,9 @@ class Totals(NamedTuple):
     divisor: int  # of all weights of rows
     weighted: bool
     all_known: bool  # whether the truth of every cell is
+    # Rows are present that have a known cell in these labels; or in more, if these are a part of them; or, where parts
+    # were put side by side that do not say which rows they mean, at least so many are.
+    rows_of: Literal["these", "more", "some"] = "these"
 
     def __add__(self, other: "Totals") -> "Totals":  # type: ignore[override]
         """Add those of other rows."""
@@ -117,12 +120,15 @@ class Totals(NamedTuple):
             math.gcd(self.divisor, other.divisor),
             self.weighted or other.weighted,
             self.all_known and other.all_known,
+            self.rows_of if self.rows_of == other.rows_of else "some",
         )
 
     def of_part(self, first: int, last: int) -> "Totals":
         """Return those of labels `first:last`."""
-        one_for_all = self.of_labels.shape[1] == 1
-        return self if one_for_all else self._replace(of_labels=self.of_labels[:, first:last])
+        if self.of_labels.shape[1] == 1:  # one for all labels
+            return self
+        rows_of: Any = "some" if self.rows_of == "some" else "more"
+        return self._replace(of_labels=self.of_labels[:, first:last], rows_of=rows_of)
 
     def joined(self, others: Sequence["Totals"], sizes: Sequence[int]) -> "Totals":
         """Return the totals of consecutive labels, so many in each part, which were counted on the same rows."""
@@ -140,12 +146,23 @@ class Totals(NamedTuple):
             )
         return self._replace(
             of_labels=of_labels,
-            # Parts do not say which rows have a known cell in them: at least as many as in any part have one in all.
             present=max(part.present for part in whole),
             weight=max(part.weight for part in whole),
             divisor=math.gcd(*(part.divisor for part in whole)),
             all_known=all(part.all_known for part in whole),
+            rows_of=self._rows_of_all(others),
         )
+
+    def _rows_of_all(self, others: Sequence["Totals"]) -> Literal["these", "more", "some"]:
+        """Say which rows are present in these labels and others, counted on the same rows."""
+        whole = [self, *others]
+        if any(part.all_known for part in whole):
+            return "these"  # No row is without a known cell.
+        are_parts_of_one = all(
+            (part.rows_of, part.present, part.weight) == ("more", self.present, self.weight)
+            for part in others
+        )
+        return self.rows_of if are_parts_of_one else "some"
 
     @property
     def _rows(self) -> str:
