@@ -611,9 +611,9 @@ class Counts(OfBlocks):
 
         From tie groups the result is that of the rows. From counts at the scores of all positives the same holds but
         for two p-values: which negatives between two positives have equal scores is not known. They count as untied, so
-        p_informative and p_backwards are mostly higher than those of the rows where some are tied, and the same where
-        none are; the last bits of p_uninformative may differ. The result says so. They may be lower where more than a
-        tenth of a label's rows have one score that no positive has, as rounded scores may: then take tie groups.
+        p_informative and p_backwards are those of the rows where none are tied, and else the same or higher; the last
+        bits of all three p-values may differ. The result says so. Both may be lower where more than a tenth of a
+        label's rows have one score that no positive has, as rounded scores may: then take tie groups.
 
         Parameters
         ----------
