@@ -122,6 +122,23 @@ def test_ties_of_most_rows_are_known_where_a_candidate_is():
     assert (found[known] <= 10 * expected[known] + 1e-9).all()
 
 
+@pytest.mark.parametrize(("seed", "label"), [(636, 4), (652, 2), (847, 5), (1374, 6)])
+def test_untied_negatives_beside_a_large_tie_group_lower_no_p_value(seed, label):
+    """There the test is a sum of normal tails, and those above a half are lower the more the ranks vary."""
+    rng = np.random.default_rng(seed)
+    shape = (int(rng.integers(6, 300)), 8)
+    y_true = rng.random(shape) < rng.choice([0.02, 0.1, 0.3])
+    y_score = np.floor(rng.random(shape) ** rng.choice([1, 2]) * rng.choice([3, 10, 30, 100]))
+    y_score += y_true * rng.choice([0, 0, 1, 3])
+    rows = Rows(y_true[:, [label]], y_score[:, [label]], {})
+    rule = thresholds.FixedRule(np.inf, 1)
+    counts, _ = at_candidates([rows], rule)
+    (found,) = counts.diagnose(rule).table["p_informative"]
+    (expected,) = thresholds.diagnose(*rows[:2], rule).table["p_informative"]
+    assert expected < 1
+    assert expected * (1 - 1e-9) <= found <= 1.1 * expected
+
+
 @pytest.mark.parametrize("kind", UNWEIGHTED)
 def test_rules_are_compared_as_on_the_rows_but_for_what_takes_rows(kind):
     rng = np.random.default_rng(30 + KINDS.index(kind))

@@ -304,7 +304,8 @@ def of_p_value_of_rank_sum(rng: Generator, dtype: Any) -> Arguments:
     positives, tied = rng.integers(1, n, 2)
     rank_sum = positives * (n + 1) / 2 + rng.normal() * n
     mean, variance = (n - tied + 1) / 2 + tied, rng.choice([0.0, n * n / 12])
-    return n, positives, rank_sum, int(tied), (tied + 1) / 2, np.float64(mean), np.float64(variance)
+    mean, variance, least = map(np.float64, (mean, variance, rng.choice([0.5, 1]) * variance))
+    return n, positives, rank_sum, int(tied), (tied + 1) / 2, mean, variance, least
 
 
 # expectation, few_labels

@@ -4,8 +4,8 @@ Rows are counted fold by fold, at the same candidates. So the counts of the rows
 the other folds, and one pass serves the fits of all folds. A last pass has each fold's rule decide about its rows.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple, Unpack
@@ -15,6 +15,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Integers, Ints, Numbers
 from thresholds._checks import Average, InputError
+from thresholds.chunks.adding import AddedUp
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates, reads_steps_only
 from thresholds.chunks.counting import About, Survey, Surveying
@@ -24,7 +25,7 @@ from thresholds.chunks.passes import Map, Passes, Place, ScoresBar
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows, n_rows_of
 from thresholds.data.counted import CountedProblem
-from thresholds.data.folds import N_SPLITS, SEED, hashed_folds
+from thresholds.data.folds import N_SPLITS, SEED, hashed_folds, mark_of_folds
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, union_of_keys
 from thresholds.data.unknown import UNKNOWN, coded
@@ -166,7 +167,7 @@ def _cross_fit(
     verdicts = verdicts and not survey.weights
 
     # 2. What lies there, fold by fold.
-    parts, picked = _count(passes, about, folding, fit, survey, weights, verdicts)
+    parts, picked, mark = _count(passes, about, folding, fit, survey, weights, verdicts)
 
     # 3. Fit on all rows, and on those outside each fold.
     lacks_some = passes.n_stored < passes.n_rows * survey.n_labels
@@ -188,6 +189,7 @@ def _cross_fit(
     judged: _Decided = passes.add_up(
         _Deciding(about, folding, survey.unit, rules, [fitted, *extremes])
     )
+    _refuse_other_folds(judged.mark, mark)
     found = _result(passes, folding, fit, everything, [fitted, *rules], judged)
     return replace(found, diagnosis=_diagnosis(problem, fitted, judged, fit)) if verdicts else found
 
@@ -200,14 +202,17 @@ def _count(
     survey: Survey,
     weights: Numbers | None,
     verdicts: bool,
-) -> tuple[list[Counts], Picked]:
-    """Count until nothing more is needed for any fit, nor for verdicts: all rows, and those without each fold."""
+) -> tuple[list[Counts], Picked, int]:
+    """Count until nothing more is needed for any fit, nor for verdicts: all rows, and those without each fold.
+
+    Returns the mark of the folds, too.
+    """
     plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
-    first = survey.first_candidates
+    first = survey.first_candidates(fit)
     assert first is not None, "scores are counted later"
     counting = _Counting(about, folding, first, survey.unit, plan)
     found: _Counted = passes.add_up(counting)
-    picked = found.picked
+    picked, mark = found.picked, found.mark
     assert picked is not None, "the plan says which rows"
     n_cells = passes.n_rows * survey.n_labels
     while True:
@@ -220,8 +225,18 @@ def _count(
             wanted.append(_needed_for_tests(parts[0], survey))
         needed = [candidates for candidates in wanted if candidates is not None]
         if not needed:
-            return parts, picked
+            return parts, picked, mark
         found = passes.add_up(replace(counting, candidates=_together(needed), plan=None))
+        _refuse_other_folds(found.mark, mark)
+
+
+def _refuse_other_folds(mark: int, before: int) -> None:
+    """Refuse rows that are in other folds than in a pass before."""
+    if (mark - before) % 2**64:
+        raise InputError(
+            "source has other keys or groups than in a pass before, which put rows into other folds; expected the same"
+            " of each row: rows are read several times"
+        )
 
 
 def _options_of(parts: Sequence[Counts], fit: FitOptions) -> list[FitOptions]:
@@ -264,33 +279,23 @@ def _together(parts: Sequence[Candidates]) -> Candidates:
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _Counted(AddedUp):
     """What is counted of some blocks."""
 
-    by_fold: Sequence[Counts | None]  # None of a fold without rows
+    by_fold: Mapping[int, Counts]  # of those that have rows
+    mark: int  # of the folds
     picked: Picked | None
-
-    def __add__(self, other: "_Counted") -> "_Counted":
-        """Add other blocks."""
-        pairs = zip(self.by_fold, other.by_fold, strict=True)
-        by_fold = [
-            one + another if one is not None and another is not None else one or another
-            for one, another in pairs
-        ]
-        picked = self.picked
-        if picked is not None and other.picked is not None:
-            picked = picked + other.picked
-        return _Counted(by_fold, picked)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the counts."""
-        return sum(counts.nbytes for counts in self.by_fold if counts is not None)
+        return sum(counts.nbytes for counts in self.by_fold.values())
 
     def of_each(self, folding: _Folding) -> list[Counts]:
         """Return the counts of each fold, and refuse one without a row of weight."""
         counts = []
-        for k, of_fold in enumerate(self.by_fold):
+        for k in range(folding.n_folds):
+            of_fold = self.by_fold.get(k)
             if of_fold is None or not of_fold.totals.weight:
                 raise InputError(
                     f"cv is {folding.n_folds}, and fold {k} has no row of positive weight with a known cell;"
@@ -314,12 +319,10 @@ class _Counting:
         """Count a block."""
         block, folds = _in_folds(rows, place, self.about, self.folding, self.unit)
         truth = coded(block.truth, block.unknown)
-        by_fold = []
-        for k in range(self.folding.n_folds):
-            at = np.flatnonzero(folds == k)
-            by_fold.append(self._count(block, truth, at) if at.size else None)
+        rows_of_folds = ((k, np.flatnonzero(folds == k)) for k in range(self.folding.n_folds))
+        by_fold = {k: self._count(block, truth, at) for k, at in rows_of_folds if at.size}
         picked = None if self.plan is None else self.plan.picked(block.scores, place)
-        return _Counted(by_fold, picked)
+        return _Counted(by_fold, mark_of_folds(folds, place.rows), picked)
 
     def _count(self, block: Problem, truth: Any, rows: Ints) -> Counts:
         """Count some rows."""
@@ -337,24 +340,15 @@ class _Counting:
 
 
 @dataclass(frozen=True)
-class _Decided:
+class _Decided(AddedUp):
     """What rules decided about some blocks."""
 
     by_fold: Ints  # (n_folds, 3, n_labels): true positives, predictions, positives
     on_all: Ints  # (n_rules, 3, n_labels) of rules that decide about all rows
     totals: Ints  # (n_folds, n_labels) weight of the rows in which each label is known
     n_known: int  # weight of the rows with a known cell
-    folds: Sequence[tuple[int, Integers]] = field(default_factory=list)  # of rows from a number on
-
-    def __add__(self, other: "_Decided") -> "_Decided":
-        """Add other blocks."""
-        return _Decided(
-            self.by_fold + other.by_fold,
-            self.on_all + other.on_all,
-            self.totals + other.totals,
-            self.n_known + other.n_known,
-            [*self.folds, *other.folds],
-        )
+    folds: list[tuple[int, Integers]]  # of rows from a number on
+    mark: int  # of the folds
 
     @property
     def nbytes(self) -> int:
@@ -389,7 +383,14 @@ class _Deciding:
         kind = np.min_scalar_type(-len(self.of_folds))
         listed = np.where(has_weight, folds, -1).astype(kind)
         n_known = int(block.row_weights.sum())
-        return _Decided(by_fold, on_all.astype(np.int64), totals, n_known, [(place.rows, listed)])
+        return _Decided(
+            by_fold,
+            on_all.astype(np.int64),
+            totals,
+            n_known,
+            [(place.rows, listed)],
+            mark_of_folds(folds, place.rows),
+        )
 
 
 def _in_folds(
