@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
+from functools import partial
 from itertools import chain
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -359,7 +360,12 @@ def _layout(path: Path) -> tuple[int, str]:
     """
     opened: Any = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rb") as lines:
-        header, row = (lines.readline(LONGEST_LINE + 1) for _ in range(2))
+        of_cells = (
+            line
+            for line in iter(partial(lines.readline, LONGEST_LINE + 1), b"")
+            if line.strip(b"\r\n")
+        )
+        header, row = next(of_cells, b""), next(of_cells, b"")
     longest = max(len(header), len(row))
     if longest > LONGEST_LINE:
         raise InputError(
