@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from thresholds._arrays.blocks import ceil_div
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, different, read_json, shown
 from thresholds._checks.options import is_utf8
-from thresholds.files.lines import WHOLE, Lines, pieces
+from thresholds.files.lines import Lines, pieces
 from thresholds.files.source import rows_per_block
 from thresholds.files.tables.columns import Batch, Column, Form, Kind, ListColumn, NoValue, Table
 from thresholds.files.tables.jsonl_arrow import ArrowLines
+from thresholds.files.tables.text import TextTable
 
 _LOOKED_AT = 1000  # rows that tell what columns hold, or fewer if they are long
 
@@ -38,16 +40,15 @@ _DTYPES: dict[Kind, tuple[Any, tuple[type, ...]]] = {
 Row = dict[str, Any]
 
 
-class JsonLines(Table):
+class JsonLines(TextTable):
     """A file of one JSON object a line; blank lines are passed over."""
-
-    of_text = True
 
     def __init__(self, path: Path, _: Sequence[str] = ()) -> None:
         self.name = path.name
         self._path = path
-        self._part = WHOLE
-        rows = [self._object(*line) for line in self._first_lines(_LOOKED_AT).numbered()]
+        lines = self._first_lines(_LOOKED_AT)
+        rows = [self._object(*line) for line in lines.numbered()]
+        self._row_bytes = ceil_div(len(lines.text), max(1, len(rows)))
         self._n_looked_at = len(rows)
         self.columns = {}
         if not rows:
@@ -60,7 +61,7 @@ class JsonLines(Table):
         self, columns: Sequence[str], n_labels: int, nullable: Collection[str] = ()
     ) -> Iterator[Batch]:
         """Read some thousand lines at a time."""
-        first = self._part.n_rows
+        first = self._part.rows_before
         fast = ArrowLines.of(self.columns)
         for lines in self._lines(rows_per_block(n_labels)):
             read = None if fast is None else fast.values(lines, columns, nullable)
@@ -68,15 +69,22 @@ class JsonLines(Table):
                 read = self._read(lines, columns, nullable, first)
             yield Batch(self.name, first, read)
             first += lines.n_rows
+        self.refuse_other_number(first - self._part.rows_before)
+
+    def parts(self, n_rows: int) -> list[Table]:
+        """Return ranges of lines, if there are more than a few."""
+        return self.cut(n_rows * self._row_bytes)
 
     def beginnings(
         self, columns: Sequence[str], nullable: Collection[str] = ()
     ) -> Iterator[tuple[str, Batch | None]]:
         """Read the first lines, once."""
-        rows = self._rows(self._first_lines(rows_per_block(1))) if columns else []
+        first = self._part.rows_before
+        rows = self._rows(self._first_lines(rows_per_block(1)))
         for key in columns if rows else ():
             try:
-                yield key, Batch(self.name, 0, {key: self._column(key, rows, 0, key in nullable)})
+                column = self._column(key, rows, first, key in nullable)
+                yield key, Batch(self.name, first, {key: column})
             except NoValue:
                 yield key, None
 

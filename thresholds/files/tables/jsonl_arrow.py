@@ -122,9 +122,11 @@ def _are_flat(lines: Lines) -> bool:
     """Whether no line has so many brackets that they may be nested deep."""
     cells = lines.cells
     places = np.flatnonzero((cells == ord("[")) | (cells == ord("{")))
-    # The first bracket, and the first that is too many for it, are in different lines.
-    line = np.searchsorted(lines.ends, places, side="right")
-    return not (line[_MOST_BRACKETS:] == line[:-_MOST_BRACKETS]).any()
+    # Each bracket, and the first that is too many for a line with it, if they are as near as in a line.
+    first, last = places[:-_MOST_BRACKETS], places[_MOST_BRACKETS:]
+    are_near = last - first < np.diff(lines.ends, prepend=0).max(initial=0)
+    borders = np.searchsorted(lines.ends, [first[are_near], last[are_near]], side="right")
+    return not (borders[0] == borders[1]).any()
 
 
 def _is_utf8(text: bytes) -> bool:
