@@ -4,6 +4,7 @@ from collections.abc import Callable
 from copy import copy
 from pathlib import Path
 
+from thresholds._arrays.blocks import ceil_div
 from thresholds._checks import InputError
 from thresholds.files.lines import WHOLE, LineRange, Lines, ranges
 from thresholds.files.tables.columns import Table
@@ -23,11 +24,12 @@ class TextTable(Table):
         body: LineRange = WHOLE,
         is_certain: Callable[[Lines], bool] | None = None,
     ) -> list[Table]:
-        """Return ranges of lines of about so many bytes, if there are several; `body` is what has rows."""
-        if self._part != WHOLE or self._path.stat().st_size <= n_bytes:
+        """Return ranges of lines of about so many bytes, all alike, if there are several; `body` is what has rows."""
+        size, n_bytes = self._path.stat().st_size, max(1, n_bytes)
+        if self._part != WHOLE or size <= n_bytes:
             return [self]
         parts = list[Table]()
-        for part in ranges(self._path, n_bytes, body, is_certain):
+        for part in ranges(self._path, ceil_div(size, ceil_div(size, n_bytes)), body, is_certain):
             table = copy(self)
             table._part, table.n_rows, table.first_row = part, part.n_rows, part.rows_before
             parts.append(table)
