@@ -55,7 +55,8 @@ def fit(
     source : where the rows come from
         Arrays `(y_true, y_score)` or `(y_true, y_score, sample_weight)`: NumPy's, memory maps, zarr's, dask's.
         A path of a file, a folder or a pattern of shards, or a list of paths, of any format of docs/files.md; parts of
-        a file, such as row groups, are shards. A `datasets.Dataset`, whose columns are found as those of files are.
+        a file, such as row groups or ranges of lines, are shards. A `datasets.Dataset`, whose columns are found as
+        those of files are.
         A function without arguments that returns an iterator of blocks, a new one each time it is called.
         A list of such functions, or of functions that return one block: shards, which `map` hands out.
         A block is `(y_true, y_score)`, `(y_true, y_score, sample_weight)` or a mapping with these keys, as
