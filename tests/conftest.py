@@ -67,6 +67,10 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # Hypothesis looks for who holds what it is given.
+
+
 def numbered(cases: list[Mapping[str, object]]) -> list[Mapping[str, int]]:
     """The arguments of each case with the numbers of their values, in the order in which these first occur."""
     numbers: dict[str, dict[int, int]] = {name: {} for name in cases[0]}

@@ -15,7 +15,7 @@ from thresholds.metrics import f1_score
 
 ROWS, LABELS, ENTRIES = 20_000, 20_000, 80_000
 # A bit for each cell would be 50 MB, a byte 400 MB.
-MOST_BYTES = 32e6
+MOST_BYTES = 40e6
 
 Data = tuple[Any, Any]
 
