@@ -122,21 +122,18 @@ def test_ties_of_most_rows_are_known_where_a_candidate_is():
     assert (found[known] <= 10 * expected[known] + 1e-9).all()
 
 
-@pytest.mark.parametrize(("seed", "label"), [(636, 4), (652, 2), (847, 5), (1374, 6)])
-def test_untied_negatives_beside_a_large_tie_group_lower_no_p_value(seed, label):
+@pytest.mark.parametrize("seed", [20, 233, 1030])
+def test_untied_negatives_beside_a_large_tie_group_lower_no_p_value(seed):
     """There the test is a sum of normal tails, and those above a half are lower the more the ranks vary."""
     rng = np.random.default_rng(seed)
-    shape = (int(rng.integers(6, 300)), 8)
-    y_true = rng.random(shape) < rng.choice([0.02, 0.1, 0.3])
-    y_score = np.floor(rng.random(shape) ** rng.choice([1, 2]) * rng.choice([3, 10, 30, 100]))
-    y_score += y_true * rng.choice([0, 0, 1, 3])
-    rows = Rows(y_true[:, [label]], y_score[:, [label]], {})
+    n = int(rng.integers(20, 80))
+    y_true = rng.random((n, 1)) < 0.15
+    y_score = np.maximum(np.round(rng.normal(size=(n, 1)) * 4), -1) + y_true * rng.integers(0, 2)
     rule = thresholds.FixedRule(np.inf, 1)
-    counts, _ = at_candidates([rows], rule)
+    counts, _ = at_candidates([Rows(y_true, y_score, {})], rule)
     (found,) = counts.diagnose(rule).table["p_informative"]
-    (expected,) = thresholds.diagnose(*rows[:2], rule).table["p_informative"]
-    assert expected < 1
-    assert expected * (1 - 1e-9) <= found <= 1.1 * expected
+    (expected,) = thresholds.diagnose(y_true, y_score, rule).table["p_informative"]
+    assert expected * (1 - 1e-9) <= found < 1
 
 
 @pytest.mark.parametrize("kind", UNWEIGHTED)

@@ -48,6 +48,7 @@ from thresholds.validation.cross_fit import CrossFit, spread_of
 from thresholds.validation.held_out import HeldOut
 from thresholds.validation.promises import promises_out_of_fold, row_promises_out_of_fold
 
+_HOW = "by a hash of keys"  # folds are made
 _N_PASSES = 3  # candidates, counts, decisions; a guard may need one or two more
 
 
@@ -350,10 +351,33 @@ class _Decided(AddedUp):
     folds: list[tuple[int, Integers]]  # of rows from a number on
     mark: int  # of the folds
 
+    def judged(self, unit: float) -> "_ByRules":
+        """Return the decisions as counts, in that unit of weights."""
+        labels = range(self.totals.shape[1])
+        total = self.totals.sum(axis=0)  # (n_labels,)
+
+        def counts_of(sums: Ints, total: Ints) -> ConfusionCounts:
+            return ConfusionCounts(sums, total, unit, labels)
+
+        of_folds = map(counts_of, self.by_fold, self.totals)
+        return _ByRules(
+            counts_of(self.by_fold.sum(axis=0), total),
+            [Judged(of_fold, of_fold) for of_fold in of_folds],
+            [counts_of(sums, total) for sums in self.on_all],
+        )
+
     @property
     def nbytes(self) -> int:
         """Bytes of the folds of rows."""
         return 1 + sum(folds.nbytes for _, folds in self.folds)
+
+
+class _ByRules(NamedTuple):
+    """What rules decided, label by label."""
+
+    by_label: ConfusionCounts  # of the rules of all folds, each about its rows
+    of_folds: list[Judged]
+    on_all: list[ConfusionCounts]
 
 
 @dataclass(frozen=True)
@@ -417,47 +441,24 @@ def _result(
 ) -> CrossFit:
     """Put together what was found; `rules` are that of all rows, and those of the folds."""
     fitted, *of_folds = rules
+    assert fitted.objective is not None, "fits have one"
+    judged = decided.judged(everything.kind.unit)
+    held_out = HeldOut(list(of_folds), judged.of_folds, [None] * folding.n_folds)
+    kept = _out_of_fold(judged.by_label, decided.n_known * everything.kind.unit, folding, fit)
     fold_thresholds = np.stack([rule.thresholds for rule in of_folds])  # (n_folds, n_labels)
-    n_labels, unit = everything.n_labels, everything.kind.unit
-    labels = range(n_labels)
-
-    def counts_of(sums: Ints, total: Ints) -> ConfusionCounts:
-        return ConfusionCounts(sums, total, unit, labels)
-
-    total = decided.totals.sum(axis=0)  # (n_labels,)
-    by_label = counts_of(decided.by_fold.sum(axis=0), total)
-    in_sample, most, least = (counts_of(sums, total) for sums in decided.on_all)
-    judged = [
-        Judged(counts_of(sums, of_fold), counts_of(sums, of_fold))
-        for sums, of_fold in zip(decided.by_fold, decided.totals, strict=True)
-    ]
-    held_out = HeldOut(list(of_folds), judged, [None] * folding.n_folds)
-    f = average_of(f_score(fit.beta), by_label, fit.average, fit.zero_division)
-    how = "by a hash of keys"
-    kept = OutOfFold(
-        float(f),
-        folding.n_folds,
-        how,
-        folding.seed,
-        LabelCounts(
-            n_samples=decided.n_known * unit,
-            tp=tuple(by_label.tp.tolist()),
-            predicted=tuple(by_label.predicted.tolist()),
-            positives=tuple(by_label.positives.tolist()),
-        ),
-    )
+    in_sample, most, least = judged.on_all
+    total = judged.by_label.total
     weight = np.where(total == 0, 1, total)
     spread = spread_of(
-        names_of(everything.label_names, n_labels),
-        by_label.positives,
+        names_of(everything.label_names, everything.n_labels),
+        judged.by_label.positives,
         fitted.thresholds,
         fold_thresholds,
         (most.sums[1] / weight, least.sums[1] / weight),
-        (in_sample, by_label),
+        (in_sample, judged.by_label),
         fit,
         promises_out_of_fold(held_out),
     )
-    assert fitted.objective is not None, "fits have one"
     return CrossFit(
         rule=replace(fitted, out_of_fold=kept),
         in_sample=fitted.objective,
@@ -465,10 +466,24 @@ def _result(
         folds=_all_folds(decided, passes.n_rows),
         fold_thresholds=fold_thresholds,
         spread=spread,
-        how=how,
+        how=kept.how,
         row_promises=row_promises_out_of_fold(held_out),
         average=fit.average,
     )
+
+
+def _out_of_fold(
+    by_label: ConfusionCounts, n_samples: float, folding: _Folding, fit: FitOptions
+) -> OutOfFold:
+    """Return what a rule keeps of its out-of-fold decisions about so many rows."""
+    f = average_of(f_score(fit.beta), by_label, fit.average, fit.zero_division)
+    counts = LabelCounts(
+        n_samples=n_samples,
+        tp=tuple(by_label.tp.tolist()),
+        predicted=tuple(by_label.predicted.tolist()),
+        positives=tuple(by_label.positives.tolist()),
+    )
+    return OutOfFold(float(f), folding.n_folds, _HOW, folding.seed, counts)
 
 
 def _diagnosis(
