@@ -181,7 +181,7 @@ def draw_cases(count: int, seed: int) -> Iterator[Case]:
         yield Case(name, p, draw_weights(rng, shape[0]), float(rng.choice(BETAS)), float(rng.integers(0, 2)))
 
 
-CASES = list(draw_cases(360, seed=20130712))
+CASES = list(draw_cases(192, seed=20130712))
 CHUNKS = [CASES[i::12] for i in range(12)]
 FEW = CASES[::13]  # of all twelve flavours
 
