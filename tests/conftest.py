@@ -11,6 +11,7 @@ processes of their own, to compile or to be interrupted: `make test-integrations
 import gc
 import math
 import os
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations
@@ -63,7 +64,8 @@ def pytest_collection_finish() -> None:
             f"collecting tests took {n_kernels} kernels: make what is fitted when a test asks for it"
         )
     StandIns.seconds_left = 0
-    gc.freeze()  # modules and tests, which stay
+    if "hypothesis" in sys.modules:  # which asks, while it is imported, what refers to an object
+        gc.freeze()  # modules and tests, which stay
     gc.enable()
 
 

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.each_value
 
 Array = NDArray[np.generic]
 
-CASES = list(small_cases(240, seed=20070919))
+CASES = list(small_cases(120, seed=20070919))
 CHUNKS = [CASES[i::6] for i in range(6)]
 KINDS = list(product(("isotonic", "platt"), ("label", "pooled", "shrink")))
 ROUNDING = {"label": 1e-12, "pooled": 1e-12, "shrink": 1e-10}  # A search for mean and spread ends near the best.

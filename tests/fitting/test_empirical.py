@@ -12,7 +12,7 @@ import thresholds
 from tests.cases import Case, cases, of_each_flavour, small_cases
 from tests.naive import exhaustive as naive
 
-CASES = list(small_cases(192, seed=20130707))
+CASES = list(small_cases(96, seed=20130707))
 CHUNKS = [CASES[i::12] for i in range(12)]
 SHARED = ("macro", "weighted", "micro", "samples")
 CLOSE = 1e-12  # for weights whose sums are not exact in floats

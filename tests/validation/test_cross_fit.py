@@ -694,7 +694,7 @@ def population_f(cuts: Floats, share: float, distance: Floats) -> float:
 
 
 @cache
-def biases(positives: int, guard: str | None, n_runs: int = 50) -> tuple[Floats, Floats]:
+def biases(positives: int, guard: str | None, n_runs: int = 25) -> tuple[Floats, Floats]:
     """How far the in-sample and the out-of-fold figure are above the F on new rows: means, standard errors."""
     n, distance = 800, np.linspace(1, 2.5, 8)
     found = []
