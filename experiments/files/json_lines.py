@@ -2,10 +2,10 @@
 
     python experiments/files/json_lines.py
 
-20,000 rows of 200 labels: scores as lists, and as {label: score}; about 5 true labels in each row, by name. Seconds are
-of the processor, the best of five, all taken in turn. What bounds them stands beside: `parse` is pyarrow's parser
-alone, of the whole file and with nothing checked; `open` finds the columns from the first 1,000 lines, whatever the
-size of the file; `json.loads` reads every line and makes no arrays.
+20,000 rows of 200 labels: scores as lists, as {label: score}, and lists of logits, half of them negative; about 5 true
+labels in each row, by name. Seconds are of the processor, the best of five, all taken in turn. What bounds them stands
+beside: `parse` is pyarrow's parser alone, of the whole file and with nothing checked; `open` finds the columns from the
+first 1,000 lines, whatever the size of the file; `json.loads` reads every line and makes no arrays.
 """
 
 import json
@@ -29,10 +29,12 @@ def main() -> None:
     """Print a line for each form."""
     rng = np.random.default_rng(0)
     scores = np.round(rng.random((N_ROWS, N_LABELS)), 4)
+    logits = np.round(2 * rng.standard_normal(scores.shape), 4)
     truth = rng.random(scores.shape) < 5 / N_LABELS
     forms: dict[str, Callable[[int], object]] = {
         "lists": lambda i: scores[i].tolist(),
         "mappings": lambda i: dict(zip(NAMES, scores[i].tolist(), strict=True)),
+        "logits": lambda i: logits[i].tolist(),
     }
     print(f"{'scores':<10}{'MB':>6}" + "".join(f"{name:>12}" for name in CALLS) + f"{'ratio':>8}")
     with tempfile.TemporaryDirectory() as folder:

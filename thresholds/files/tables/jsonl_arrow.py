@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Dense
+from thresholds._arrays.types import Dense, Ints
 from thresholds.files.lines import Lines
 from thresholds.files.source import LONGEST_LINE
 from thresholds.files.tables.columns import Column, ListColumn, NoValue
 
 _MOST_BRACKETS = 64  # of a line
-# What pyarrow reads otherwise, and the words that it begins with, which are found sooner.
-_READ_OTHERWISE = {
-    b"-0": re.compile(rb"-0(?![.\deE])"),
+_IN_NUMBERS = np.frombuffer(b".0123456789eE", np.uint8)
+# Words that pyarrow reads as numbers, and how they stand where they are not within a text.
+_WORDS = {
     b"Inf": re.compile(rb"[:\[,]\s*-?Inf"),
     b"NaN": re.compile(rb"[:\[,]\s*-?NaN"),
 }
@@ -102,11 +102,7 @@ def _is_plain(lines: Lines) -> bool:
         _are_objects(lines)
         and _are_flat(lines)
         and _is_utf8(lines.text)
-        and not any(
-            pattern.search(lines.text)
-            for word, pattern in _READ_OTHERWISE.items()
-            if _has(lines, word)
-        )
+        and not _has_other_numbers(lines)
     )
 
 
@@ -140,15 +136,25 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-def _has(lines: Lines, word: bytes) -> bool:
-    """Whether a word occurs: sooner than by Python, where its first letter is rare."""
+def _has_other_numbers(lines: Lines) -> bool:
+    """Whether a text may have numbers that pyarrow reads otherwise than Python: -0, Inf, NaN."""
+    behind = lines.cells[_places(lines, b"-0") + 2]
+    if not np.isin(behind, _IN_NUMBERS).all():
+        return True
+    return any(
+        _places(lines, word).size and pattern.search(lines.text) for word, pattern in _WORDS.items()
+    )
+
+
+def _places(lines: Lines, word: bytes) -> Ints:
+    """Find a word: sooner than Python does, as its first letter is rare in numbers."""
     if word[:1] not in lines.text:
-        return False
+        return np.empty(0, np.int64)
     cells = lines.cells
     places = np.flatnonzero(cells[: -len(word)] == word[0])
     for k, letter in enumerate(word[1:], 1):
         places = places[cells[places + k] == letter]
-    return bool(places.size)
+    return places
 
 
 def _of_mappings(array: Any, column: Column) -> ListColumn:
