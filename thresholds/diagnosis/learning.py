@@ -37,6 +37,7 @@ from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.bootstrap import resample, tables
 from thresholds._kernels.guards import f_at_ratios
 from thresholds.data.problem import Problem
+from thresholds.data.tallies import label_of
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.shrink import BANDWIDTH, PRIOR_ROWS, RATIOS, of_siblings
 from thresholds.search import staircase
@@ -72,6 +73,16 @@ class _Fits(NamedTuple):
     ratios: Floats  # (n_labels, 1 + n_bootstraps) of the fitted threshold, then of the best cuts of replicates
     half_share: Floats  # as above
 
+    @classmethod
+    def unknown(cls, n_labels: int, n_bootstraps: int) -> "_Fits":
+        """Return arrays to be filled."""
+        return cls(
+            positives=np.empty(n_labels, np.int64),
+            own=np.empty((n_labels, RATIOS.size)),
+            ratios=np.empty((n_labels, 1 + n_bootstraps)),
+            half_share=np.empty(n_labels),
+        )
+
 
 def learn(
     problem: Problem,
@@ -87,11 +98,13 @@ def learn(
     most = max(_MOST_STEPS // n_positives, _FEWEST_REPLICATES)
     resampling = resampling._replace(n_bootstraps=min(resampling.n_bootstraps, most))
 
-    def of_tile(first: int, last: int) -> _Fits:
-        return _fit(problem, resampling, first, last)
+    fits = _Fits.unknown(problem.n_labels, resampling.n_bootstraps)
 
-    tiles = map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
-    fits = _Fits(*(np.concatenate(columns) for columns in zip(*tiles, strict=True)))
+    def fill(first: int, last: int) -> None:
+        for column, part in zip(fits, _fit(problem, resampling, first, last), strict=True):
+            column[first:last] = part
+
+    map_tiles(problem, fill, n_jobs=n_jobs, progress=progress)
     n = problem.rows_of_label  # (n_labels,)
     loss, f_now = _loss(fits, is_useless)
     gain = loss * (1 - (n / (n + more)) ** EXPONENT)
@@ -138,12 +151,13 @@ def _fit(problem: Problem, resampling: Resampling, first: int, last: int) -> _Fi
 
 def _half_share(stairs: Staircase) -> Floats:
     """Return how many rows score at or above each label's median positive, NaN without one."""
+    label = label_of(stairs.offsets)  # (n_steps,)
+    is_above = 2 * stairs.tp < stairs.positives[label]  # the median
+    n_above = np.diff(np.append(0, is_above.cumsum())[stairs.offsets])  # (n_labels,)
+    has_steps = np.diff(stairs.offsets) > 0
+    median = np.minimum(stairs.offsets[:-1] + n_above, stairs.offsets[1:] - 1)
     rows = np.full(stairs.positives.size, np.nan)
-    for j in np.flatnonzero(np.diff(stairs.offsets)):
-        steps = slice(stairs.offsets[j], stairs.offsets[j + 1])
-        median = np.searchsorted(2 * stairs.tp[steps], stairs.positives[j])
-        last = steps.stop - steps.start - 1
-        rows[j] = stairs.predicted[steps][min(median, last)]
+    rows[has_steps] = stairs.predicted[median[has_steps]]
     return rows
 
 
