@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.libraries import imported
-from thresholds._arrays.types import Dense, Places
+from thresholds._arrays.types import Places
 
 
 def is_sparse(value: object) -> bool:
@@ -28,12 +27,3 @@ def transposed(matrix: Any) -> Any:
 def row_of_entries(array: Any) -> Places:
     """Return the row of each stored entry of a CSR array."""
     return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
-
-
-def filled(array: Any, missing: float) -> Dense:
-    """Return a small CSR array as a dense one, with `missing` where nothing is stored."""
-    with np.errstate(over="ignore"):
-        holds = float(key_dtype(array.dtype).type(missing)) == missing
-    dense = np.full(array.shape, missing, key_dtype(array.dtype) if holds else np.float64)
-    dense[row_of_entries(array), array.indices] = array.data
-    return dense
