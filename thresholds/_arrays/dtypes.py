@@ -21,4 +21,5 @@ def rounded_up(values: Floats, dtype: np.dtype[Any]) -> Dense:
     """Return values in a floating dtype, rounded up: a score of that dtype is above both or below both."""
     with np.errstate(over="ignore"):
         rounded = values.astype(dtype)
-        return np.where(rounded < values, np.nextafter(rounded, dtype.type(np.inf)), rounded)
+        np.nextafter(rounded, dtype.type(np.inf), out=rounded, where=rounded < values)
+    return rounded

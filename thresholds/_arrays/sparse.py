@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.libraries import imported
-from thresholds._arrays.types import Dense, Ints, Places
+from thresholds._arrays.types import Ints, Places
 
 
 def is_sparse(value: object) -> bool:
@@ -37,12 +36,3 @@ def entries_of_rows(array: Any) -> tuple[Ints, Ints]:
 def row_of_entries(array: Any) -> Places:
     """Return the row of each stored entry of a CSR array."""
     return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
-
-
-def filled(array: Any, missing: float) -> Dense:
-    """Return a small CSR array as a dense one, with `missing` where nothing is stored."""
-    with np.errstate(over="ignore"):
-        holds = float(key_dtype(array.dtype).type(missing)) == missing
-    dense = np.full(array.shape, missing, key_dtype(array.dtype) if holds else np.float64)
-    dense[row_of_entries(array), array.indices] = array.data
-    return dense

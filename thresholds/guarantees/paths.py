@@ -107,18 +107,9 @@ def joint_path(problem: Problem, placement: Placement, n_jobs: int | None = -1) 
     score, lower = stairs.score.astype(np.float64), lower.astype(np.float64)
     placed = place(score, lower, placement, problem.scores.dtype)  # (n_steps,)
 
-    # Go down the hulls of all labels in the order of their slopes; those of a label fall.
-    order = np.argsort(-hull.slope, kind="stable")  # (n_steps,)
-    predicted = stairs.increments(stairs.predicted)[order].cumsum()  # (n_steps,)
-    is_last = np.append(hull.slope[order][1:] != hull.slope[order][:-1], True)[: order.size]
-    ends = np.flatnonzero(is_last)  # (n_slopes,) the last step of each slope
-
-    # Stop where some per cent more are predicted; of the steps of a label to one point the last stays.
-    total = int(predicted[-1]) if predicted.size else 0
-    ends = np.unique(ends[np.searchsorted(predicted[ends], _geometric(total) + 1)])
-    point = np.empty_like(order)
-    point[order] = np.searchsorted(ends, np.arange(order.size))
+    # Of the steps of a label that lead to one point the last stays.
     label = stairs.label
+    point, n_points = _points_of(hull)
     is_kept = np.append((label[1:] != label[:-1]) | (point[1:] != point[:-1]), True)[: label.size]
     along = Falls(label[is_kept], point[is_kept], placed[is_kept])
 
@@ -129,8 +120,25 @@ def joint_path(problem: Problem, placement: Placement, n_jobs: int | None = -1) 
     n_predicted = np.ones(problem.n_labels)
     n_predicted[label[last]] = stairs.predicted[last]
     below = _below(problem, lowest, n_predicted, n_jobs)
-    below = below._replace(point=below.point + ends.size)
-    return Path(ends.size + _POINTS_BELOW, _in_labels(along, below))
+    below = below._replace(point=n_points + below.point)
+    return Path(n_points + _POINTS_BELOW, _in_labels(along, below))
+
+
+def _points_of(hull: Hull) -> tuple[Ints, int]:
+    """Return the point at which each step of the hulls is reached, (n_steps,), and the number of points."""
+    # Go down the hulls of all labels in the order of their slopes; those of a label fall.
+    order = np.argsort(-hull.slope, kind="stable")  # (n_steps,)
+    stairs = hull.stairs
+    predicted = stairs.increments(stairs.predicted)[order].cumsum()  # (n_steps,)
+    is_last = np.append(hull.slope[order][1:] != hull.slope[order][:-1], True)[: order.size]
+    ends = np.flatnonzero(is_last)  # (n_slopes,) the last step of each slope
+
+    # Stop where some per cent more are predicted.
+    total = int(predicted[-1]) if predicted.size else 0
+    ends = np.unique(ends[np.searchsorted(predicted[ends], _geometric(total) + 1)])
+    point = np.empty_like(order)
+    point[order] = np.searchsorted(ends, np.arange(order.size))
+    return point, ends.size
 
 
 def _below(problem: Problem, lowest: Floats, n_predicted: Floats, n_jobs: int | None) -> Falls:
@@ -140,15 +148,17 @@ def _below(problem: Problem, lowest: Floats, n_predicted: Floats, n_jobs: int | 
     under the `lowest` threshold so far.
     """
     shares = np.arange(1, _POINTS_BELOW + 1)[:, np.newaxis] / _POINTS_BELOW
-    least = to_keys(np.array([problem.missing], problem.dtype))
+    left_out = to_keys(np.array([problem.missing], problem.dtype))
 
     def cut(first: int, last: int) -> Falls:
         starts, keys, _, _ = problem.label_items(first, last)
         rising, _ = sorted_groups(starts, keys)
-        n_left_out = np.zeros(last - first, np.int64)
+        n_below = np.zeros(
+            last - first, np.int64
+        )  # (n_labels,) of this tile, at which nothing is cut
         if problem.keep_sparse:
-            n_left_out = np.add.reduceat(rising <= least, starts[:-1], dtype=np.int64)
-        sizes = np.diff(starts) - n_left_out  # (n_own,) of this tile's labels
+            n_below = np.add.reduceat(rising <= left_out, starts[:-1], dtype=np.int64)
+        sizes = np.diff(starts) - n_below  # (n_labels,)
 
         # Thresholds at ranks from the top, under those before: (1 + n_points, n_own).
         own = np.flatnonzero(sizes)

@@ -179,12 +179,13 @@ class CappedRule(Rule):
         stored = scores[rows]
         n_first = np.minimum(self.k + np.diff(stored.indptr), self._absent_in_order.size)
         row = np.repeat(np.arange(rows.size), n_first)
-        place = np.arange(row.size) - np.repeat(n_first.cumsum() - n_first, n_first)
-        may_be_kept = np.zeros((rows.size, decided.shape[1]), np.bool_)
-        may_be_kept[row, self._absent_in_order[place]] = True
-        may_be_kept[row_of_entries(stored), stored.indices] = True
-        row, column = np.nonzero(may_be_kept & (decided[rows] != 0))
-        return row, column
+        number = np.arange(row.size) - np.repeat(n_first.cumsum() - n_first, n_first)
+        width = decided.shape[1]
+        listed = row * width + self._absent_in_order[number]  # places in the block of these rows
+        among_stored = row_of_entries(stored) * width + stored.indices
+        row, column = np.divmod(np.unique(np.concatenate([listed, among_stored])), width)
+        is_decided = decided[rows[row], column] != 0
+        return row[is_decided], column[is_decided]
 
     def _kept(self, scores: Matrix, rows: Ints, columns: Ints) -> Booleans:
         """Tell which of some cells are among the first k of their rows."""
