@@ -13,7 +13,7 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from itertools import combinations
 from zlib import crc32
 
@@ -29,12 +29,21 @@ from thresholds._kernels.notice import SWITCH
 
 os.environ[SWITCH] = "0"
 StandIns.seconds_left = math.inf  # while tests are collected
-gc.disable()  # while tests are collected: what they make is kept, and would be looked through again and again
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="also run what costs more than it detects")
     parser.addoption("--slow", action="store_true", help="also run what takes seconds in processes of its own")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without a look for garbage: what is made is kept, and would be looked through again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -66,7 +75,6 @@ def pytest_collection_finish() -> None:
     StandIns.seconds_left = 0
     if "hypothesis" in sys.modules:  # which asks, while it is imported, what refers to an object
         gc.freeze()  # modules and tests, which stay
-    gc.enable()
 
 
 def pytest_sessionfinish() -> None:
