@@ -10,7 +10,14 @@ import pytest
 from scipy import sparse
 
 import thresholds
-from thresholds import FixedRule, fit_empirical
+from thresholds import (
+    FixedRule,
+    calibrate,
+    estimate_base_rates,
+    fit_empirical,
+    fit_regions,
+    plan_annotation,
+)
 from thresholds.metrics import f1_score
 
 ROWS, LABELS, ENTRIES = 20_000, 20_000, 80_000
@@ -84,3 +91,28 @@ def test_nor_do_measures(data: Data) -> None:
     assert peak_of(lambda: f1_score(truth, decided, average="macro", zero_division=0.0)) < MOST_BYTES
     rules = {"fitted": rule, "half": FixedRule(0.5, LABELS)}
     assert peak_of(lambda: thresholds.compare(rules, truth, scores)) < 2 * MOST_BYTES
+
+
+CALIBRATIONS = [("isotonic", "shrink"), ("isotonic", "label"), ("platt", "shrink"), ("platt", "label")]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("method", "by"), CALIBRATIONS)
+def test_nor_do_calibrators(data: Data, method: Any, by: Any) -> None:
+    truth, scores = data
+    assert peak_of(lambda: calibrate(truth, scores, method, by)) < 2 * MOST_BYTES
+    calibrator = calibrate(truth, scores, method, by)
+    assert peak_of(lambda: estimate_base_rates(calibrator, scores)) < 2 * MOST_BYTES
+
+
+@pytest.mark.soak
+def test_nor_do_regions(data: Data) -> None:
+    """Decisions are dense, where absent cells of a label are predicted, and are made of a few rows at a time."""
+    assert peak_of(lambda: fit_regions(*data)) < MOST_BYTES
+
+
+@pytest.mark.soak
+def test_nor_do_guards_and_plans(data: Data) -> None:
+    """They read F at 121 ratios, or more, of each label."""
+    assert peak_of(lambda: fit_empirical(*data, guard="shrink")) < 2 * MOST_BYTES
+    assert peak_of(lambda: plan_annotation(*data)) < 3 * MOST_BYTES

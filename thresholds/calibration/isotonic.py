@@ -93,8 +93,8 @@ def _knots(cells: Cells) -> _Knots:
     values = np.concatenate([rate, rate, np.zeros(below.size)])
     order = np.lexsort((scores, groups))
     groups, scores, values = groups[order], scores[order], values[order]
-    is_new = (groups != np.roll(groups, 1)) | (scores != np.roll(scores, 1))
-    kept = is_new & ~np.isnan(scores)
+    is_new = (groups[1:] != groups[:-1]) | (scores[1:] != scores[:-1])
+    kept = np.append(True, is_new)[: scores.size] & ~np.isnan(scores)
     return np.bincount(groups[kept], minlength=starts.size - 1), scores[kept], values[kept]
 
 

@@ -215,12 +215,14 @@ def _histogram(groups: _Bins, n_bins: int | None) -> _Bins:
     label = label_of(starts)  # (n_groups,)
     positives = groups.positive_weights
     negatives = groups.weights - positives
-    wanted = _sums(positives > 0, starts) // _POSITIVES_PER_BIN  # (n_labels,)
-    n_bins_of = (
-        np.clip(wanted, _MIN_BINS, _MAX_BINS) if n_bins is None else np.full_like(wanted, n_bins)
+    n_positives, n_negatives = (
+        np.maximum(_sums(part, starts), 1)[label] for part in (positives, negatives)
     )
-    of_all = (np.maximum(_sums(part, starts), 1)[label] for part in (positives, negatives))
-    mass = positives / next(of_all) + negatives / next(of_all)
+    mass = positives / n_positives + negatives / n_negatives
+
+    # How many bins a label has at most.
+    wanted = _sums(positives > 0, starts) // _POSITIVES_PER_BIN  # (n_labels,)
+    most = np.clip(wanted, _MIN_BINS, _MAX_BINS)[label] if n_bins is None else float(n_bins)
 
     # A group goes where the middle of its mass lies. Sums of floats are of one label, whatever is beside it.
     so_far = np.empty_like(mass)
@@ -228,7 +230,7 @@ def _histogram(groups: _Bins, n_bins: int | None) -> _Bins:
     for first, last in pairwise(starts.tolist()):
         mass[first:last].cumsum(out=so_far[first:last])
         total[first:last] = mass[first:last].sum()
-    number = np.floor((so_far - mass / 2) / total * n_bins_of[label])
+    number = np.floor((so_far - mass / 2) / total * most)
     is_first = np.diff(number, prepend=np.nan) != 0
     is_first |= np.diff(label, prepend=-1) != 0
     return groups.joined(np.flatnonzero(is_first))

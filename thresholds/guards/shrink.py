@@ -222,9 +222,8 @@ def _view(
             RATIOS,
             beta**2,
         )
-    is_supported = (
-        stairs.positives > 0
-    )  # Ratios of very many labels without positives would take much memory.
+    # Ratios of very many labels without positives would take much memory.
+    is_supported = stairs.positives > 0
     stairs = stairs.cuttable(problem)
     return _Views(own[is_supported], expected[is_supported], stairs.cuts_at(stairs.best(beta)))
 
