@@ -8,8 +8,10 @@ functions marked `each_value` or `each_pair` the cases that repeat what others s
 processes of their own, to compile or to be interrupted: `make test-integrations` runs them, with `--slow`.
 """
 
+import gc
 import math
 import os
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations
@@ -27,6 +29,7 @@ from thresholds._kernels.notice import SWITCH
 
 os.environ[SWITCH] = "0"
 StandIns.seconds_left = math.inf  # while tests are collected
+gc.disable()  # while tests are collected: what they make is kept, and would be looked through again and again
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,6 +64,13 @@ def pytest_collection_finish() -> None:
             f"collecting tests took {n_kernels} kernels: make what is fitted when a test asks for it"
         )
     StandIns.seconds_left = 0
+    if "hypothesis" in sys.modules:  # which asks, while it is imported, what refers to an object
+        gc.freeze()  # modules and tests, which stay
+    gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # Hypothesis looks for who holds what it is given.
 
 
 def numbered(cases: list[Mapping[str, object]]) -> list[Mapping[str, int]]:

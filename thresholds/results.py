@@ -345,6 +345,8 @@ def shortened(text: str, width: int = LONGEST_NAME) -> str:
 def on_one_line(cell: str) -> str:
     """Turn white space into spaces, and what a terminal would obey into escapes."""
     text = " ".join(cell.split())
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -414,7 +416,13 @@ def rows_of(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 def objects_of(rows: npt.NDArray[Any]) -> list[dict[str, Any]]:
     """Return rows as dictionaries of plain values."""
-    return [dict(zip(rows.dtype.names or (), row, strict=True)) for row in rows.tolist()]
+    return list(plain_rows(rows))
+
+
+def plain_rows(rows: npt.NDArray[Any]) -> Iterator[dict[str, Any]]:
+    """Return one row after another as a dictionary of plain values."""
+    names = rows.dtype.names or ()
+    return (dict(zip(names, row.item(), strict=True)) for row in rows)
 
 
 def records_of(values: Iterable[Any]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """What is compiled before anybody waits for it? `warmup` calls, on small data, all that leads to a kernel.
 
-Numba compiles a kernel for the types of its arguments: one width of floats, one of the positions in sparse matrices. So
-each function is called for each of these. Whatever else data may be (integers, frames, read-only, by columns) comes to
+Numba compiles a kernel for the types of its arguments: one width of floats, dense or sparse. So each function is called
+for each of these. Whatever else data may be (integers, frames, read-only, by columns) comes to
 kernels in one of these forms. A test holds that a process that has new data of all forms compiles nothing.
 """
 
@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from scipy import sparse
 
 from thresholds import _checks
 from thresholds._arrays.threads import INTERRUPTED, Bar
@@ -180,8 +181,7 @@ def _in_all_forms(n_labels: int) -> Iterator[_Data]:
         dense = _drawn(_N_ROWS, n_labels, dtype)
         yield dense
         shown = np.where(dense.scores < _CUTOFF, dtype(0), dense.scores)
-        for index in (np.int32, np.int64):
-            yield _Data(_as_csr(dense.truth, index), _as_csr(shown, index))
+        yield _Data(sparse.csr_array(dense.truth), sparse.csr_array(shown))
 
 
 def _drawn(n_rows: int, n_labels: int, dtype: type[np.floating[Any]]) -> _Data:
@@ -191,15 +191,6 @@ def _drawn(n_rows: int, n_labels: int, dtype: type[np.floating[Any]]) -> _Data:
     truth[0] = 1
     log_odds = rng.normal(size=truth.shape) + 2.0 * truth - 1.0  # (n_rows, n_labels)
     return _Data(truth, (1 / (1 + np.exp(-log_odds))).astype(dtype))
-
-
-def _as_csr(cells: Matrix, index: type[np.signedinteger[Any]]) -> Any:
-    """Return a sparse matrix with positions of a type."""
-    from scipy import sparse
-
-    matrix = sparse.csr_array(cells)
-    parts = matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index)
-    return sparse.csr_array(parts, shape=matrix.shape)
 
 
 def _predicting() -> Iterator[Call]:
@@ -323,13 +314,7 @@ def _judging() -> Iterator[Call]:
 def _measure(data: _Data) -> None:
     """Hold decisions of all forms against truth: dense ones by row and by column, sparse ones."""
     decided = FixedRule(0.5, _FEW).predict(data.scores, dense=True)
-    forms = (
-        decided,
-        np.asfortranarray(decided),
-        _as_csr(decided, np.int32),
-        _as_csr(decided, np.int64),
-    )
-    for marks in forms:
+    for marks in (decided, np.asfortranarray(decided), sparse.csr_array(decided)):
         for weights in (None, data.weights, np.arange(_N_ROWS) % 3):
             for average in AVERAGES:
                 f1_score(
@@ -345,7 +330,7 @@ def _measure(data: _Data) -> None:
 def _expect(data: _Data) -> None:
     """Expect F of decisions of all forms, from probabilities."""
     decided = FixedRule(0.5, data.scores.shape[1]).predict(data.scores, dense=True)
-    for marks in (decided, _as_csr(decided, np.int32), _as_csr(decided, np.int64)):
+    for marks in (decided, sparse.csr_array(decided)):
         for average in AVERAGES:
             expected_f(data.scores, marks, average)
             expected_f(data.scores, marks, average, exact=True)

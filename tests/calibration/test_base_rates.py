@@ -370,7 +370,7 @@ def test_columns_of_a_frame_and_labels_in_another_order_are_put_in_order() -> No
 
 
 def test_threads_and_pieces_do_not_matter() -> None:
-    truth, scores = draw(20_000, [0.2] * 30)
+    truth, scores = draw(20_000, [0.2] * 14)  # more than a piece of 2^18 cells
     alone = calibrate(truth, scores, n_jobs=None)
     threaded = calibrate(truth, scores, n_jobs=2)
     assert alone.parts() == threaded.parts()

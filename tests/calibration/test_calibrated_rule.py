@@ -538,8 +538,7 @@ def test_thresholds_that_absent_probabilities_reach_need_a_dense_answer() -> Non
 
 def test_tails_of_calibrators_are_what_instance_rules_take() -> None:
     """Sums of powers fall with the power, although they are differences, which rounding may reverse."""
-    rng = np.random.default_rng(11)
-    for seed in range(30):
+    for seed in range(6):  # in one of these it does
         rng = np.random.default_rng(seed)
         n, m = int(rng.integers(2, 9)), int(rng.integers(2, 7))
         truth = (rng.random((n, m)) < 0.6).astype(np.uint8)
@@ -564,7 +563,7 @@ def test_wide_lists_are_compared_without_filling_them_in() -> None:
     import tracemalloc
 
     rng = np.random.default_rng(12)
-    n, m = 300, 16_000
+    n, m = 600, 4_000
     rows, columns = np.repeat(np.arange(n), 20), rng.permutation(n * 20) % m
     scores = sparse.csr_array((rng.random(n * 20), (rows, columns)), shape=(n, m))
     hits = (rng.random(scores.nnz) < scores.data).astype(np.uint8)

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.each_value
 
 Array = NDArray[np.generic]
 
-CASES = list(small_cases(240, seed=20070919))
+CASES = list(small_cases(120, seed=20070919))
 CHUNKS = [CASES[i::6] for i in range(6)]
 KINDS = list(product(("isotonic", "platt"), ("label", "pooled", "shrink")))
 ROUNDING = {"label": 1e-12, "pooled": 1e-12, "shrink": 1e-10}  # A search for mean and spread ends near the best.
@@ -173,9 +173,9 @@ def test_blocks_are_the_edges_of_the_upper_hull(weighted: bool) -> None:
 
 
 def test_equal_means_make_one_block() -> None:
-    """SciPy adds up rounded means, which may tell them apart: in one of a hundred of these."""
+    """SciPy adds up rounded means, which may tell them apart: in two of these."""
     rng = rng_of(5)
-    for _ in range(400):
+    for _ in range(50):
         weight = int(rng.integers(2, 60))
         positive = int(rng.integers(1, weight))
         scores = np.repeat(np.arange(int(rng.integers(5, 60))), 2)
@@ -204,7 +204,7 @@ def test_knots_may_lie_further_apart_than_float64_can_tell() -> None:
 
 def test_the_probabilities_of_the_data_hold_the_empirical_optimum() -> None:
     """The largest F-beta over all cuts is that of p >= F / (1 + beta^2): corollary 5.2, in-sample."""
-    for case in CASES[:120]:
+    for case in CASES[:48]:  # of all twelve flavours
         p = fitted(case).transform(case.y_score)
         for j in range(p.shape[1]):
             options = {"beta": case.beta, "sample_weight": case.sample_weight}
@@ -221,8 +221,8 @@ def test_the_probabilities_of_the_data_hold_the_empirical_optimum() -> None:
 
 @pytest.mark.parametrize("beta", [0.3, 0.5, 1.0, 1.37, 2.0])
 def test_the_corollary_on_larger_data(beta: float) -> None:
-    for seed in range(6):
-        y_true, y_score = draw(400, 3, seed=100 + seed, levels=[None, 7, 40][seed % 3])
+    for seed, levels in enumerate([None, 7, 40]):
+        y_true, y_score = draw(400, 3, seed=100 + seed, levels=levels)
         for weights in (None, rng_of(seed).integers(0, 5, 400), rng_of(seed).exponential(size=400)):
             p = calibrate(y_true, y_score, by="label", sample_weight=weights).transform(y_score)
             for j in range(3):

@@ -1,6 +1,7 @@
 """Passes add up in any order, say where something went wrong, and refuse rows that are others than before."""
 
 import io
+import pickle
 import sys
 import threading
 import time
@@ -54,6 +55,22 @@ def test_a_sum_is_a_stack_of_few_parts() -> None:
     assert total.value().nbytes == 1000
     assert Part.most <= 10
     assert Sum().value() is None
+
+
+def test_what_a_map_gives_is_left_as_it_is() -> None:
+    """It may be kept, and given again: only sums that were made here are added to in place."""
+    rows = draw(np.random.default_rng(3), "dense", 200)
+    given: list[Any] = []
+
+    def keep(function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
+        for task in tasks:
+            read = function(task)
+            given.append((read, pickle.dumps(read)))
+            yield read
+
+    rule = fit_chunks(rows.shards(np.random.default_rng(3)), map=keep, guard="shrink")
+    assert all(pickle.dumps(read) == before for read, before in given)
+    assert rule.objective == fit_empirical(rows.y_true, rows.y_score, guard="shrink").objective
 
 
 def test_work_is_told_where_a_block_begins_once_that_is_known() -> None:

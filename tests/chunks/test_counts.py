@@ -87,7 +87,7 @@ def of_case(case: Case) -> tuple[Rows, dict[str, Any]]:
 @pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
 def test_small_cases_fit_as_their_rows_do(average: str, form: str) -> None:
     """Ties, neighbouring floats, masked cells, signed zeros, weights of all kinds."""
-    for i, case in enumerate(small_cases(50, seed=25)):
+    for i, case in enumerate(small_cases(24, seed=25)):
         rows, options = of_case(case)
         rule = counted(rows, form, np.random.default_rng(i)).fit(average, **options)
         expected = fit_empirical(case.y_true, case.y_score, average, sample_weight=case.sample_weight, **options)
@@ -128,7 +128,7 @@ def draw_more(rng: Generator) -> Rows:
 def test_sparse_scores_and_unknown_truth_are_counted_as_they_are_fitted(average: str, form: str) -> None:
     """Absent cells weigh what stored ones leave; cells of unknown truth nothing."""
     n_fitted = 0
-    for seed in range(50):
+    for seed in range(20):
         rng = np.random.default_rng([seed, 7])
         rows = draw_more(rng)
         options = {"keep_sparse": bool(rng.random() < 0.5), "placement": rng.choice(["low", "mid", "score"])}
@@ -142,7 +142,7 @@ def test_sparse_scores_and_unknown_truth_are_counted_as_they_are_fitted(average:
             continue
         assert_equal(counted(rows, form, rng).fit(average, **options), expected)
         n_fitted += 1
-    assert n_fitted > 45
+    assert n_fitted > 15
 
 
 def test_tie_groups_are_those_of_a_dictionary_of_cells() -> None:
@@ -211,7 +211,7 @@ def test_the_range_of_scores_is_known_after_the_first_pass() -> None:
 
 def test_order_and_tree_change_no_bit() -> None:
     """Addition is associative and commutative: the arrays are the same."""
-    for seed in range(40):
+    for seed in range(16):
         rows = draw_more(np.random.default_rng([seed, 7]))
         for form in FORMS:
             one, other = (counted(rows, form, np.random.default_rng([seed, k])) for k in (1, 2))

@@ -10,8 +10,8 @@ from numpy.random import Generator
 from scipy import sparse
 
 import thresholds
-from thresholds import chunks
-from thresholds.data.folds import hashed_folds
+from thresholds import InputError, chunks
+from thresholds.data.folds import hashed_folds, mark_of_folds
 
 Array = np.ndarray[Any, Any]
 
@@ -148,6 +148,30 @@ def test_rows_go_by_their_keys_and_groups_stay_together() -> None:
     groups = np.arange(len(y_true)) // 7
     grouped = chunks.cross_fit(Blocks(cut(rng, y_true=y_true, y_score=y_score, groups=groups)), guard=None)
     assert all(len(set(grouped.folds[groups == group])) == 1 for group in groups)
+
+
+@pytest.mark.parametrize("name", ["keys", "groups"])
+def test_keys_that_change_between_passes_are_refused(name: str) -> None:
+    """Rows would be judged by rules that were fitted on them."""
+    y_true, y_score = drawn(np.random.default_rng(2))
+    numbers = np.arange(len(y_true))
+    passes = []
+
+    def blocks() -> Iterator[dict[str, Any]]:
+        passes.append(1)
+        yield {"y_true": y_true, "y_score": y_score, name: numbers if len(passes) < 3 else numbers[::-1]}
+
+    with pytest.raises(InputError, match="other keys or groups than in a pass before"):
+        chunks.cross_fit(blocks, guard=None)
+
+
+def test_marks_of_folds_add_up_and_tell_two_rows_that_change_places() -> None:
+    folds = np.random.default_rng(0).integers(0, 5, 100)
+    mark = mark_of_folds(folds, 7)
+    assert (mark_of_folds(folds[:30], 7) + mark_of_folds(folds[30:], 37) - mark) % 2**64 == 0
+    other = np.flatnonzero(folds != folds[0])[0]
+    folds[[0, other]] = folds[[other, 0]]
+    assert mark_of_folds(folds, 7) != mark
 
 
 def test_a_fold_is_the_same_for_a_key_whatever_holds_it() -> None:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import pickle
+import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -18,7 +19,7 @@ import thresholds
 from tests.chunks.sources import KINDS, Blocks, Drawn, draw, in_any_order, on_threads
 from tests.rules import bits
 from thresholds import fit_chunks, fit_empirical
-from thresholds.chunks import counting, fitting
+from thresholds.chunks import candidates, counting, fitting
 from thresholds.chunks.sources import BlockSource, MappedFile
 from thresholds.files import opening
 
@@ -61,8 +62,10 @@ def test_blocks_in_shards_are_fitted_as_all_rows_are(kind: str, how: str) -> Non
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_candidates_are_narrowed_in_passes(kind: str, opened: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few quantiles first, more where the best cut may lie, then all scores there, once they are few."""
-    for name, value in {"_MOST_KEPT": 200, "_MOST_COUNTED": 20, "_FEWEST": 3, "_MOST_OPENED": opened}.items():
+    for name, value in {"_MOST_KEPT": 200, "_FEWEST_KEPT": 3, "_MOST_OPENED": opened}.items():
         monkeypatch.setattr(counting, name, value)
+    for name, value in {"_MOST_AT_ONCE": 20, "_FEWEST_QUANTILES": 3}.items():
+        monkeypatch.setattr(candidates, name, value)
     for seed in range(6):
         rng = np.random.default_rng(seed)
         rows = draw(rng, kind, 1000)
@@ -77,10 +80,25 @@ def test_guards_and_limits_count_at_all_scores_of_positives(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counting, "_MOST_KEPT", 20)
-    monkeypatch.setattr(counting, "_MOST_COUNTED", 20)
+    monkeypatch.setattr(candidates, "_MOST_AT_ONCE", 20)
     rows = draw(np.random.default_rng(0), "dense", 800)
     rule = fit_chunks(rows.shards(np.random.default_rng(0)), map=in_any_order, **options)
     assert_same(rule, expected(rows, **options))
+
+
+def test_a_fit_takes_three_times_its_counts() -> None:
+    """Those of all shards, of a shard and of a block; then they are read some labels at a time."""
+    rng = np.random.default_rng(0)
+    y_true = rng.random((10_000, 50)) < 0.2
+    y_score = (rng.normal(size=y_true.shape) + y_true).astype(np.float32)
+    shards = [Blocks((y_true[rows], y_score[rows]), 500) for rows in np.array_split(np.arange(10_000), 4)]
+    options: dict[str, Any] = {"n_jobs": 1, "spill": None, "min_precision": 0.3, "confidence": 0.9}
+    fit_chunks(shards[:1], **options)  # Kernels are compiled.
+    tracemalloc.start()
+    fit_chunks(shards, **options)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 180 * np.count_nonzero(y_true)
 
 
 @pytest.mark.parametrize("how", HOW)

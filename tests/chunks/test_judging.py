@@ -122,6 +122,20 @@ def test_ties_of_most_rows_are_known_where_a_candidate_is():
     assert (found[known] <= 10 * expected[known] + 1e-9).all()
 
 
+@pytest.mark.parametrize("seed", [20, 233, 1030])
+def test_untied_negatives_beside_a_large_tie_group_lower_no_p_value(seed):
+    """There the test is a sum of normal tails, and those above a half are lower the more the ranks vary."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 80))
+    y_true = rng.random((n, 1)) < 0.15
+    y_score = np.maximum(np.round(rng.normal(size=(n, 1)) * 4), -1) + y_true * rng.integers(0, 2)
+    rule = thresholds.FixedRule(np.inf, 1)
+    counts, _ = at_candidates([Rows(y_true, y_score, {})], rule)
+    (found,) = counts.diagnose(rule).table["p_informative"]
+    (expected,) = thresholds.diagnose(y_true, y_score, rule).table["p_informative"]
+    assert expected * (1 - 1e-9) <= found < 1
+
+
 @pytest.mark.parametrize("kind", UNWEIGHTED)
 def test_rules_are_compared_as_on_the_rows_but_for_what_takes_rows(kind):
     rng = np.random.default_rng(30 + KINDS.index(kind))

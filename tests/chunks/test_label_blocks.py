@@ -89,6 +89,30 @@ def test_weights_and_unknown_truth(truth: Any, scores: Any, n_known: int) -> Non
         assert same(Counts.joined(apart).fit(average), expected)
 
 
+def test_rows_that_are_known_in_some_labels_only_are_not_guessed(truth: Any, scores: Any) -> None:
+    """Labels of two sources, each known in its own rows: all rows are known, and half of them in either part."""
+    truth[::2, :2] = truth[1::2, 2:] = -1
+    weights = np.random.default_rng(2).random(N_ROWS)
+    about: dict[str, Any] = {"sample_weight": weights, "unknown": -1}
+    about["weight_unit"] = Candidates.of(truth, scores, sample_weight=weights, unknown=-1).weight_unit
+    guarded: dict[str, Any] = {"guard": "shrink"}
+    expected = thresholds.fit_empirical(truth, scores, sample_weight=weights, unknown=-1, **guarded)
+
+    whole = Counts.of(truth, scores, **about)
+    sliced = Counts.joined([whole.labels(0, 2), whole.labels(2, 7)])
+    assert sliced.fit(**guarded).thresholds.tolist() == expected.thresholds.tolist()
+    halves = slice(0, 2), slice(2, 7)
+    apart = Counts.joined([Counts.of(truth[:, labels], scores[:, labels], **about) for labels in halves])
+    assert apart.fit().thresholds.tolist() == whole.fit().thresholds.tolist()
+    with pytest.raises(InputError, match=r"do not tell how many rows have a known cell in any, which shrink asks"):
+        apart.fit(**guarded)
+    del about["sample_weight"], about["weight_unit"]
+    apart = Counts.joined([Counts.of(truth[:, labels], scores[:, labels], **about) for labels in halves])
+    assert apart.fit(**guarded).guard_report is not None
+    with pytest.raises(InputError, match=r"which a comparison asks; expected counts of all labels at once"):
+        apart.compare({"fixed": thresholds.FixedRule(0.5, 7)})
+
+
 def test_one_label_is_the_fit_of_that_label(truth: Any, scores: Any) -> None:
     found = Counts.of(truth, scores).labels(2, 3).fit("macro")
     assert same(found, thresholds.fit_empirical(truth[:, 2], scores[:, 2]))

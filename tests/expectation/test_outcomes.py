@@ -150,22 +150,22 @@ def test_ties_between_dependent_labels_go_to_the_first_ones() -> None:
 
 def test_many_labels_with_a_large_beta_keep_their_digits() -> None:
     rng = np.random.default_rng(3)
-    p = rng.random(600)
+    p = rng.random(400)
     p *= 24 / p.sum()
     order = np.argsort(-p)
-    decided = np.zeros((1, 600), np.uint8)
-    decided[0, order[:300]] = 1
+    decided = np.zeros((1, 400), np.uint8)
+    decided[0, order[:200]] = 1
     chance = np.ones(1)
     for q in p:
         chance = np.convolve(chance, [1 - q, q])
     expected = 0.0
-    for j in order[:300]:
+    for j in order[:200]:
         without = np.ones(1)
         for i, q in enumerate(p):
             if i != j:
                 without = np.convolve(without, [1 - q, q])
         s = np.arange(1, without.size + 1)
-        expected += (10001 * p[j] * without / (1e4 * s + 300)).sum()
+        expected += (10001 * p[j] * without / (1e4 * s + 200)).sum()
     reached = outcomes.expected_of_rows(p[np.newaxis], decided, 100.0, 0.0)[0]
     assert reached == pytest.approx(expected, rel=1e-12)
 

@@ -400,7 +400,7 @@ def shell(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
 def test_streams_that_lead_nowhere_keep_no_file_from_being_written(streams: str, status: int, tmp_path: Path) -> None:
     scores_in(tmp_path)
     thresholds.FixedRule(1.0, 3).save(tmp_path / "rule.json")
-    ran = shell(f"THRESHOLDS fit s.npz --cv 0 -o new.json {streams}", tmp_path)
+    ran = shell(f"THRESHOLDS fit s.npz --rule 'fixed 0.5' -o new.json {streams}", tmp_path)
     assert ran.returncode == status
     assert isinstance(thresholds.load_rule(tmp_path / "new.json"), thresholds.ThresholdRule)
     assert ran.stderr == ("" if status == 0 else "thresholds: error: standard output: No space left on device\n")
@@ -412,7 +412,7 @@ def test_an_error_that_cannot_be_said_has_its_status(tmp_path: Path) -> None:
 
 def test_what_is_written_to_a_pipe_comes_out(tmp_path: Path) -> None:
     scores_in(tmp_path)
-    ran = shell("THRESHOLDS fit s.npz --cv 0 -o /dev/stdout | cat", tmp_path)
+    ran = shell("THRESHOLDS fit s.npz --rule 'fixed 0.5' -o /dev/stdout | cat", tmp_path)
     assert json.JSONDecoder().raw_decode(ran.stdout)[0]["kind"] == "thresholds"
 
 

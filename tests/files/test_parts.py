@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -211,3 +212,89 @@ def test_a_part_of_shards_refuses_by_the_name_of_its_shard(tmp_path: Path) -> No
     assert len(rows_of(parts[1])) == 15
     with pytest.raises(InputError, match=r"2\.parquet cannot be read"):
         rows_of(parts[2])
+
+
+# Text, in ranges of lines
+
+
+def in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read text so that ranges of lines may be short."""
+    monkeypatch.setattr("thresholds.files.lines.PIECE_BYTES", 100)
+
+
+def json_lines(folder: Path) -> Source:
+    rows = zip(KEYS.tolist(), SCORES.tolist(), TRUTH.tolist(), strict=True)
+    lines = [json.dumps({"id": key, "p": p, "y": y}) for key, p, y in rows]
+    lines[3] += "\r\n \n"
+    (folder / "s.jsonl").write_bytes(b"\xef\xbb\xbf" + "\n".join(lines).encode())
+    return open_scores(folder / "s.jsonl", Wanted(truth="y", key="id"))
+
+
+def csv(folder: Path) -> Source:
+    pytest.importorskip("pyarrow")
+    header = ["id", *(f"y_score_{name}" for name in NAMES), *(f'"y_true_{name}"' for name in NAMES), "note"]
+    # A part with nothing but empty, or true and false, cells of its own is read as the first rows are.
+    notes = ["" if row > 20 else "true" for row in range(N_ROWS)]
+    lines = [
+        [key, *map(repr, p), *map(str, y), note]
+        for key, p, y, note in zip(KEYS.tolist(), SCORES.tolist(), TRUTH.tolist(), notes, strict=True)
+    ]
+    text = "\n".join(map(",".join, [header, *lines]))
+    (folder / "s.csv").write_bytes(b"\xef\xbb\xbf\r\n" + text.replace("k07", "\r\nk07").encode())
+    return open_scores(folder / "s.csv", Wanted(key="id"))
+
+
+def _refusal(source: Source) -> str:
+    """What is said of a file that cannot be read."""
+    with pytest.raises(InputError) as refused:
+        rows_of(source)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("make", [json_lines, csv])
+def test_parts_of_text_are_ranges_of_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], Source]
+) -> None:
+    source = make(tmp_path)
+    whole = rows_of(source)
+    assert [row[3] for row in whole] == KEYS.tolist()
+    assert len(source.parts()) == 1
+    in_small_pieces(monkeypatch)
+    parts, rows = in_parts(source, 15)
+    assert rows == whole
+    assert 5 <= len(parts) <= 25
+    sizes = [part.n_samples or 0 for part in parts]
+    assert [part.first_row for part in parts] == np.cumsum([0, *sizes])[:-1].tolist()
+    assert all(len(pickle.dumps(part)) < 5_000 for part in parts)
+
+    # What is said of a row has its number in the whole.
+    path = next(tmp_path.glob("s.*"))
+    text = path.read_bytes()
+    bad = b"k49,0.5" if make is csv else b'{"id": "k49", "p": [0.5, 0.5], "y": [0, 0, 1]}'
+    path.write_bytes(text[: text.rfind(b"\n") + 1] + bad)
+    said = [_refusal(part) for part in (source, parts[-1])]
+    assert said[0] == said[1]
+    assert re.search(r"row 49, expected 3" if make is json_lines else r"Row #51: Expected 8 columns", said[0])
+
+    # Other rows than when it was opened are no part of it.
+    path.write_bytes(text + text[text.rfind(b"\n") :])
+    with pytest.raises(InputError, match=r"expected \d+ as when it was opened"):
+        rows_of(parts[-1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,a,b\n" + '"x\ny",0.5,0.25\n' * 2,
+        'id,"a\nc",b\nx,0.5,0.25\nx,0.5,0.25\n',
+        "id,a,b\nx,0.5,0.25\ry,0.5,0.25\nz,0.5,0.25\n",
+    ],
+)
+def test_a_csv_whose_lines_may_be_no_rows_is_one_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "s.csv").write_text(text, newline="")
+    in_small_pieces(monkeypatch)
+    source = open_scores(tmp_path / "s.csv", Wanted(key="id"))
+    assert len(source.parts(1)) == 1

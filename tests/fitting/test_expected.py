@@ -181,7 +181,7 @@ def draw_cases(count: int, seed: int) -> Iterator[Case]:
         yield Case(name, p, draw_weights(rng, shape[0]), float(rng.choice(BETAS)), float(rng.integers(0, 2)))
 
 
-CASES = list(draw_cases(360, seed=20130712))
+CASES = list(draw_cases(192, seed=20130712))
 CHUNKS = [CASES[i::12] for i in range(12)]
 FEW = CASES[::13]  # of all twelve flavours
 
@@ -568,13 +568,13 @@ def test_any_number_of_threads_gives_the_same_bits(exact: bool) -> None:
     p = rng.random((700, 150)) ** 4
     for probabilities in (p, as_csr(np.where(p > 0.1, p, 0), 0)):
         for average in ("macro",) if exact else AVERAGES[:3]:
-            rules = [fit_expected(probabilities, average, exact=exact, n_jobs=n) for n in (1, 2, 3, None, -1)]
+            rules = [fit_expected(probabilities, average, exact=exact, n_jobs=n) for n in (1, 3, -1)]
             for rule in rules[1:]:
                 assert rule.thresholds.tobytes() == rules[0].thresholds.tobytes()
                 assert rule.objective == rules[0].objective
         h = rules[0].predict(probabilities)
         for average in AVERAGES if not exact else ("macro", "micro", "samples"):
-            values = {expected_f(probabilities, h, average, exact=exact, n_jobs=n) for n in (1, 2, 3, None, -1)}
+            values = {expected_f(probabilities, h, average, exact=exact, n_jobs=n) for n in (1, 3, -1)}
             assert len(values) == 1, average
 
 
@@ -692,7 +692,7 @@ def test_objectives_are_in_order() -> None:
 
 def test_raising_a_predicted_probability_raises_f() -> None:
     rng = np.random.default_rng(43)
-    for _ in range(200):
+    for _ in range(40):
         p = rng.random(8) * 0.9
         rule = fit_expected(p)
         sure = int(np.argmax(p))

@@ -13,9 +13,9 @@ import thresholds
 from thresholds import FixedRule, fit_empirical
 from thresholds.metrics import f1_score
 
-ROWS, LABELS, ENTRIES = 20_000, 50_000, 200_000
-# A bit for each cell would be 125 MB, a byte 1 GB.
-MOST_BYTES = 80e6
+ROWS, LABELS, ENTRIES = 20_000, 20_000, 80_000
+# A bit for each cell would be 50 MB, a byte 400 MB.
+MOST_BYTES = 40e6
 
 Data = tuple[Any, Any]
 

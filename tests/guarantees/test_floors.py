@@ -43,7 +43,8 @@ def test_the_least_number_of_hits_is_that_of_the_definition() -> None:
         for delta in (0.2, 0.05, 0.01):
             least = least_hits(n, np.full(60, floor), np.full(60, delta))
             for rows, hits in zip(n, least, strict=True):
-                shown = [h for h in range(rows + 1) if binom.sf(h - 1, rows, floor) <= delta and h > rows * floor]
+                h = np.arange(rows + 1)
+                shown = h[(binom.sf(h - 1, rows, floor) <= delta) & (h > rows * floor)]
                 assert hits == min(shown, default=rows + 1)
 
 

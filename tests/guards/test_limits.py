@@ -59,7 +59,7 @@ def all_limited(count: int, seed: int) -> list[Limited]:
     return found
 
 
-PROBLEMS = all_limited(480, seed=611)
+PROBLEMS = all_limited(240, seed=611)
 CHUNKS = [PROBLEMS[i::12] for i in range(12)]  # a flavour each
 
 

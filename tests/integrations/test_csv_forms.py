@@ -45,6 +45,8 @@ def read(folder: Path, text: str, name: str = "s.csv", **wanted: Any) -> ScoreFi
         ("s.csv", "cat;dog\n0,5;0,25\n0,75;1\n"),
         ("s.csv", "cat;dog;note\n0,5;0,25;a, b\n0,75;1;c\n"),
         ("s.tsv", "cat\tdog\n0,5\t0,25\n0,75\t1\n"),
+        ("s.csv", "\n\r\ncat;dog\n\n0,5;0,25\n0,75;1\n\n\n"),
+        ("s.csv", "\ufeffcat;dog\r\n0,5;0,25\r\n0,75;1"),
         ("s.csv", '"cat";"dog";"x,y"\n0.5;0.25;a\n0.75;1;b\n'),
     ],
 )

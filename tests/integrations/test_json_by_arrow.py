@@ -50,13 +50,13 @@ def both(path: Path, text: bytes, first: bytes, nullable: tuple[str, ...] = ()) 
     table = JsonLines(path)
     path.write_bytes(text)
     try:
-        lines = next(table._lines(100), [])
+        lines = table._first_lines(100)
         columns = [column for column in COLUMNS if column in table.columns]
         slow = table._read(lines, columns, nullable, 0)
     except InputError as error:
-        slow, lines = str(error), lines if "lines" in vars() else []
+        slow, lines = str(error), lines if "lines" in vars() else None
     fast = ArrowLines.of(table.columns)
-    found = None if fast is None or not lines else fast.values([line for _, line in lines], columns, nullable)
+    found = None if fast is None or lines is None else fast.values(lines, columns, nullable)
     return found, slow
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from thresholds import _kernels
 from thresholds._arrays.bits import Bits
+from thresholds._arrays.sparse import entries_of_rows
 from thresholds._kernels import bootstrap, keys, leaving_out, sorting
 from thresholds._kernels import guards as odds
 from thresholds._kernels import refine as refining
@@ -172,12 +173,10 @@ def of_rows(rng: Generator, dtype: Any) -> Arguments:
 
 
 def of_sparse_counts(rng: Generator, dtype: Any) -> Arguments:
-    kind = np.int32 if dtype == np.float32 else np.int64
     shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
     true, predicted = csr(rng, shape, dtype), csr(rng, shape, dtype)
-    places = [part.astype(kind) for matrix in (true, predicted) for part in (matrix.indptr, matrix.indices)]
     counts = np.zeros((3, shape[1]), np.int64), np.zeros((3, shape[0]), np.int64)
-    return *places, weights_of(rng, shape[0]), *counts
+    return *entries_of_rows(true), *entries_of_rows(predicted), weights_of(rng, shape[0]), *counts
 
 
 def of_classes(rng: Generator, dtype: Any) -> Arguments:
@@ -189,8 +188,13 @@ def of_classes(rng: Generator, dtype: Any) -> Arguments:
 def of_ranks_of_positives(rng: Generator, dtype: Any) -> Arguments:
     shape = 5, int(rng.choice(LONG))
     true, scores = csr(rng, shape, np.float64), csr(rng, shape, np.float64)
-    places = [part.astype(np.int64) for matrix in (true, scores) for part in (matrix.indptr, matrix.indices)]
-    return *places, scores.data - 0.25, float(rng.choice([0.0, -1.0, 1.0])), shape[1]
+    return (
+        *entries_of_rows(true),
+        *entries_of_rows(scores),
+        scores.data - 0.25,
+        float(rng.choice([0.0, -1.0, 1.0])),
+        shape[1],
+    )
 
 
 # leaving_out
@@ -300,7 +304,8 @@ def of_p_value_of_rank_sum(rng: Generator, dtype: Any) -> Arguments:
     positives, tied = rng.integers(1, n, 2)
     rank_sum = positives * (n + 1) / 2 + rng.normal() * n
     mean, variance = (n - tied + 1) / 2 + tied, rng.choice([0.0, n * n / 12])
-    return n, positives, rank_sum, int(tied), (tied + 1) / 2, np.float64(mean), np.float64(variance)
+    mean, variance, least = map(np.float64, (mean, variance, rng.choice([0.5, 1]) * variance))
+    return n, positives, rank_sum, int(tied), (tied + 1) / 2, mean, variance, least
 
 
 # expectation, few_labels
@@ -372,13 +377,13 @@ def of_decided_sums(rng: Generator, dtype: Any) -> Arguments:
 
 def of_sparse_sums(rng: Generator, dtype: Any) -> Arguments:
     p, low = csr(rng, (700, 4), dtype), rng.choice([0.1, 0.25, 0.7], 4)
-    return p.indptr, p.indices, p.data, weights_of(rng, 700) / 3, low, *sums(4, True)
+    return *entries_of_rows(p), p.data, weights_of(rng, 700) / 3, low, *sums(4, True)
 
 
 def of_decided_sparse_sums(rng: Generator, dtype: Any) -> Arguments:
     p, decided = csr(rng, (700, 4), dtype), csr(rng, (700, 4), dtype)
     weights = weights_of(rng, 700) / 3
-    return p.indptr, p.indices, p.data, decided.indptr, decided.indices, weights, *sums(4, False)
+    return *entries_of_rows(p), p.data, *entries_of_rows(decided), weights, *sums(4, False)
 
 
 # expected_bins
@@ -746,7 +751,7 @@ def of_rows_of_entries(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]
     stored = rng.random(found.shape[::-1]) < rng.choice([0.2, 0.9])
     starts = np.append(0, stored.sum(axis=1).cumsum())
     bits = scores_of(found).T[stored].view(f"u{np.dtype(dtype).itemsize}")
-    return starts.astype(np.int32), np.nonzero(stored)[1].astype(np.int32), bits
+    return starts, np.nonzero(stored)[1].astype(np.int32), bits
 
 
 def sign_of(bits: Array) -> Any:
@@ -759,51 +764,56 @@ def of_true_cells(rng: Generator, dtype: Any) -> Arguments:
     n = min(starts.size, true_starts.size) - 1
     keys_found = np.zeros(true_columns.size, bits.dtype)
     sign = sign_of(bits)
-    given = starts, columns, bits, sign, true_starts.astype(np.int64), true_columns.astype(np.int64)
-    return *given, 0, n, sign, keys_found
+    return starts, columns, bits, sign, true_starts, true_columns, 0, n, sign, keys_found
 
 
 def of_weights_of_entries(rng: Generator, dtype: Any) -> Arguments:
     starts, columns, _ = of_rows_of_entries(rng, dtype)
     weights = weights_of(rng, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
-    return starts.astype(np.int64), columns.astype(np.int64), weights, np.zeros(8, np.int64)
-
-
-def of_sizes_of_parts(rng: Generator, dtype: Any) -> Arguments:
-    starts, columns, _ = of_rows_of_entries(rng, dtype)
-    return starts, columns, np.uint32(1), 0, starts.size - 1, np.zeros(4, np.int64)
-
-
-def of_entries_to_part(rng: Generator, dtype: Any) -> Arguments:
-    starts, columns, bits = of_rows_of_entries(rng, dtype)
-    weights = weights_of(rng, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
-    place = np.append(0, np.bincount(columns >> 1, minlength=4).cumsum())[:-1].astype(np.uint64)
-    parted = (
-        np.zeros(columns.size, np.uint16),
-        np.zeros_like(bits),
-        np.zeros(columns.size * bool(weights.size), np.int64),
-    )
-    return starts, columns, bits, weights, np.uint32(1), 0, starts.size - 1, place, *parted
+    return starts, columns, weights, np.zeros(8, np.int64)
 
 
 def of_candidates(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
     """Offsets, distinct keys that fall within a label, weights of positives; of some labels none, of some many."""
     found, truth = tile(rng, dtype)
-    lists, cells = np.repeat(np.arange(len(found)), found.shape[1]), found.reshape(-1)
+    lists, cells = np.repeat(np.arange(len(found), dtype=np.int32), found.shape[1]), found.reshape(-1)
     hits = truth.reshape(-1).astype(np.int64)
     offsets, candidates, weights = sorting.sorted_lists(lists, cells, hits, 0, len(found), cells.dtype.type(1))
     return offsets, candidates, weights
 
 
-def of_entries_to_count(rng: Generator, dtype: Any) -> Arguments:
+def of_entries_to_keep(rng: Generator, dtype: Any) -> Arguments:
     offsets, candidates, _ = of_candidates(rng, dtype)
-    _, columns, bits = of_rows_of_entries(rng, dtype)
-    columns = np.minimum(columns, offsets.size - 2).astype(np.uint16)
-    weights = weights_of(rng, columns.size) if dtype == np.float32 else NO_WEIGHTS
+    starts, columns, bits = of_rows_of_entries(rng, dtype)
+    n_labels, n_entries = offsets.size - 1, columns.size
+    columns = np.minimum(columns, n_labels - 1)
+    weights = rng.integers(0, 3, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
+    block = rng.integers(2, 9)
+    nothing = candidates.dtype.type(0) if rng.integers(2) else sign_of(bits)
+    given = starts, columns, bits, sign_of(bits), weights, 0, starts.size - 1, offsets, candidates, nothing
+    kept = (
+        np.zeros(n_entries, np.uint16),
+        np.zeros_like(bits),
+        np.zeros(n_entries * bool(weights.size), np.int64),
+        np.zeros((-(-n_entries // block), -(-n_labels // 2) + 1), np.int64),
+    )
+    return *given, np.uint32(1), block, *kept, np.zeros(n_labels * rng.integers(2), np.int64)
+
+
+def of_entries_to_count(rng: Generator, dtype: Any) -> Arguments:
+    """Two segments of keys of the second of two parts, none below the candidates of its label."""
+    offsets, candidates, _ = of_candidates(rng, dtype)
+    has_candidates = np.flatnonzero(np.diff(offsets))
+    n_entries = 60 if has_candidates.size else 0
+    columns = rng.choice(has_candidates, n_entries) if n_entries else has_candidates
+    lowest = candidates[offsets[1:][columns] - 1]
+    keys = np.maximum(rng.choice(candidates, n_entries) if n_entries else candidates, lowest)
+    weights = weights_of(rng, n_entries) if dtype == np.float32 else NO_WEIGHTS
+    segments = np.array([[0, 0, 20], [20, 30, n_entries]]) * bool(n_entries)
+    below = np.zeros(offsets.size - 1, candidates.dtype)
     counts = np.zeros((2, candidates.size), np.int64)
-    stored = np.zeros((offsets.size - 1) * rng.integers(2), np.int64)
-    given = columns, bits, weights, sign_of(bits), offsets, candidates
-    return *given, counts[0].copy(), counts[1].copy(), np.zeros_like(candidates), stored
+    kept = columns.astype(np.uint16), keys, weights, segments
+    return 1, *kept, offsets, candidates, below, counts[0].copy(), counts[1].copy(), np.zeros_like(candidates)
 
 
 def of_counts_to_add_up(rng: Generator, dtype: Any) -> Arguments:
@@ -820,7 +830,7 @@ def of_counts_to_add_up(rng: Generator, dtype: Any) -> Arguments:
 def of_lists_to_sort(rng: Generator, dtype: Any) -> Arguments:
     """Lists so long that digits are counted, and short ones, with weights and without."""
     found, truth = tile(rng, dtype)
-    lists, cells = np.repeat(np.arange(len(found)), found.shape[1]), found.reshape(-1)
+    lists, cells = np.repeat(np.arange(len(found), dtype=np.int32), found.shape[1]), found.reshape(-1)
     weights = truth.reshape(-1) * weights_of(rng, cells.size) if rng.integers(2) else NO_WEIGHTS
     return lists, cells, weights, 0, len(found) - rng.integers(2), cells.dtype.type(rng.choice([1, 2**31]))
 
@@ -1007,8 +1017,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "tallies.half_histograms": of_halves,
     "entries.found_entries": of_true_cells,
     "entries.weigh_entries": of_weights_of_entries,
-    "entries.count_parts": of_sizes_of_parts,
-    "entries.part_entries": of_entries_to_part,
+    "entries.keep_entries": of_entries_to_keep,
     "entries.count_entries": of_entries_to_count,
     "entries.add_up_steps": of_counts_to_add_up,
     "sorting.sorted_lists": of_lists_to_sort,

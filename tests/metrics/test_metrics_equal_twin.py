@@ -89,8 +89,8 @@ def tiny_vectors(count: int, seed: int) -> Iterator[Tiny]:
         yield Tiny(f"{seed}-{i}", y_true, y_pred, weights, labels, float(rng.choice(BETAS)))
 
 
-MATRICES = list(tiny_matrices(120, seed=1))
-VECTORS = list(tiny_vectors(120, seed=2))
+MATRICES = list(tiny_matrices(60, seed=1))
+VECTORS = list(tiny_vectors(60, seed=2))
 
 
 def close(got: object, expected: Value | list[Value], within: float = CLOSE) -> bool:

@@ -7,6 +7,7 @@ A label is a pair of columns, truth (0 and 1) and scores (real or -inf); `decide
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
@@ -39,8 +40,8 @@ def ratio(above: float, below: float) -> float:
 
 def groups(scores: Array) -> list[int]:
     """How many cells share each distinct score, from the highest score down."""
-    values = [plain(s) for s in scores]
-    return [values.count(s) for s in sorted(set(values), reverse=True)]
+    sizes = Counter(plain(s) for s in scores)
+    return [sizes[s] for s in sorted(sizes, reverse=True)]
 
 
 def f1(tp: int, predicted: int, positives: int) -> Fraction:
@@ -50,9 +51,9 @@ def f1(tp: int, predicted: int, positives: int) -> Fraction:
 
 def highest_f(truth: Array, scores: Array) -> Fraction:
     """The highest F1 over all cuts between distinct scores, predict-all included, of a label with positives."""
-    positives, negatives = by_truth(truth, scores)
-    cuts = [([s for s in positives if s >= t], [s for s in negatives if s >= t]) for t in {*positives, *negatives}]
-    return max(f1(len(hits), len(hits) + len(misses), len(positives)) for hits, misses in cuts)
+    positives, negatives = (np.array(side) for side in by_truth(truth, scores))
+    cuts = [(int(np.sum(positives >= t)), int(np.sum(negatives >= t))) for t in {*positives, *negatives}]
+    return max(f1(hits, hits + misses, positives.size) for hits, misses in cuts)
 
 
 def p_max_f_by_enumeration(truth: Array, scores: Array) -> Fraction:
@@ -80,15 +81,16 @@ def p_max_f(truth: Array, scores: Array) -> Fraction:
 # Ranks
 
 
-def placement(score: float, others: Sequence[float]) -> Fraction:
-    """The share of the others that a score lies above, ties counted half."""
-    return Fraction(sum(2 * (s < score) + (s == score) for s in others), 2 * len(others))
+def placements_among(others: Sequence[float], scores: Sequence[float]) -> list[Fraction]:
+    """The share of the others that each score lies above, ties counted half."""
+    values = np.array(others)
+    return [Fraction(int(2 * np.sum(values < s) + np.sum(values == s)), 2 * len(others)) for s in scores]
 
 
 def auroc(truth: Array, scores: Array) -> Fraction:
     """P(score of a positive > that of a negative) + P(equal) / 2, over all pairs."""
     positives, negatives = by_truth(truth, scores)
-    return sum((placement(s, negatives) for s in positives), Fraction(0)) / len(positives)
+    return sum(placements_among(negatives, positives), Fraction(0)) / len(positives)
 
 
 def standardised(difference: Fraction, variance: Fraction | float) -> float:
@@ -117,8 +119,8 @@ def p_rank_normal(truth: Array, scores: Array, *, lower: bool = False) -> float:
 
 def mid_ranks(scores: Array) -> list[Fraction]:
     """The rank of each score from the lowest, 1, up; equal scores share the mean of theirs."""
-    values = [plain(s) for s in scores]
-    return [Fraction(2 * sum(s < x for s in values) + values.count(x) + 1, 2) for x in values]
+    values = np.array([plain(s) for s in scores])
+    return [Fraction(int(2 * np.sum(values < x) + np.sum(values == x)) + 1, 2) for x in values]
 
 
 def p_rank_given_ties(truth: Array, scores: Array, *, lower: bool = False) -> float:
@@ -128,7 +130,8 @@ def p_rank_given_ties(truth: Array, scores: Array, *, lower: bool = False) -> fl
     lowest of the largest groups; the other positives have the group's rank.
     """
     ranks = mid_ranks(scores)
-    tied = min(ranks, key=lambda rank: (-ranks.count(rank), rank))
+    sizes = Counter(ranks)
+    tied = min(sizes, key=lambda rank: (-sizes[rank], rank))
     others = [rank for rank in ranks if rank != tied]
     n, p, m = len(ranks), int(np.sum(truth)), len(others)
     observed = sum((rank for rank, y in zip(ranks, truth, strict=True) if y), Fraction(0))
@@ -168,7 +171,7 @@ def sample_variance(values: Sequence[Fraction]) -> Fraction:
 def placements(truth: Array, scores: Array) -> tuple[list[Fraction], list[Fraction]]:
     """The share of negatives below each positive, and that of positives above each negative."""
     positives, negatives = by_truth(truth, scores)
-    return [placement(s, negatives) for s in positives], [1 - placement(s, positives) for s in negatives]
+    return placements_among(negatives, positives), [1 - share for share in placements_among(positives, negatives)]
 
 
 def p_delong(truth: Array, scores: Array, least: float) -> float:

@@ -156,7 +156,8 @@ def logistic(x: Floats, positives: Floats, negatives: Floats) -> tuple[float, Ca
         p = sigmoid(columns @ at)
         slope, curvature = columns.T @ (weight * p - yes), (columns.T * (weight * p * (1 - p))) @ columns
         step, size = np.linalg.solve(curvature, -slope), 1.0
-        while loss(at + size * step) > loss(at) and size > 1e-12:
+        # Next to the minimum, where losses differ by rounding alone, whole steps converge.
+        while np.abs(step).max() > 1e-6 and loss(at + size * step) > loss(at):
             size /= 2
         at = at + size * step
         if np.abs(step).max() < 1e-13:

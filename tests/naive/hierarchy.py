@@ -70,7 +70,8 @@ def leaning_lines(labels: Sequence[Sequence[Cell]]) -> tuple[Floats, Floats, Flo
 
 def penalised(loss: Loss, mean: Floats, spread: Floats) -> Loss:
     """The loss, and half the square of the distance from the mean in the measure of spread^-1."""
-    return lambda line: loss(line) + (line - mean) @ np.linalg.solve(spread, line - mean) / 2
+    precision = np.linalg.inv(spread)
+    return lambda line: loss(line) + (line - mean) @ precision @ (line - mean) / 2
 
 
 def likeliest(
@@ -82,17 +83,19 @@ def likeliest(
         root = np.array([[np.exp(values[2]), 0], [values[3], np.exp(values[4])]])
         return values[:2], root @ root.T
 
+    known = np.array([curvatures @ line - slopes for line, slopes, curvatures in quadratics])  # (n_labels, 2)
+    curvatures = np.array([curvatures for _, _, curvatures in quadratics])  # (n_labels, 2, 2)
+
     def loss(values: Floats) -> float:
         mean, spread = unpacked(values)
         precision = np.linalg.inv(spread)
         log_size = np.linalg.slogdet(spread)[1]
         off = common - mean
         total = (log_size + off @ precision @ off + LEAST_VARIANCE * np.trace(precision)) / 2
-        for line, slopes, curvatures in quadratics:
-            known = curvatures @ line - slopes
-            both = known + precision @ mean
-            total += (log_size + np.linalg.slogdet(curvatures + precision)[1] + mean @ precision @ mean) / 2
-            total -= both @ np.linalg.solve(curvatures + precision, both) / 2
+        total += len(quadratics) * (log_size + mean @ precision @ mean) / 2
+        both = known + precision @ mean
+        total += np.sum(np.linalg.slogdet(curvatures + precision)[1]) / 2
+        total -= np.sum(both * np.linalg.solve(curvatures + precision, both[..., np.newaxis])[..., 0]) / 2
         return float(total)
 
     root = np.linalg.cholesky(spread)

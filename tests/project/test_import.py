@@ -29,11 +29,45 @@ def run(code: str, *, folder: Path | None = None, **environment: str) -> str:
     return ran.stdout
 
 
-def loaded_up_to(*statements: str) -> list[list[str]]:
+WITHOUT_HEAVY = (
+    "FixedRule(0.5, 2).predict([[0.1, 0.9]])",
+    "metrics.f1_score",
+    "RegionRule([[0.5], []]).predict([[0.1, 0.9]])",
+    "TopKRule(1).predict([[0.1, 0.9]])",
+    "ThresholdRule([0.5, 0.2]).predict([[0.1, 0.9]])",
+    "InstanceRule().predict_from_joint([[0.5, 0.0], [0.25, 0.0]], 0.25)",
+    "InstanceRule().predict_from_samples([[[0, 1]], [[1, 1]]])",
+    "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]])",
+    "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]], 'weighted', beta=2).predict([[0.5, 0.5]])",
+    "fit_empirical([1, 0] * 300_000, range(600_000))",
+    "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]], 'micro')",
+)
+WITH_KERNELS = (
+    "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]], guard='shrink')",
+    "InstanceRule().predict([[0.1, 0.9]])",
+    "InstanceRule().predict([[0.1, 0.9]], tail=[0.5])",
+    "expected_f([[0.1, 0.9]], [[0, 1]], exact=True)",
+    "fit_expected([[0.1, 0.9]])",
+    "fit_expected([[0.1, 0.9]], exact=True)",
+    "predict_by_batch([[0.1, 0.9]], [0])",
+    "batch_effect([[0.1, 0.9]], 0)",
+    "calibrate([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]]).transform([[0.1, 0.9]])",
+    "fit_regions([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]])",
+)
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, set[str]]:
     """The heavy packages that are loaded after each statement, one after another in one interpreter."""
+    names = [name for name in thresholds.__all__ if name != "sklearn"]
+    statements = {
+        "import": "import thresholds",
+        "names": f"for name in {names}: getattr(thresholds, name)",
+        **{call: f"thresholds.{call}" for call in (*WITHOUT_HEAVY, *WITH_KERNELS)},
+    }
     tell = f"print(json.dumps([x for x in {HEAVY} if x in sys.modules]))"
-    printed = run("\n".join(["import json, sys, thresholds", *(f"{s}\n{tell}" for s in statements)]))
-    return [json.loads(line) for line in printed.splitlines()]
+    printed = run("\n".join(["import json, sys", *(f"{s}\n{tell}" for s in statements.values())]))
+    return {what: set(json.loads(line)) for what, line in zip(statements, printed.splitlines(), strict=True)}
 
 
 # What is loaded
@@ -49,61 +83,16 @@ def test_a_rule_is_loaded_with_few_modules_of_the_package() -> None:
     assert int(run(f"import sys, thresholds.rule\n{count}")) <= 40
 
 
-def test_all_names_and_a_decision_load_nothing_heavy() -> None:
-    names = [name for name in thresholds.__all__ if name != "sklearn"]
-    loaded = loaded_up_to(
-        "",
-        "thresholds.FixedRule(0.5, 2).predict([[0.1, 0.9]])",
-        f"for name in {names}: getattr(thresholds, name)",
-        "thresholds.metrics.f1_score",
-    )
-    assert loaded == [[], [], [], []]
+@pytest.mark.parametrize("what", ["import", "names", *WITHOUT_HEAVY])
+def test_names_rules_of_scores_and_first_fits_of_cuts_load_nothing_heavy(
+    what: str, loaded: dict[str, set[str]]
+) -> None:
+    assert loaded[what] == set()
 
 
-def test_rules_of_scores_predict_without_anything_heavy() -> None:
-    calls = ["RegionRule([[0.5], []])", "TopKRule(1)", "ThresholdRule([0.5, 0.2])"]
-    assert loaded_up_to(*(f"thresholds.{call}.predict([[0.1, 0.9]])" for call in calls)) == [[], [], []]
-
-
-OF_PROBABILITIES = (
-    "InstanceRule().predict([[0.1, 0.9]])",
-    "InstanceRule().predict([[0.1, 0.9]], tail=[0.5])",
-    "InstanceRule().predict_from_joint([[0.5, 0.0], [0.25, 0.0]], 0.25)",
-    "InstanceRule().predict_from_samples([[[0, 1]], [[1, 1]]])",
-    "expected_f([[0.1, 0.9]], [[0, 1]], exact=True)",
-    "fit_expected([[0.1, 0.9]])",
-    "fit_expected([[0.1, 0.9]], exact=True)",
-    "predict_by_batch([[0.1, 0.9]], [0])",
-    "batch_effect([[0.1, 0.9]], 0)",
-    "calibrate([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]]).transform([[0.1, 0.9]])",
-    "fit_regions([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]])",
-)
-
-
-def test_rules_of_probabilities_load_kernels_and_no_more() -> None:
-    loaded = loaded_up_to(*(f"thresholds.{call}" for call in OF_PROBABILITIES))
-    for call, packages in zip(OF_PROBABILITIES, loaded, strict=True):
-        assert set(packages) <= {"numba", "llvmlite", "scipy"}, call
-
-
-def test_dependent_labels_need_no_kernels() -> None:
-    calls = ["predict_from_joint([[0.5, 0.0], [0.25, 0.0]], 0.25)", "predict_from_samples([[[0, 1]], [[1, 1]]])"]
-    assert loaded_up_to(*(f"thresholds.InstanceRule().{call}" for call in calls)) == [[], []]
-
-
-SMALL_FITS = (
-    "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]])",
-    "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]], 'weighted', beta=2).predict([[0.5, 0.5]])",
-    "fit_empirical([1, 0] * 300_000, range(600_000))",
-    "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]], 'micro')",
-    "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]], guard='shrink')",
-)
-
-
-def test_the_first_fits_of_a_cut_for_each_label_load_nothing_heavy() -> None:
-    loaded = loaded_up_to(*(f"thresholds.{call}" for call in SMALL_FITS))
-    for call, packages in zip(SMALL_FITS, loaded, strict=True):
-        assert set(packages) <= ({"numba", "llvmlite", "scipy"} if "guard" in call else set()), call
+@pytest.mark.parametrize("call", WITH_KERNELS)
+def test_guards_and_rules_of_probabilities_load_kernels_and_no_more(call: str, loaded: dict[str, set[str]]) -> None:
+    assert loaded[call] <= {"numba", "llvmlite", "scipy"}
 
 
 # What there is
@@ -112,7 +101,9 @@ def test_the_first_fits_of_a_cut_for_each_label_load_nothing_heavy() -> None:
 def test_every_public_name_resolves() -> None:
     names = thresholds.__all__
     assert names == sorted(names)
-    run(f"from thresholds import *\n[{', '.join(names)}]")
+    found: dict[str, object] = {}
+    exec("from thresholds import *", found)
+    assert set(names) <= set(found)
 
 
 def test_public_names_are_listed() -> None:

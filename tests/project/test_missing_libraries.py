@@ -5,93 +5,82 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from thresholds import InstanceRule
 
-CALLED = """
-import sys
-sys.modules[{library!r}] = None
-import thresholds
-from thresholds.files import read_labelled
-rule = thresholds.FixedRule(0.5, 2)
-try:
-    {call}
-except ImportError as error:
-    print(error)
-"""
-
+# One after another in one interpreter, each without its library: what an import has failed for is tried anew.
 RUN = """
 import sys
-sys.modules[{library!r}] = None
+import thresholds
 from thresholds.cli import main
-sys.exit(main({arguments!r}))
+from thresholds.files import read_labelled
+rule = thresholds.FixedRule(0.5, 2)
+for library, call in {calls!r}:
+    sys.modules[library] = None
+    try:
+        print(eval(call))
+    except ImportError as error:
+        print(error)
+    del sys.modules[library]
 """
 
 
-def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What a new interpreter says."""
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder)
+def run(calls: list[tuple[str, str]], folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a new interpreter says to calls, each without a library."""
+    code = RUN.format(calls=calls)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
 
 
-@pytest.mark.parametrize(
-    ("library", "call", "sentence"),
-    [
-        ("torch", "rule.to_torch()", "to_torch() needs torch: pip install 'torch'"),
-        ("onnx", "rule.to_onnx()", "to_onnx() needs onnx: pip install 'f1-thresholds[onnx]'"),
-        ("pandas", "thresholds.diff_rules(rule, rule).to_frame()", "to_frame() needs pandas: pip install 'pandas'"),
+def test_a_call_names_the_library_that_it_lacks(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("y_score_cat,y_true_cat\n0.5,1\n")
+    said = {
+        ("torch", "rule.to_torch()"): "to_torch() needs torch: pip install 'torch'",
+        ("onnx", "rule.to_onnx()"): "to_onnx() needs onnx: pip install 'f1-thresholds[onnx]'",
+        ("pandas", "thresholds.diff_rules(rule, rule).to_frame()"): "to_frame() needs pandas: pip install 'pandas'",
         (
             "jinja2",
             "thresholds.make_report(None, None)",
-            "make_report() needs jinja2: pip install 'f1-thresholds[report]'",
-        ),
-        ("pyarrow", "read_labelled('s.csv')", "s.csv needs pyarrow: pip install 'f1-thresholds[arrow]'"),
+        ): "make_report() needs jinja2: pip install 'f1-thresholds[report]'",
+        ("pyarrow", "read_labelled('s.csv')"): "s.csv needs pyarrow: pip install 'f1-thresholds[arrow]'",
         (
             "numba",
             "thresholds.InstanceRule().predict([[0.5, 0.1]])",
-            "a compiled loop needs numba: pip install 'f1-thresholds'",
-        ),
-    ],
-)
-def test_a_call_names_the_library_that_it_lacks(library: str, call: str, sentence: str, tmp_path: Path) -> None:
-    (tmp_path / "s.csv").write_text("y_score_cat,y_true_cat\n0.5,1\n")
-    ran = run(CALLED.format(library=library, call=call), tmp_path)
-    assert (ran.stdout, ran.stderr) == (sentence + "\n", "")
+        ): "a compiled loop needs numba: pip install 'f1-thresholds'",
+    }
+    ran = run(list(said), tmp_path)
+    assert (ran.stdout.splitlines(), ran.stderr) == (list(said.values()), "")
 
 
-@pytest.mark.parametrize(
-    ("library", "arguments", "sentence"),
-    [
-        ("numba", ["warmup"], "this command needs numba: pip install 'f1-thresholds'"),
-        (
-            "numba",
-            ["predict", "rule.json", "s.npz", "-o", "o.npz"],
-            "a compiled loop needs numba: pip install 'f1-thresholds'",
-        ),
-        (
-            "scipy",
-            ["predict", "rule.json", "sparse.npz", "-o", "o.npz"],
-            "the sparse y_score of sparse.npz needs scipy: pip install 'f1-thresholds'",
-        ),
-        (
-            "jinja2",
-            ["report", "nothing.npz", "-o", "report.html"],
-            "thresholds report needs jinja2: pip install 'f1-thresholds[report]'",
-        ),
-        (
-            "onnx",
-            ["export", "rule.json", "-o", "rule.onnx"],
-            "to_onnx() needs onnx: pip install 'f1-thresholds[onnx]'",
-        ),
-    ],
+COMMANDS = (
+    ("numba", ["warmup"], "this command needs numba: pip install 'f1-thresholds'"),
+    (
+        "numba",
+        ["predict", "rule.json", "s.npz", "-o", "o.npz"],
+        "a compiled loop needs numba: pip install 'f1-thresholds'",
+    ),
+    (
+        "scipy",
+        ["predict", "rule.json", "sparse.npz", "-o", "o.npz"],
+        "the sparse y_score of sparse.npz needs scipy: pip install 'f1-thresholds'",
+    ),
+    (
+        "jinja2",
+        ["report", "nothing.npz", "-o", "report.html"],
+        "thresholds report needs jinja2: pip install 'f1-thresholds[report]'",
+    ),
+    (
+        "onnx",
+        ["export", "rule.json", "-o", "rule.onnx"],
+        "to_onnx() needs onnx: pip install 'f1-thresholds[onnx]'",
+    ),
 )
-def test_a_command_names_the_library_that_it_lacks(
-    library: str, arguments: list[str], sentence: str, tmp_path: Path
-) -> None:
+
+
+def test_a_command_names_the_library_that_it_lacks(tmp_path: Path) -> None:
     InstanceRule().save(tmp_path / "rule.json")
     np.savez(tmp_path / "s.npz", y_score=np.float32([[0.5, 0.1]]))
     parts = {"data": [0.5], "indices": [0], "indptr": [0, 1], "shape": [1, 2]}
     np.savez(tmp_path / "sparse.npz", **{f"y_score_{name}": np.array(part) for name, part in parts.items()})
-    ran = run(RUN.format(library=library, arguments=arguments), tmp_path)
-    assert ran.returncode == 1
-    assert ran.stderr.splitlines()[-1] == f"thresholds: error: {sentence}"
+    ran = run([(library, f"main({arguments})") for library, arguments, _ in COMMANDS], tmp_path)
+    assert ran.stdout.splitlines() == ["1"] * len(COMMANDS)
+    assert ran.stderr.splitlines() == [f"thresholds: error: {sentence}" for _, _, sentence in COMMANDS]

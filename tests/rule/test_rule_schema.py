@@ -48,12 +48,13 @@ def is_tried_elsewhere(at: tuple[Any, ...], name: str) -> bool:
 
 
 def mutated(values: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give documents with one value changed, removed, added, or doubled."""
+    """Give documents with one value changed, removed, added, or doubled; of shared parts they have that one alone."""
     for at in places(values):
         if is_tried_elsewhere(at, name):
             continue
+        brief = values | dict.fromkeys(part for part in SHARED_PARTS if part in values and part != at[0])
         for value in [*VALUES, ...]:
-            changed = copy.deepcopy(values)
+            changed = copy.deepcopy(brief)
             holder: Any = changed
             for key in at[:-1]:
                 holder = holder[key]

@@ -192,7 +192,7 @@ def test_what_a_rule_was_fitted_on() -> None:
 
 def test_a_rule_of_many_labels_is_shown_in_brief() -> None:
     rng = np.random.default_rng(1)
-    p = rng.random((40, 3000))
+    p = rng.random((40, 1100))
     names = [f"label {j}" for j in range(p.shape[1])]
     truth = rng.random(p.shape) < p
     calibrator = thresholds.calibrate(truth, p, "platt", label_names=names)
@@ -233,7 +233,7 @@ def test_what_a_rule_was_fitted_on_is_shown_in_brief() -> None:
 
 def test_a_calibrator_is_shown_in_brief() -> None:
     rng = np.random.default_rng(3)
-    p = rng.random((40, 3000))
+    p = rng.random((40, 1100))
     names = [f"label {j}" for j in range(p.shape[1])]
     calibrator = thresholds.calibrate(rng.random(p.shape) < p, p, "platt", label_names=names)
     shown = repr(calibrator)

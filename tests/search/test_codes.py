@@ -113,7 +113,7 @@ def test_scores_near_the_largest_number_and_next_to_zero_raise_no_warning(dtype:
         check(np.array([[1.0], [0.0], [-1.0]], dtype), np.array([[0.5], [-0.0], [-0.5]], dtype))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_any_numbers(data: st.DataObject) -> None:
     dtype = np.dtype(data.draw(st.sampled_from(DTYPES)))

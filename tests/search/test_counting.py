@@ -211,12 +211,12 @@ def test_widths_and_rows(width: int, sizes: str) -> None:
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5, None, -1])
 def test_threads_do_not_matter(n_jobs: int | None, sizes: str) -> None:
-    truth, scores = draw(np.random.default_rng(6), (300, 130))
+    truth, scores = draw(np.random.default_rng(6), (150, 130))
     check_ways(truth, scores, n_jobs=n_jobs)  # type: ignore[arg-type]
 
 
 def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    truth, scores = draw(np.random.default_rng(7), (200, 260))
+    truth, scores = draw(np.random.default_rng(7), (100, 260))
     of_sizes = {
         "_MIN_CELLS_PER_TASK": (5000, 10**9),
         "_MAX_CELLS_PER_TASK": (5000, 10**9),

@@ -93,9 +93,10 @@ def test_the_staircases_are_those_of_the_definition(seed: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
-def test_many_labels_many_positives_and_many_parts(dtype: type, index: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_labels_positives_parts_and_blocks(dtype: type, index: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """A label with more candidates than are counted in registers, and than are sorted by insertion."""
     monkeypatch.setattr(entries, "_ENTRIES_OF_PART", 500)
+    monkeypatch.setattr(entries, "_BLOCK", 700)
     rng = np.random.default_rng(1)
     n, m = 400, 1000
     row, column = np.repeat(np.arange(n), 20), (m * rng.random(20 * n) ** 3).astype(int)

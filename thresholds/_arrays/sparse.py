@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.libraries import imported
-from thresholds._arrays.types import Places
+from thresholds._arrays.types import Ints, Places
 
 
 def is_sparse(value: object) -> bool:
@@ -22,6 +22,15 @@ def to_dense(matrix: Any) -> Any:
 def transposed(matrix: Any) -> Any:
     """Return columns as rows: a view of a dense matrix, a CSR array of a sparse one."""
     return matrix.T.tocsr() if is_sparse(matrix) else matrix.T
+
+
+def entries_of_rows(array: Any) -> tuple[Ints, Ints]:
+    """Return where the entries of each row of a CSR array begin, (n_rows + 1,), and their columns, (n_entries,).
+
+    Each has one type, whatever it has in the array, as loops are compiled for each: that of most arrays for columns.
+    """
+    columns = np.int32 if array.shape[1] < 2**31 else np.int64
+    return array.indptr.astype(np.int64, copy=False), array.indices.astype(columns, copy=False)
 
 
 def row_of_entries(array: Any) -> Places:

@@ -1,7 +1,8 @@
 """Checks of arrays of cells: scores, truth, weights, thresholds."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -339,6 +340,21 @@ def rising(value: object, name: str) -> npt.NDArray[np.float64]:
     if array.ndim != 1 or np.isnan(array).any() or (array[1:] <= array[:-1]).any():
         raise InputError(f"{name} is {shown(array.tolist())}, expected numbers that rise")
     return array + 0.0
+
+
+def rising_lists(values: Iterable[Any], name: str) -> tuple[npt.NDArray[np.float64], ...]:
+    """Check lists of numbers that rise, of each label one, and give them as arrays; `name` comes before a place."""
+    lists = tuple(values)
+    # Of very many labels those of a fit are looked at together.
+    are_arrays = all(type(own) is np.ndarray and own.dtype == np.float64 for own in lists)
+    if lists and are_arrays and all(own.ndim == 1 for own in lists):
+        ends = np.cumsum([own.size for own in lists])
+        flat = np.concatenate(lists) + 0.0  # -0.0 becomes 0.0
+        falls = flat[1:] <= flat[:-1]
+        falls[ends[(ends > 0) & (ends < flat.size)] - 1] = False  # from one list to the next
+        if not np.isnan(flat).any() and not falls.any():
+            return tuple(flat[first:last] for first, last in pairwise([0, *ends.tolist()]))
+    return tuple(rising(own, f"{name} {place}") for place, own in enumerate(lists))
 
 
 def _matrix(

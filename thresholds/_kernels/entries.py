@@ -2,7 +2,8 @@
 
 Of a few hundred thousand labels most have few positives, and nearly all entries lie below the lowest of them. So the
 scores of the positives are found and sorted (`found_entries`, `sorting.sorted_lists`); then every entry is held against
-the lowest of its label, and located among them where it is not below (`count_entries`). `steps_of_counts` adds up.
+the lowest of its label (`keep_entries`), and those that are not below are counted (`count_entries`). `add_up_steps`
+makes steps of that.
 
 Keys are made of the bits of scores one by one, as in `keys.py`, so that the scores are not copied.
 """
@@ -11,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Buckets, Ints, Keys, Words
+from thresholds._arrays.types import Buckets, Ints, Keys
 from thresholds._kernels._jit import kernel
 
 # At so many candidates all entries are counted in vector registers; among more, each is located.
-_FEW = 16
+_FEW = 64
 
 
 @kernel
@@ -68,41 +69,103 @@ def weigh_entries(starts: Ints, columns: Ints, weights: Ints, total: Ints) -> No
 
 
 @kernel
-def count_parts(
-    starts: Ints, columns: Ints, width: Any, first: int, last: int, sizes: Ints
-) -> None:
-    """Add to `sizes` (n_parts,) the entries of rows `first:last` in each part of the columns, `2**width` to a part."""
-    for e in range(starts[first], starts[last]):
-        sizes[columns[e] >> width] += 1
-
-
-@kernel
-def part_entries(
+def keep_entries(
     starts: Ints,
     columns: Ints,
     bits: Keys,
+    sign: Any,
     weights: Ints,
-    width: Any,
     first: int,
     last: int,
-    place: Words,
-    parted_columns: Buckets,
-    parted_bits: Keys,
-    parted_weights: Ints,
-) -> None:
-    """Move the entries of rows `first:last` to their parts, those of part p from `place[p]` on.
+    offsets: Ints,
+    candidates: Keys,
+    nothing: Any,
+    width: Any,
+    block: int,
+    kept_columns: Buckets,
+    kept: Keys,
+    kept_weights: Ints,
+    segments: Ints,
+    stored: Ints,
+) -> Keys:
+    """Keep the entries of rows `first:last` that are not below all candidates of their label, part by part of these.
 
-    There columns are counted from the first of the part. Without `weights` there are no `parted_weights`.
+    A part has `2**width` labels. Of block b of the entries those of part p are kept at `segments[b, p:p + 2]`, where
+    `segments` is (n_blocks, n_parts + 1); their columns are counted from the first of the part. Without `weights` there
+    are no `kept_weights`. `stored` (n_labels,) gets the weight of all entries of a label, unless it is empty.
+
+    Returns the highest key of each label that is below all candidates, (n_labels,); `nothing` without one.
+
+    Bounds of all labels are looked up in the cache of a core for one part after another: in the order of the rows, each
+    would come from memory, and take four times as long.
     """
-    one, mask = np.uint64(1), (np.uint32(1) << width) - np.uint32(1)
-    for i in range(first, last):
-        for e in range(starts[i], starts[i + 1]):
-            j = np.uint32(columns[e])
-            to = place[j >> width]
-            parted_columns[to], parted_bits[to] = j & mask, bits[e]
+    as_key, one = candidates.dtype.type, candidates.dtype.type(1)
+    n_labels, n_parts = offsets.size - 1, segments.shape[1] - 1
+
+    # 1. Nearly all entries need no more than the lowest candidate of their label, and the highest key below it so far.
+    # Where there is no candidate, none is kept and none is noted.
+    bounds = np.empty((n_labels, 2), candidates.dtype)
+    for j in range(n_labels):
+        has_candidates = offsets[j + 1] > offsets[j]
+        bounds[j, 0] = candidates[offsets[j + 1] - 1] if has_candidates else ~as_key(0)
+        bounds[j, 1] = nothing if has_candidates else ~as_key(0)
+
+    place = np.empty(n_parts, np.uint32)
+    mask = (np.uint32(1) << width) - np.uint32(1)
+    start, end = np.int64(starts[first]), np.int64(starts[last])
+    size = min(np.int64(block), end - start)
+    parted_columns, parted_bits = np.empty(size, np.uint16), np.empty(size, bits.dtype)
+    parted_weights = np.empty(size if weights.size > 0 else 0, np.int64)
+    i, b = first, np.int64(0)
+    n_kept: Any = np.uint64(start)
+    while start < end:
+        stop = min(start + size, end)
+
+        # 2. Bring the entries of each part together: `place` becomes where a part ends.
+        place[:] = 0
+        for e in range(start, stop):
+            place[np.uint32(columns[e]) >> width] += np.uint32(1)
+        n_before: Any = np.uint32(0)
+        for p in range(n_parts):
+            n_of_part = place[p]
+            place[p] = n_before
+            n_before += n_of_part
+        for e in range(start, stop):
+            label = np.uint32(columns[e])
+            to = place[label >> width]
+            parted_columns[to], parted_bits[to] = label & mask, bits[e]
             if weights.size > 0:
+                while e >= starts[i + 1]:
+                    i += 1
                 parted_weights[to] = weights[i]
-            place[j >> width] = to + one
+            place[label >> width] = to + np.uint32(1)
+
+        # 3. Keep, or note, those of one part after another.
+        begin: Any = np.uint32(0)
+        for p in range(n_parts):
+            segments[b, p] = n_kept
+            labels = slice(p << np.int64(width), (p + 1) << np.int64(width))
+            own, own_stored = bounds[labels], stored[labels]
+            for e in range(begin, place[p]):
+                column, key = parted_columns[e], as_key(_key(parted_bits[e], sign))
+                weight = parted_weights[e] if weights.size > 0 else np.int64(1)
+                # One comparison for both ends, as two would be two branches, the first not foreseen; it wraps.
+                lowest, below = own[column, 0], own[column, 1]
+                above, room = np.subtract(key, below), np.subtract(lowest, below)
+                if as_key(np.subtract(above, one)) < as_key(np.subtract(room, one)) and weight > 0:
+                    own[column, 1] = key
+                if stored.size > 0:
+                    own_stored[column] += weight
+                # Branch-free: always write, advance if it is kept.
+                kept_columns[n_kept], kept[n_kept] = column, key
+                if weights.size > 0:
+                    kept_weights[n_kept] = weight
+                n_kept += np.uint64((key >= lowest) & (weight > 0))
+            begin = place[p]
+        segments[b, n_parts] = n_kept
+        start = stop
+        b += 1
+    return bounds[:, 1].copy()
 
 
 @kernel
@@ -153,70 +216,46 @@ def _count_at_many(
 
 @kernel
 def count_entries(
+    part: int,
     columns: Buckets,
-    bits: Keys,
+    keys: Keys,
     weights: Ints,
-    sign: Any,
+    segments: Ints,
     offsets: Ints,
     candidates: Keys,
+    below: Keys,
     tied: Ints,
     between: Ints,
     lower: Keys,
-    stored: Ints,
 ) -> None:
-    """Count entries of some labels, the columns, at the candidates and above each of them up to the next.
+    """Count what `keep_entries` kept of a part of the labels: at the candidates, and above each of them up to the next.
 
-    The candidates of label j fall from `offsets[j]` to `offsets[j + 1]`. `tied` and `between` (n_candidates,) get the
-    weights, each 1 if there are none; `lower` is raised to the highest key below each candidate and above the next.
-    `stored` (n_labels,) gets the weight of all entries of a label, unless it is empty.
+    The candidates of label j fall from `offsets[j]` to `offsets[j + 1]`. `tied` and `between` (n_candidates,) become
+    the weights, each 1 if there are none; `lower` becomes the highest key below each candidate and above the next,
+    which is that of `below` (n_labels,) for the lowest.
     """
-    as_key, one = candidates.dtype.type, candidates.dtype.type(1)
     n_labels = offsets.size - 1
+    tied[:] = 0
+    between[:] = 0
+    lower[:] = 0
 
-    # 1. Nearly all entries need no more than the lowest candidate of their label, and the highest key below it so far.
-    # Where there is no candidate, all are below and none is noted.
-    lowest = np.empty((n_labels, 2), candidates.dtype)
-    for j in range(n_labels):
-        has_candidates = offsets[j + 1] > offsets[j]
-        at = offsets[j + 1] - 1 if has_candidates else offsets[j]
-        lowest[j, 0] = candidates[at] if has_candidates else ~as_key(0)
-        lowest[j, 1] = lower[at] if has_candidates else ~as_key(0)
+    # 1. Bring those of each label together: `place` becomes where a label ends.
+    place = np.zeros(n_labels + 1, np.int64)
+    for b in range(segments.shape[0]):
+        for e in range(segments[b, part], segments[b, part + 1]):
+            place[columns[e] + np.uint32(1)] += 1
+    place = place.cumsum()
+    listed = np.empty(place[n_labels], keys.dtype)
+    listed_weights = np.empty(listed.size if weights.size > 0 else 0, np.int64)
+    for b in range(segments.shape[0]):
+        for e in range(segments[b, part], segments[b, part + 1]):
+            to = place[columns[e]]
+            listed[to] = keys[e]
+            if weights.size > 0:
+                listed_weights[to] = weights[e]
+            place[columns[e]] = to + 1
 
-    # 2. Keep the others.
-    sizes = np.zeros(n_labels + 1, np.int64)
-    kept_columns, kept = np.empty_like(columns), np.empty_like(bits)
-    kept_weights = np.empty_like(weights)
-    n_kept: Any = np.uint64(0)
-    for e in range(columns.size):
-        if weights.size > 0 and weights[e] == 0:
-            continue
-        column, key = np.int64(columns[e]), as_key(_key(bits[e], sign))
-        # One comparison for both ends, as two would be two branches, the first not foreseen; it wraps.
-        below = lowest[column, 1]
-        above, room = np.subtract(key, below), np.subtract(lowest[column, 0], below)
-        if as_key(np.subtract(above, one)) < as_key(np.subtract(room, one)):
-            lowest[column, 1] = key
-        # Branch-free: always write, advance if it is kept.
-        kept_columns[n_kept], kept[n_kept] = column, key
-        if weights.size > 0:
-            kept_weights[n_kept] = weights[e]
-        if stored.size > 0:
-            stored[column] += weights[e] if weights.size > 0 else np.int64(1)
-        is_kept = key >= lowest[column, 0]
-        n_kept += np.uint64(is_kept)
-        sizes[column + 1] += is_kept
-
-    # 3. Bring those of each label together.
-    place = sizes.cumsum()
-    listed, listed_weights = np.empty(n_kept, candidates.dtype), np.empty_like(weights)
-    for e in range(n_kept):
-        to = place[kept_columns[e]]
-        listed[to] = kept[e]
-        if weights.size > 0:
-            listed_weights[to] = kept_weights[e]
-        place[kept_columns[e]] = to + 1
-
-    # 4. Count, label by label; the last key of a label now ends at its place.
+    # 2. Count, label by label.
     start = np.int64(0)
     for j in range(n_labels):
         at, end = slice(offsets[j], offsets[j + 1]), place[j]
@@ -229,7 +268,7 @@ def count_entries(
             else:
                 _count_at_many(own, own_weights, candidates[at], *counted)
         if at.stop > at.start:
-            lower[at.stop - 1] = lowest[j, 1]
+            lower[at.stop - 1] = below[j]
         start = end
 
 

@@ -254,10 +254,12 @@ def p_value_of_rank_sum(
     tied_rank: float,
     mean: float,
     variance: float,
+    least_variance: float,
 ) -> float:
     """Return the probability of a rank sum at least as large, if truth falls on the rows by chance and many are tied.
 
-    How many positives lie outside the largest tie group is hypergeometric; given that, the sum is nearly normal.
+    How many positives lie outside the largest tie group is hypergeometric; given that, the sum is nearly normal. The
+    variance of the ranks of other rows is of two, where it is not known, the one that makes the probability larger.
     """
     others = n - tied
     total = 0.0
@@ -272,11 +274,17 @@ def p_value_of_rank_sum(
 
         # The sum of ranks, given that: k drawn from the others without replacement.
         expected = k * mean + (positives - k) * tied_rank
-        spread = math.sqrt(max(k * variance * (1.0 - k / others), 0.0)) if others > 0 else 0.0
-        if spread > 0:
-            beyond = 0.5 * math.erfc((rank_sum - expected - 0.5) / (spread * math.sqrt(2.0)))
-        else:
-            # Both are halves, but for rounding.
-            beyond = 1.0 if rank_sum < expected + 0.25 else 0.0
+        beyond = 0.0
+        for of_others in (variance, least_variance):
+            spread = math.sqrt(max(k * of_others * (1.0 - k / others), 0.0)) if others > 0 else 0.0
+            if spread > 0:
+                excess = rank_sum - expected - 0.5
+                p = 0.5 * math.erfc(excess / (spread * math.sqrt(2.0)))
+            else:
+                # Both are halves, but for rounding.
+                p = 1.0 if rank_sum < expected + 0.25 else 0.0
+            beyond = max(beyond, p)
+            if least_variance == variance:
+                break
         total += math.exp(log_p) * beyond
     return min(total, 1.0)

@@ -9,23 +9,23 @@ import numpy as np
 from thresholds._arrays.types import Dense, Floats, Integers, Ints
 from thresholds._kernels._jit import kernel
 
+# Lowest and highest bits, shifts, scales of sums, whether what is below all bins is added.
+Bins = tuple[Ints, Ints, Ints, Floats, bool]
+
 
 @kernel
 def _add(
     x: float,
     b: np.int64,
-    j: int,
+    j: np.int64,
     weight: float,
-    low: Ints,
-    high: Ints,
-    shifts: Ints,
-    scales: Floats,
-    with_below: bool,
     coarse: int,
     fine: int,
+    bins: Bins,
     sums: Dense,
 ) -> None:
     """Add a cell to its bin: bin 0 has what lies below `low`, the last one reaches to `high`."""
+    low, high, shifts, scales, with_below = bins
     if b >= high[j]:
         return
     if b < low[j]:
@@ -57,25 +57,13 @@ def bin_rows(
     sums: Dense,
 ) -> None:
     """Add dense rows; `coarse` and `fine` are the parts of the weights of rows."""
+    bins = low, high, shifts, scales, with_below
     for i in range(p.shape[0]):
         for j in range(p.shape[1]):
             x = p[i, j]
             if x > 0 and weights[i] > 0:
                 b = np.int64(bits[i, j])
-                _add(
-                    x,
-                    b,
-                    j,
-                    weights[i],
-                    low,
-                    high,
-                    shifts,
-                    scales,
-                    with_below,
-                    coarse[i],
-                    fine[i],
-                    sums,
-                )
+                _add(x, b, np.int64(j), weights[i], coarse[i], fine[i], bins, sums)
 
 
 @kernel
@@ -95,22 +83,10 @@ def bin_sparse_rows(
     sums: Dense,
 ) -> None:
     """Add the stored entries of CSR rows; all else as in `bin_rows`."""
+    bins = low, high, shifts, scales, with_below
     for i in range(weights.size):
         for k in range(starts[i], starts[i + 1]):
             x = p[k]
             if x > 0 and weights[i] > 0:
                 b = np.int64(bits[k])
-                _add(
-                    x,
-                    b,
-                    labels[k],
-                    weights[i],
-                    low,
-                    high,
-                    shifts,
-                    scales,
-                    with_below,
-                    coarse[i],
-                    fine[i],
-                    sums,
-                )
+                _add(x, b, np.int64(labels[k]), weights[i], coarse[i], fine[i], bins, sums)

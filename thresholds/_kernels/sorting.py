@@ -30,7 +30,7 @@ _FEW = 64
 
 @kernel
 def _radix_sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tuple[Keys, Any]:
-    """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays."""
+    """Sort many keys; as `_sort`."""
     # Unsigned places spare Numba's test for negative indices: 8 % of the time, 16 % with rows.
     as_key, one = keys.dtype.type, np.uint64(1)
     mask = as_key(_N_DIGITS - 1)
@@ -64,12 +64,36 @@ def _radix_sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -
 
 
 @kernel
+def _insertion_sort(keys: Keys, rows: Integers) -> None:
+    """Sort few keys upwards in place, `rows` along with them unless empty."""
+    for i in range(1, keys.size):
+        x, row, k = keys[i], rows[i] if rows.size > 0 else np.int64(0), i
+        while k > 0 and keys[k - 1] > x:
+            keys[k] = keys[k - 1]
+            if rows.size > 0:
+                rows[k] = rows[k - 1]
+            k -= 1
+        keys[k] = x
+        if rows.size > 0:
+            rows[k] = row
+
+
+@kernel
+def _sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tuple[Keys, Any]:
+    """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays."""
+    if keys.size > _FEW:
+        return _radix_sort(keys, rows, spare, spare_rows)
+    _insertion_sort(keys, rows)
+    return keys, rows
+
+
+@kernel
 def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
     """Return keys upwards, and where each was, leaving `keys` alone."""
     rows = np.empty(keys.size, np.int32)
     for i in range(keys.size):
         rows[i] = i
-    return _radix_sort(keys.copy(), rows, np.empty_like(keys), np.empty_like(rows))
+    return _sort(keys.copy(), rows, np.empty_like(keys), np.empty_like(rows))
 
 
 @kernel
@@ -82,21 +106,6 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
         for i in range(own.size):
             up[first + i], rows[first + i] = own[i], at[i]
     return up, rows
-
-
-@kernel
-def _insertion_sort(keys: Keys, rows: Ints) -> None:
-    """Sort few keys upwards in place, `rows` along with them unless empty."""
-    for i in range(1, keys.size):
-        x, row, k = keys[i], rows[i] if rows.size > 0 else np.int64(0), i
-        while k > 0 and keys[k - 1] > x:
-            keys[k] = keys[k - 1]
-            if rows.size > 0:
-                rows[k] = rows[k - 1]
-            k -= 1
-        keys[k] = x
-        if rows.size > 0:
-            rows[k] = row
 
 
 @kernel
@@ -147,10 +156,7 @@ def sorted_lists(
     for j in range(n_lists):
         last = place[j]
         up, row = listed[first:last], rows[first:last] if weights.size > 0 else rows
-        if last - first > _FEW:
-            up, row = _radix_sort(up, row, spare[: up.size], spare_rows[: row.size])
-        else:
-            _insertion_sort(up, row)
+        up, row = _sort(up, row, spare[: up.size], spare_rows[: row.size])
         for i in range(up.size - 1, -1, -1):
             weight = weights[row[i]] if weights.size > 0 else np.int64(1)
             if n_kept > offsets[j] and distinct[n_kept - 1] == up[i]:
@@ -222,9 +228,7 @@ def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
             listed[n_positives] = keys[j, i]
             n_positives += truth[j, i]
         if n_positives > 0:
-            positives, _ = _radix_sort(
-                listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows
-            )
+            positives, _ = _sort(listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows)
             # No useful cut lies below the lowest positive: only what is higher is sorted.
             lowest = positives[0]
             n_kept, below = np.int64(0), none
@@ -235,7 +239,7 @@ def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
             # Vectorised, as the loop above would not let it be: a third of the time of both.
             for i in range(n):
                 below = max(below, keys[j, i] if keys[j, i] < lowest else none)
-            up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
+            up, _ = _sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
             step = _sweep(up, positives, nothing, nothing, below, key, lower, tp, fp, higher, step)
         offsets[j + 1] = step
     return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
@@ -259,10 +263,8 @@ def unit_tie_groups(keys: Keys, truth: Bytes) -> tuple[Ints, Keys, Ints, Ints]:
             copy[i] = x
             listed[n_positives] = x
             n_positives += truth[j, i]
-        up, _ = _radix_sort(copy, no_rows, spare, no_rows)
-        positives, _ = _radix_sort(
-            listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows
-        )
+        up, _ = _sort(copy, no_rows, spare, no_rows)
+        positives, _ = _sort(listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows)
         i = p = 0
         while i < n:
             x, first, first_positive = up[i], i, p
@@ -312,10 +314,8 @@ def unit_counts_between(
             below = max(below, keys[j, i] if keys[j, i] < lowest else none)
         highest[item], hits[item], cells[item] = below, n_hits - n_positives, n - n_kept
 
-        up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
-        positives, _ = _radix_sort(
-            listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows
-        )
+        up, _ = _sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
+        positives, _ = _sort(listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows)
         # From the bottom up: what equals a candidate, then what lies below the next.
         i = p = 0
         for k in range(own.size):
@@ -405,7 +405,7 @@ def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weight
                     n_kept += 1
                 else:
                     below = max(below, keys[i])
-        up, row = _radix_sort(kept[:n_kept], rows[:n_kept], spare[:n_kept], spare_rows[:n_kept])
+        up, row = _sort(kept[:n_kept], rows[:n_kept], spare[:n_kept], spare_rows[:n_kept])
         # From the top down, one run of equal scores after another: it is a step if it has a
         # positive.
         i = n_kept
@@ -441,15 +441,13 @@ def unit_aurocs(keys: Keys, truth: Bytes) -> Floats:
             n_positives += truth[j, i]
         if n_positives == 0 or n_positives == n:
             continue
-        positives, _ = _radix_sort(
-            listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows
-        )
+        positives, _ = _sort(listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows)
         # Negatives below every positive lose to all of them: they are counted, not sorted.
         n_kept = np.int64(0)
         for i in range(n):
             kept[n_kept] = keys[j, i]
             n_kept += (keys[j, i] >= positives[0]) & (truth[j, i] == 0)
-        up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
+        up, _ = _sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
         # Positives and negatives rise side by side, so that nothing is searched.
         n_negatives = n - n_positives
         below, equal, won = 0, 0, np.int64(0)  # Twice what the positives win: a tie counts one.

@@ -5,7 +5,6 @@ Formulas, intervals and their sources are in `mixtures.py`. `Calibrator.for_base
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Matrix
 from thresholds._checks import InputError
-from thresholds.calibration.by_class import N_BINS, ScoresByClass, squares, tally
+from thresholds.calibration.by_class import ScoresByClass, bins_of, squares, tally
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.calibration.cells import Cells, cells_of, map_labels
 from thresholds.calibration.curves import moved_odds
@@ -55,6 +54,20 @@ _MEANINGS = {
     SAME: "the base rate is not shown to have moved",
     CHANGED: "no base rate explains the scores: they changed their meaning",
     UNKNOWN: "cannot be told: too few positives, or scores that know too little",
+}
+
+# What the table says of a label of which nothing can be told.
+_NOTHING_TOLD: dict[str, Any] = {
+    "before": np.nan,
+    "estimate": np.nan,
+    "low": 0.0,
+    "high": 1.0,
+    "by_counts": np.nan,
+    "by_counts_low": 0.0,
+    "by_counts_high": 1.0,
+    "p_moved": np.nan,
+    "p_fit": np.nan,
+    "verdict": UNKNOWN,
 }
 
 _FEWEST = 5  # positives, and negatives, of a calibration that tells anything of a base rate
@@ -317,33 +330,66 @@ def _rates(
     n_jobs: int | None,
 ) -> BaseRates:
     """Estimate the base rates of a problem whose truth is not looked at."""
-    from scipy.special import ndtri
-
     presumed = moved_odds(known.rates, calibrator.curves.odds)  # (n_labels,)
     own_odds = None
     if calibrator.curves.pooled:
         known, own_odds = _of_own_rates(known)
     before = moved_odds(known.rates, calibrator.curves.odds)
     likeliest, mixture = _counted(calibrator, known, problem, before, own_odds, n_jobs)
-    new = mixture.new
-    has_cells = (mixture.positive.n + mixture.negative.n > 0) & (new.n > 0)
+    observed = moved_odds(known.observed, calibrator.curves.odds)
+
+    # Labels of which anything can be told: of very many these are few.
+    n_fewest = np.minimum(mixture.positive.n, mixture.negative.n)
+    at = np.flatnonzero((n_fewest >= _FEWEST - _ROUNDING) & (mixture.new.n > 0))
+    candidates = _Candidates(
+        known.reordered(at), mixture.of_labels(at), before[at], likeliest[at], observed[at]
+    )
+    found = _found(candidates, confidence, alpha)
+    followed = found["rate"]
+    if own_odds is not None:
+        shift = _odds(presumed[at]) / _odds(before[at])
+        followed = np.where(followed == before[at], presumed[at], moved_odds(followed, shift))
+    found["rate"] = followed
+
+    of_others = _NOTHING_TOLD | {"before": before, "rate": presumed}
+    columns = {"name": names_of(calibrator.label_names, before.size)}
+    for name, value in of_others.items():
+        columns[name] = np.full(before.size, value)
+        columns[name][at] = found.get(name, columns[name][at])
+    return BaseRates(rows_of(columns), problem.n_samples, confidence, alpha, calibrator.label_names)
+
+
+class _Candidates(NamedTuple):
+    """Labels of which something may be told, with enough rows of each class; (n_labels,) each but for the first two."""
+
+    known: ScoresByClass
+    mixture: Mixture
+    before: Floats
+    likeliest: Floats
+    observed: (
+        Floats  # the share of positives in the calibration, for the base rates that it presumes
+    )
+
+
+def _found(labels: _Candidates, confidence: float, alpha: float) -> dict[str, npt.NDArray[Any]]:
+    """Estimate and test: the columns of the table that need it, (n_labels,) each."""
+    from scipy.special import ndtri
+
+    known, mixture, before, likeliest, observed = labels
 
     # Both estimates are from the mean of a function of bins.
-    functions = _functions_of(known, before, likeliest, new.n)
+    functions = _functions_of(known, before, likeliest, mixture.new.n)
     deviate = float(ndtri((1 + confidence) / 2))
     by_likelihood = estimate(mixture, functions.likelihood, deviate).reaching(likeliest)
     by_counts = estimate(mixture, functions.is_predicted, deviate)
 
     # What can be told at all.
-    few = np.minimum(mixture.positive.n, mixture.negative.n) < _FEWEST - _ROUNDING
     is_certain = (before <= 0) | (before >= 1)
-    unknown = few | ~has_cells | is_certain | ~by_likelihood.is_told
-    found = np.where(unknown, np.nan, likeliest)
+    unknown = is_certain | ~by_likelihood.is_told
     by_likelihood = _known(by_likelihood, unknown)
     by_counts = _known(by_counts, unknown)
 
     # Has the rate moved, and do the scores mean the same?
-    observed = moved_odds(known.observed, calibrator.curves.odds)
     n_fit = mixture.positive.n + mixture.negative.n
     z = deviate_of_shift(mixture, functions.before, observed, n_fit)
     p_moved = np.where(unknown, np.nan, _two_sided(z))
@@ -352,12 +398,12 @@ def _rates(
     )
     apart = np.where(by_likelihood.is_told & by_counts.is_told, apart, 0.0)
     p_fit = np.fmin(p_of_fit(mixture, functions.rate), _two_sided(apart))
-    p_fit = np.where(few | ~has_cells, np.nan, np.minimum(2 * _TO_BOUND * p_fit, 1.0))  # of two
+    p_fit = np.minimum(2 * _TO_BOUND * p_fit, 1.0)  # of two
     changed = rejected(p_fit, alpha)
     moved = rejected(p_moved, alpha) & (np.sign(z) == np.sign(likeliest - before))
 
     # What is followed is a shift of what the curve presumes.
-    rate = followed_rates(
+    followed = followed_rates(
         mixture,
         _inside(known.rates),
         known.probabilities,
@@ -365,13 +411,8 @@ def _rates(
         functions.rate,
         ~(unknown | changed),
     )
-    if own_odds is not None:
-        rate = np.where(rate == before, presumed, moved_odds(rate, _odds(presumed) / _odds(before)))
-
-    columns = {
-        "name": names_of(calibrator.label_names, before.size),
-        "before": before,
-        "estimate": found,
+    return {
+        "estimate": np.where(unknown, np.nan, likeliest),
         "low": by_likelihood.low,
         "high": by_likelihood.high,
         "by_counts": by_counts.rate,
@@ -380,9 +421,8 @@ def _rates(
         "p_moved": p_moved,
         "p_fit": p_fit,
         "verdict": np.select([changed, unknown, moved], [CHANGED, UNKNOWN, MOVED], SAME),
-        "rate": rate,
+        "rate": followed,
     }
-    return BaseRates(rows_of(columns), problem.n_samples, confidence, alpha, calibrator.label_names)
 
 
 def _of_own_rates(known: ScoresByClass) -> tuple[ScoresByClass, Floats]:
@@ -463,13 +503,11 @@ def _counted(
         if own_odds is not None:
             p = moved_odds(p, np.repeat(own_odds[first:last], np.diff(own.starts)))
         likeliest = likeliest_rates(own.starts, p, weights, rates[first:last])
-        sums = np.zeros((2, last - first, N_BINS))
-        for j, (start, end) in enumerate(pairwise(own.starts.tolist())):
-            edges = known.edges[first + j]
-            scores = own.scores[start:end]
-            sums[0, j] = tally(edges, scores, weights[start:end])
-            sums[1, j] = tally(edges, scores, squares(weights[start:end], heaviest))
-        return likeliest, sums[0], sums[1]
+        bins = bins_of(known.edges[first:last], own.starts, own.scores)
+        sums, squared = (
+            tally(bins, part, last - first) for part in (weights, squares(weights, heaviest))
+        )
+        return likeliest, sums, squared
 
     pieces = map_labels(cells.starts, of_labels, n_jobs=n_jobs)
     likeliest, weights, squared = (np.concatenate(parts) for parts in zip(*pieces, strict=True))

@@ -9,7 +9,6 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +16,8 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import InputError
+from thresholds._kernels.keys import to_keys, to_scores
+from thresholds._kernels.sorting import sorted_groups
 from thresholds.calibration.cells import Cells, map_labels
 from thresholds.rule.saving import refuse_unknown
 
@@ -50,13 +51,12 @@ class ScoresByClass:
     ) -> Self:
         """Count cells, whose probabilities by the curve are known; `heaviest` is the largest weight of a row."""
 
-        def count(first: int, last: int) -> list[tuple[Any, ...]]:
-            ends = pairwise(cells.starts[first : last + 1].tolist())
-            return [_of_label(cells, probabilities, heaviest, slice(*own)) for own in ends]
+        def count(first: int, last: int) -> tuple[Floats, ...]:
+            own = slice(cells.starts[first], cells.starts[last])
+            return _of_labels(cells.group(first, last), probabilities[own], heaviest)
 
         pieces = map_labels(cells.starts, count, n_jobs=n_jobs)
-        labels = [label for piece in pieces for label in piece]
-        return cls(*(np.array(column) for column in zip(*labels, strict=True)))
+        return cls(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
 
     def shares(self) -> Floats:
         """Return the share of all cells in each bin: (n_labels, N_BINS)."""
@@ -98,10 +98,19 @@ class ScoresByClass:
         return cls(**arrays | flat)
 
 
-def tally(edges: Floats, scores: Floats, weights: Floats) -> Floats:
-    """Return the weight of the scores of one label in each bin: (N_BINS,)."""
-    bins = np.searchsorted(edges, scores, side="right")
-    return np.bincount(bins, weights, N_BINS).astype(np.float64)
+def bins_of(edges: Floats, starts: Ints, scores: Floats) -> Ints:
+    """Return the bin of each score, label after label: (n_cells,), those of label j from j N_BINS on."""
+    sizes = np.diff(starts)  # (n_labels,)
+    bins = np.repeat(np.arange(sizes.size) * N_BINS, sizes)
+    for edge in edges.T:
+        bins += scores >= np.repeat(edge, sizes)
+    return bins
+
+
+def tally(bins: Ints, weights: Floats, n_labels: int) -> Floats:
+    """Return the weight of the cells in each bin of each label: (n_labels, N_BINS)."""
+    sums = np.bincount(bins, weights, n_labels * N_BINS).astype(np.float64)
+    return sums.reshape(n_labels, N_BINS)
 
 
 def squares(weights: Floats, heaviest: int) -> Floats:
@@ -109,49 +118,69 @@ def squares(weights: Floats, heaviest: int) -> Floats:
     return np.asarray(weights * np.minimum(weights, heaviest))
 
 
-def _of_label(cells: Cells, probabilities: Floats, heaviest: int, own: slice) -> tuple[Any, ...]:
-    """Return what is kept of the cells of one label, in the order of the fields."""
-    scores = cells.scores[own]
-    if scores.size == 0:
-        nothing = np.zeros(N_BINS)
-        return np.zeros(N_EDGES), nothing, nothing, nothing, 0.0, 0.0
-    truth = cells.truth[own].view(np.bool_)
-    weights = cells.weights[own].astype(np.float64) if cells.weights.size else np.ones(scores.size)
-    edges = _edges(scores, weights if cells.weights.size else None)
+def _of_labels(cells: Cells, probabilities: Floats, heaviest: int) -> tuple[Floats, ...]:
+    """Return what is kept of the cells of some labels, in the order of the fields; zeros of a label without any."""
+    n_labels = cells.starts.size - 1
+    truth = cells.truth.view(np.bool_)
+    weights = cells.weights.astype(np.float64) if cells.weights.size else np.ones(truth.size)
+    edges = _edges(cells)
+    bins = bins_of(edges, cells.starts, cells.scores)
 
     # Weights of positives and of negatives, as numbers of rows that tell as much.
-    total = tally(edges, scores, weights)
-    of_class = [
-        _in_rows(tally(edges, scores[member], weights[member]), weights[member], heaviest)
+    total = tally(bins, weights, n_labels)
+    squared = squares(weights, heaviest)
+    positive, positive_squared, negative, negative_squared = (
+        tally(bins, part * member, n_labels)
         for member in (truth, ~truth)
-    ]
+        for part in (weights, squared)
+    )
 
     # What the curve says of each bin.
-    p = probabilities[own]
-    sums = tally(edges, scores, weights * p)
-    rate = sums.sum() / total.sum()
-    means = np.divide(sums, total, out=np.full(N_BINS, rate), where=total > 0)
-    observed = weights[truth].sum() / weights.sum()
-    return edges, *of_class, np.minimum(means, 1.0), min(rate, 1.0), observed
+    sums = tally(bins, weights * probabilities, n_labels)
+    weight = total.sum(axis=1)  # (n_labels,)
+    is_filled = weight > 0
+    rate = np.divide(sums.sum(axis=1), weight, out=np.zeros(n_labels), where=is_filled)
+    means = np.divide(sums, total, out=np.tile(rate[:, np.newaxis], N_BINS), where=total > 0)
+    observed = np.divide(positive.sum(axis=1), weight, out=np.zeros(n_labels), where=is_filled)
+    return (
+        edges,
+        _in_rows(positive, positive_squared),
+        _in_rows(negative, negative_squared),
+        np.minimum(means, 1.0),
+        np.minimum(rate, 1.0),
+        observed,
+    )
 
 
-def _edges(scores: Floats, weights: Floats | None) -> Floats:
-    """Return the scores at or above which the shares lie, at least: (N_EDGES,)."""
-    if weights is None:
-        ranks = np.ceil(np.round(_SHARES_ABOVE * scores.size, 9)).astype(np.int64)  # from the top
-        places = scores.size - np.maximum(ranks, 1)
-        return np.asarray(np.partition(scores, places)[places])
-    order = np.argsort(-scores, kind="stable")
-    share = weights[order].cumsum() / weights.sum()
-    places = np.minimum(np.searchsorted(share, _SHARES_ABOVE), scores.size - 1)
-    return np.asarray(scores[order[places]])
+def _edges(cells: Cells) -> Floats:
+    """Return the scores at or above which the shares lie, at least: (n_labels, N_EDGES), zeros without cells."""
+    starts, scores, _, weights = cells
+    sizes = np.diff(starts)
+    filled = np.flatnonzero(sizes)
+    edges = np.zeros((sizes.size, N_EDGES))
+    keys, rows = sorted_groups(starts, to_keys(scores.copy()))  # rising
+
+    # How far from the top of a label each edge lies: (n_filled, N_EDGES).
+    if weights.size:
+        rising = weights[np.repeat(starts[:-1], sizes) + rows]
+        up_to = np.append(0, rising.cumsum())
+        above = np.repeat(up_to[starts[1:]], sizes) - up_to[:-1]  # at or above a cell
+        share = above / np.repeat(np.diff(up_to[starts]), sizes)
+        first = starts[:-1][filled]
+        less = [np.add.reduceat(share < least, first, dtype=np.int64) for least in _SHARES_ABOVE]
+        ranks = np.minimum(np.stack(less, axis=1) + 1, sizes[filled, np.newaxis])
+    else:
+        wanted = np.round(_SHARES_ABOVE * sizes[filled, np.newaxis], 9)
+        ranks = np.maximum(np.ceil(wanted).astype(np.int64), 1)
+    edges[filled] = to_scores(keys[starts[1:][filled, np.newaxis] - ranks])
+    return edges
 
 
-def _in_rows(counts: Floats, weights: Floats, heaviest: int) -> Floats:
-    """Return counts scaled to as many rows of equal weight as tell as much."""
-    if weights.size == 0:
-        return np.zeros_like(counts)
-    return np.asarray(counts * (weights.sum() / squares(weights, heaviest).sum()))
+def _in_rows(counts: Floats, squared: Floats) -> Floats:
+    """Return counts scaled to as many rows of equal weight as tell as much; squared weights of bins are given."""
+    weight, squares_of_all = counts.sum(axis=1, keepdims=True), squared.sum(axis=1, keepdims=True)
+    scale = np.divide(weight, squares_of_all, out=np.zeros_like(weight), where=squares_of_all > 0)
+    return np.asarray(counts * scale)
 
 
 def _encoded(values: Floats) -> str:

@@ -5,6 +5,11 @@
 Ayer, Brunk, Ewing, Reid and Silverman 1955; as calibration: Zadrozny and Elkan 2002. A block's
 probability is the share of positives in it. Between two blocks g is linear, beyond all it is
 constant, as in scikit-learn's `IsotonicRegression(out_of_bounds="clip")`.
+
+A block is an edge of the upper hull of (predicted, true positives) at the steps of the group's
+staircase, and its probability is the slope of that: the greatest convex minorant of Barlow, Bartholomew,
+Bremner and Brunk 1972, "Statistical inference under order restrictions", section 1.2, seen from above.
+Negatives between two positives count to the lower one: they pool with it in any case, as 0 is below every rate.
 """
 
 from collections.abc import Hashable
@@ -13,13 +18,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from thresholds._arrays.types import AnyFloats, Floats, Ints
+from thresholds._arrays.types import AnyFloats, Floats, Ints, Keys
 from thresholds._kernels.calibration import interpolate
+from thresholds._kernels.choosing import upper_hulls
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import unit_staircases, weighted_staircases
 from thresholds.calibration.cells import Cells, map_labels
+from thresholds.data.tallies import label_of
 
-_Knots = tuple[AnyFloats, Floats]
+_Knots = tuple[Ints, AnyFloats, Floats]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,87 +53,59 @@ class IsotonicCurves:
 
     def reordered(self, places: Ints) -> "IsotonicCurves":
         """Return the curves of the groups at some places, in that order."""
-        sizes = np.diff(self.offsets)  # (n_groups,)
-        knots = np.concatenate(
-            [np.arange(self.offsets[k], self.offsets[k + 1]) for k in places.tolist()]
-        )
-        offsets = np.append(0, np.cumsum(sizes[places]))
+        sizes = np.diff(self.offsets)[places]  # (n_groups,)
+        offsets = np.append(0, sizes.cumsum())
+        knots = np.repeat(self.offsets[places] - offsets[:-1], sizes) + np.arange(offsets[-1])
         return IsotonicCurves(offsets, self.scores[knots], self.probabilities[knots])
 
 
 def fit_isotonic(cells: Cells, n_jobs: int | None, progress: bool) -> IsotonicCurves:
     """Fit a curve to each group of cells."""
 
-    def fit(first: int, last: int) -> list[_Knots]:
-        return [_knots(cells.group(g, g + 1)) for g in range(first, last)]
+    def fit(first: int, last: int) -> _Knots:
+        return _knots(cells.group(first, last))
 
     pieces = map_labels(cells.starts, fit, n_jobs=n_jobs, progress=progress)
-    curves = [curve for piece in pieces for curve in piece]
-    return IsotonicCurves(
-        offsets=np.append(0, np.cumsum([scores.size for scores, _ in curves])),
-        scores=np.concatenate([scores for scores, _ in curves]),
-        probabilities=np.concatenate([probabilities for _, probabilities in curves]),
-    )
+    sizes, scores, probabilities = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    return IsotonicCurves(np.append(0, sizes.cumsum()), scores, probabilities)
 
 
 def _knots(cells: Cells) -> _Knots:
-    """Return the ends of the blocks of one group, from the lowest up, and their probabilities."""
-    score, lower, positives, weights = _steps(cells)
-    if score.size == 0:
-        return np.empty(0), np.empty(0)
-    ends = rising_blocks(positives, weights)
-    rates = np.diff(positives[ends]) / np.diff(weights[ends])  # (n_blocks,)
+    """Return how many knots each group has; their scores, rising within a group; and the probabilities there."""
+    offsets, keys, lower_keys, tp, fp = _staircases(cells)
+    step, lower = to_scores(keys), to_scores(lower_keys)  # (n_steps,), falling within a group
 
-    # Each block has two knots: its lowest score, and its highest.
-    bottom = score[ends[:-1]]
-    top = np.append(lower[ends[1:-1]], score[ends[-2]])
-    knots = np.stack([bottom, top], axis=1).reshape(-1)
-    values = np.repeat(rates, 2)
+    # The blocks of each group, from the highest down. Each has its lowest score, and its highest, which is the next
+    # below the block before; the curve is constant above the first block's lowest.
+    starts, last_step, rate = upper_hulls(offsets, tp, fp)
+    group = label_of(starts)  # (n_blocks,)
+    bottom = step[last_step]
+    is_first = np.diff(group, prepend=-1) > 0
+    top = np.where(is_first, bottom, lower[np.roll(last_step, 1)])
 
-    # Negatives below all positives.
-    if not np.isnan(lower[0]):
-        knots = np.append(lower[0], knots)
-        values = np.append(0.0, values)
-    is_new = np.append(True, knots[1:] > knots[:-1])
-    return knots[is_new], values[is_new]
+    # Negatives below all positives, whose next lower score is NaN where there are none.
+    is_last = np.diff(group, append=-1) != 0  # (n_blocks,)
+    below = lower[last_step[is_last]]
+
+    # All of these, rising, each once.
+    groups = np.concatenate([group, group, group[is_last]])
+    scores = np.concatenate([bottom, top, below])
+    values = np.concatenate([rate, rate, np.zeros(below.size)])
+    order = np.lexsort((scores, groups))
+    groups, scores, values = groups[order], scores[order], values[order]
+    is_new = (groups != np.roll(groups, 1)) | (scores != np.roll(scores, 1))
+    kept = is_new & ~np.isnan(scores)
+    return np.bincount(groups[kept], minlength=starts.size - 1), scores[kept], values[kept]
 
 
-def _steps(cells: Cells) -> tuple[AnyFloats, AnyFloats, Ints, Ints]:
-    """Return the scores of positives, rising, the next lower score of each, and what lies below.
-
-    That is the weight of positives and of all, (n_steps + 1,). Negatives between two positives count
-    to the lower one: they pool with it in any case, as 0 is below every rate.
-    """
-    if cells.scores.size == 0:
-        return np.empty(0), np.empty(0), np.zeros(1, np.int64), np.zeros(1, np.int64)
+def _staircases(cells: Cells) -> tuple[Ints, Keys, Keys, Ints, Ints]:
+    """Return offsets, keys, next lower keys, true and false positives of the steps of each group."""
     keys = to_keys(cells.scores.copy())
     if cells.weights.size:
-        starts = np.array([0, keys.size])
         positive_weights = np.where(cells.truth, cells.weights, 0)
-        stairs = weighted_staircases(starts, keys, positive_weights, cells.weights)
-    else:
-        stairs = unit_staircases(keys[np.newaxis], cells.truth[np.newaxis])
-    _, key, lower, tp, fp, _ = stairs
-    return to_scores(key)[::-1], to_scores(lower)[::-1], _sums_below(tp), _sums_below(tp + fp)
-
-
-def _sums_below(sums: Ints) -> Ints:
-    """Return what lies below each step, rising, from sums from the top down."""
-    return np.append(0, np.diff(sums, prepend=0)[::-1].cumsum())
-
-
-def rising_blocks(positives: Ints, weights: Ints) -> Ints:
-    """Return the ends of the blocks of steps, from sums over the steps below each."""
-    from scipy.optimize import isotonic_regression
-
-    step_weights = np.diff(weights).astype(np.float64)
-    step_rates = np.diff(positives) / step_weights
-    ends = isotonic_regression(step_rates, weights=step_weights).blocks.astype(np.int64)
-
-    # SciPy's means are sums of rounded means: those that are equal may look like rising ones.
-    while True:
-        rates = np.diff(positives[ends]) / np.diff(weights[ends])
-        rising = np.append(True, rates[1:] > rates[:-1])
-        if rising.all():
-            return ends  # type: ignore[no-any-return]
-        ends = np.append(ends[:-1][rising], ends[-1])
+        return weighted_staircases(cells.starts, keys, positive_weights, cells.weights)[:5]
+    own = [slice(first, last) for first, last in pairwise(cells.starts.tolist())]
+    stairs = [unit_staircases(keys[np.newaxis, at], cells.truth[np.newaxis, at]) for at in own]
+    n_steps = [offsets[1] for offsets, *_ in stairs]
+    _, key, lower, tp, fp, _ = (np.concatenate(parts) for parts in zip(*stairs, strict=True))
+    return np.append(0, np.cumsum(n_steps)), key, lower, tp, fp

@@ -39,6 +39,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.types import Booleans, Floats, Ints
 
 _MOST_STEPS = 100  # of Newton's method, which takes some five
@@ -107,6 +108,14 @@ class Mixture(NamedTuple):
     new: NewRows
     positive: Sample
     negative: Sample
+
+    def of_labels(self, at: Ints) -> "Mixture":
+        """Return that of some labels, in that order."""
+        return Mixture(
+            NewRows._make(values[at] for values in self.new),
+            Sample._make(values[at] for values in self.positive),
+            Sample._make(values[at] for values in self.negative),
+        )
 
     def gap(self, h: Floats, t: Floats) -> Floats:
         """Return by how much the mean of a function of bins is above that of the mixture at rates: (n_labels,)."""
@@ -319,6 +328,16 @@ def p_of_fit(mixture: Mixture, t: Floats) -> Floats:
 
     t are the rates that covariances are taken at; NaN where there are too few rows for three bins.
     """
+    p = np.empty(t.size)
+    n_bins = mixture.new.shares.shape[1]
+    for labels in row_blocks(t.size, n_bins**2):  # Covariances of all would take much memory.
+        at = np.arange(labels.start, labels.stop)
+        p[labels] = _p_of_fit(mixture.of_labels(at), t[labels])
+    return p
+
+
+def _p_of_fit(mixture: Mixture, t: Floats) -> Floats:
+    """Test labels together."""
     from scipy.special import chdtrc
 
     new, positive, negative = mixture

@@ -32,7 +32,8 @@ def followed_rates(
     """
     after = before.copy()
     if told.any():
-        likelihood = _likelihoods(mixture, presumed, p, before, now)[told]  # (n_told, n_grid)
+        of_told = (values[told] for values in (presumed, p, before, now))
+        likelihood = _likelihoods(mixture.of_labels(np.flatnonzero(told)), *of_told)
         posterior = _prior_of(likelihood) * likelihood
         shift = posterior @ _GRID / posterior.sum(axis=1)
         after[told] = moved_odds(before[told], np.exp(shift))
@@ -59,8 +60,8 @@ def _prior_of(likelihood: Floats) -> Floats:
     """Return the distribution of shifts of highest likelihood: (n_grid,)."""
     prior = np.full(_GRID.size, 1 / _GRID.size)
     for _ in range(_ROUNDS):
-        joint = prior * likelihood
-        posterior = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+        posterior = prior * likelihood  # (n_labels, n_grid)
+        posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
         prior = posterior.sum(axis=0)
         prior[_NOT_MOVED] += 1
         prior /= prior.sum()

@@ -44,8 +44,10 @@ from thresholds.guards.shrink import Shrink
 from thresholds.results import counted
 from thresholds.rule import Rule
 
-_FEW = 2**20  # candidates, counts at which take 40 MB
-_N_COARSE = 32  # of a label that has more
+# Counts take 40 bytes a candidate. Where there are more than so many, quantiles of each label come first, about so
+# many in all: between them counts say where the best cut may lie.
+_MOST_AT_ONCE = 2**20
+_FEWEST_QUANTILES, _MOST_QUANTILES = 32, 256
 _HALF = 2**26  # Mantissas are added in halves, so that sums of 2**36 of them are exact.
 
 
@@ -305,8 +307,8 @@ class Candidates(OfBlocks):
         """Return what the first counting pass has to count at, where these are the candidates of all rows.
 
         Up to a million scores: all of them, and what is counted suffices. Of more, for thresholds of each label without
-        guard and limits, 32 quantiles of each label: `Counts.needed_for` then says where to count more closely. For the
-        guard "shrink" and scores that are no probabilities: all of them, and the octaves of the scores.
+        guard and limits, 32 to 256 quantiles of each label: `Counts.needed_for` then says where to count more closely.
+        For the guard "shrink" and scores that are no probabilities: all of them, and the octaves of the scores.
 
         Parameters
         ----------
@@ -324,9 +326,10 @@ class Candidates(OfBlocks):
             starts = np.arange(self.n_labels + 1) * octaves.size
             of_labels = LabelKeys(starts, np.tile(octaves, self.n_labels))
             return replace(self, keys=union_of_keys([self.keys, of_labels]))
-        if self.n_candidates <= _FEW or not reads_steps_only(checked):
+        if self.n_candidates <= _MOST_AT_ONCE or not reads_steps_only(checked):
             return self
-        return self.quantiles(_N_COARSE)
+        n = np.clip(_MOST_AT_ONCE // self.n_labels, _FEWEST_QUANTILES, _MOST_QUANTILES)
+        return self.quantiles(int(n))
 
     def including(self, *rules: Rule) -> "Candidates":
         """Return the same with the scores at which rules begin to predict a label, so that what they decide is counted.

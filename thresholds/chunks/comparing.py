@@ -18,6 +18,7 @@ from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import InputError, shown
 from thresholds.calibration import CalibratedRule
+from thresholds.chunks.adding import AddedUp
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates
 from thresholds.chunks.counting import About
@@ -82,7 +83,7 @@ def compare(
         Counts, and F over labels, are those of the rows, bit for bit; samples F but for the rounding of its sum;
         intervals and differences to ten digits or so, as sums of powers are added up block by block.
         Whether labels are called backwards, platypus or suspect may differ where scores of negatives are tied: they
-        count as untied here, and p-values are mostly higher than those of the rows (`Counts.diagnose`).
+        count as untied here, and p-values are higher than those of the rows, with an exception (`Counts.diagnose`).
         Of rules that take scores for probabilities calibration is left out (NaN).
         What is not as on rows is said in `rows`.
 
@@ -148,7 +149,8 @@ def diagnose(
     """Tell which labels of a rule may be relied on, by rows that come in blocks.
 
     The result is that of `thresholds.diagnose` on all rows at once, but where scores of negatives are tied: they count
-    as untied here, so that p_informative and p_backwards are mostly higher than those of the rows (`Counts.diagnose`).
+    as untied here, so that p_informative and p_backwards are higher than those of the rows, with an exception
+    (`Counts.diagnose`).
 
     Parameters
     ----------
@@ -377,7 +379,7 @@ class _Counting:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _Judged(AddedUp):
     """What rules decide about some blocks, and counts of these."""
 
     counts: Counts
@@ -385,19 +387,8 @@ class _Judged:
     both: Ints  # (n_rules, n_rules, n_labels): predictions that two rules share
     n_rows: int  # that have a known cell
     # Of each block: its first row, and sums of F, (n_rules,).
-    f_of_rows: Sequence[tuple[int, Floats]]
+    f_of_rows: list[tuple[int, Floats]]
     picked: Picked
-
-    def __add__(self, other: "_Judged") -> "_Judged":
-        """Add other blocks."""
-        return _Judged(
-            self.counts + other.counts,
-            self.by_label + other.by_label,
-            self.both + other.both,
-            self.n_rows + other.n_rows,
-            [*self.f_of_rows, *other.f_of_rows],
-            self.picked + other.picked,
-        )
 
     @property
     def nbytes(self) -> int:
@@ -448,16 +439,12 @@ class _Judging:
 
 
 @dataclass(frozen=True)
-class _Changed:
+class _Changed(AddedUp):
     """What is left of averages without each row of some blocks."""
 
     n_active: Ints  # (n_rules,)
     # Of each block: its first row, and power sums (n_pairs, 4, 5).
-    blocks: Sequence[tuple[int, Floats]]
-
-    def __add__(self, other: "_Changed") -> "_Changed":
-        """Add other blocks."""
-        return _Changed(self.n_active + other.n_active, [*self.blocks, *other.blocks])
+    blocks: list[tuple[int, Floats]]
 
     @property
     def nbytes(self) -> int:

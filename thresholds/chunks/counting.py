@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Floats, Numbers
+from thresholds._arrays.types import Booleans, Numbers
+from thresholds.chunks.adding import AddedUp, sum_of
 from thresholds.chunks.blocks import block_of
-from thresholds.chunks.candidates import Candidates
+from thresholds.chunks.candidates import Candidates, reads_steps_only
 from thresholds.chunks.counts import Counts
-from thresholds.chunks.passes import Passes, Place
+from thresholds.chunks.passes import Passes, Place, WeightsOfBlock
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import Rows, n_rows_of
 from thresholds.data.counted import Kind
@@ -20,12 +21,10 @@ from thresholds.fitting.options import FitOptions
 
 _FEW_BYTES = 2  # of a score: there are at most 65,536 of a label
 
-# All scores of positives are counted at in one pass where they are few. Else quantiles of each label are, a few of
-# them first: between them counts say where the best cut may lie. There the next pass counts at the others, or keeps all
-# scores once they are few.
+# A fit of the best steps needs no more of many scores of positives than quantiles of each label. Counts there say
+# where the best cut may lie; within, the next pass counts at closer quantiles, or keeps all scores once they are few.
 _MOST_KEPT = 2**21  # scores of positives, or quantiles, 4 or 8 bytes each
-_MOST_COUNTED = 2**20  # at once, 40 bytes each
-_MOST_FIRST, _FEWEST = 256, 32  # quantiles of a label
+_FEWEST_KEPT = 32  # of a label
 _MOST_OPENED = 2**22  # scores that are kept, 20 bytes each
 
 
@@ -45,8 +44,7 @@ class Survey:
     counts: Counts | None  # there
     are_all: bool  # candidates, of these blocks
     may_narrow: bool  # whether a fit looks at the best steps alone, so that some will do
-    # Of each block that has some: its shard, its first row there, and its weights.
-    weights: Sequence[tuple[int, int, Floats]]
+    weights: Sequence[WeightsOfBlock]
 
     @classmethod
     def of(
@@ -73,14 +71,14 @@ class Survey:
         weights = []
         if rows.sample_weight is not None:
             of_block = _checks.sample_weights(rows.sample_weight, candidates.n_samples)
-            weights.append((place.shard, place.in_shard, of_block))
+            weights.append(WeightsOfBlock(place.shard, place.in_shard, of_block))
         return cls(candidates, None, True, may_narrow, weights)._with_few()
 
     def __add__(self, other: "Survey") -> "Survey":
         """Add what was found in other blocks."""
         return Survey(
-            _sum(self.candidates, other.candidates),
-            _sum(self.counts, other.counts),
+            sum_of(self.candidates, other.candidates),
+            sum_of(self.counts, other.counts),
             self.are_all and other.are_all,
             self.may_narrow,
             [*self.weights, *other.weights],
@@ -91,7 +89,7 @@ class Survey:
         candidates = self.candidates
         if candidates is None or not self.may_narrow or candidates.n_candidates <= _MOST_KEPT:
             return self
-        few = candidates.quantiles(max(_FEWEST, _MOST_KEPT // candidates.n_labels // 2))
+        few = candidates.quantiles(max(_FEWEST_KEPT, _MOST_KEPT // candidates.n_labels // 2))
         return replace(self, candidates=few, are_all=False)
 
     @property
@@ -99,14 +97,12 @@ class Survey:
         """The scores of all positives, None where only some are known."""
         return self.candidates if self.are_all else None
 
-    @property
-    def first_candidates(self) -> Candidates | None:
-        """What is counted at first."""
+    def first_candidates(self, options: FitOptions) -> Candidates | None:
+        """Return what is counted at first."""
         candidates = self.candidates
-        if candidates is None or not self.may_narrow or candidates.n_candidates <= _MOST_COUNTED:
+        if candidates is None or (reads_steps_only(options) and not self.may_narrow):
             return candidates
-        n = _MOST_COUNTED // candidates.n_labels
-        return candidates.quantiles(min(max(n, _FEWEST), _MOST_FIRST))
+        return candidates.needed_for(**vars(options))
 
     def next_candidates(
         self, counts: Counts, options: FitOptions, n_cells: int
@@ -160,10 +156,7 @@ class Survey:
         """Return the weights of all rows, as a fit has them; None where all weigh the same."""
         if not self.weights:
             return None
-        weights = np.ones(passes.n_rows)
-        for shard, in_shard, part in self.weights:
-            first = passes.first_row(shard) + in_shard
-            weights[first : first + part.size] = part
+        weights = passes.weights_of_rows(self.weights)
         of_rows, _ = _checks.weights_of_rows(weights, weights.size)
         return None if of_rows is None or np.all(of_rows == 1) else of_rows
 
@@ -190,15 +183,11 @@ class Surveying:
 
 
 @dataclass(frozen=True)
-class Found:
+class Found(AddedUp):
     """What a later pass finds in some blocks."""
 
     counts: Counts | None
     picked: Picked | None
-
-    def __add__(self, other: "Found") -> "Found":
-        """Add what was found in other blocks."""
-        return Found(_sum(self.counts, other.counts), _sum(self.picked, other.picked))
 
     @property
     def nbytes(self) -> int:
@@ -243,10 +232,3 @@ def _are_open(keys: LabelKeys, wanted: Candidates) -> Booleans:
     label = keys.label
     lowest, highest = wanted.opened
     return np.asarray((keys.keys >= lowest[label]) & (keys.keys <= highest[label]))
-
-
-def _sum(first: Any, second: Any) -> Any:
-    """Add what may be None, for both or neither, or for one that was found in blocks of another kind."""
-    if first is None or second is None:
-        return first or second
-    return first + second

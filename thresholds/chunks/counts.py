@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Floats, Ints, Keys
+from thresholds._arrays.types import Booleans, Floats, Keys
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys
 from thresholds.chunks.arrow import (
@@ -43,11 +43,10 @@ from thresholds.data.tallies import (
     joined,
     lowest_of,
     tally_of,
-    tally_of_labels,
+    tally_of_problem,
     tie_groups,
     union_of_keys,
 )
-from thresholds.data.tiles import map_tiles
 from thresholds.diagnosis.evidence import Criteria
 from thresholds.diagnosis.result import Diagnosis
 from thresholds.diagnosis.states import criteria_of
@@ -180,11 +179,8 @@ class Counts(OfBlocks):
             candidates.kind.refuse_other(replace(kind, unit=candidates.kind.unit), "y_score")
             at, keys, opened = candidates.digest, candidates.keys, candidates.opened
 
-        def count(first: int, last: int) -> tuple[Tally, Keys]:
-            return tally_of_labels(block, first, last, keys, opened)
-
-        tallies, lowest = zip(*map_tiles(block, count, n_jobs=n_jobs, light=True), strict=True)
-        return cls(kind, at, Totals.of(block), joined(tallies), np.concatenate(lowest))
+        tally, lowest = tally_of_problem(block, keys, opened, n_jobs=n_jobs)
+        return cls(kind, at, Totals.of(block), tally, lowest)
 
     @classmethod
     def from_tie_groups(
@@ -259,6 +255,16 @@ class Counts(OfBlocks):
 
     def __add__(self, other: "Counts") -> "Counts":
         """Return the counts of both, of other rows each."""
+        self._refuse_others(other)
+        return replace(
+            self,
+            totals=self.totals + other.totals,
+            tally=self.tally + other.tally,
+            lowest=np.minimum(self.lowest, other.lowest),
+        )
+
+    def _refuse_others(self, other: object) -> None:
+        """Refuse what does not add up with these counts."""
         if not isinstance(other, Counts):
             raise InputError(f"other is {shown(other)}, expected Counts")
         self.kind.refuse_other(other.kind)
@@ -266,13 +272,6 @@ class Counts(OfBlocks):
             raise InputError(
                 f"other is counted at {other._what}, expected {self._what}: only counts at the same scores add up"
             )
-        return Counts(
-            self.kind,
-            self.at,
-            self.totals + other.totals,
-            self.tally + other.tally,
-            np.minimum(self.lowest, other.lowest),
-        )
 
     def __repr__(self) -> str:
         """Return sizes on one line."""
@@ -295,8 +294,7 @@ class Counts(OfBlocks):
     @property
     def positives(self) -> Floats:
         """Weight of the rows in which each label is true, (n_labels,)."""
-        units = sum(_of_labels(items) for items in self.tally)  # (n_labels,)
-        return np.asarray(units * np.float64(self.kind.unit))
+        return np.asarray(self.tally.positives * np.float64(self.kind.unit))
 
     @property
     def nbytes(self) -> int:
@@ -405,6 +403,12 @@ class Counts(OfBlocks):
         InputError
             For parts of other numbers of rows, dtypes, units of weights; for tie groups beside counts at candidates;
             and for a name of a label in two parts.
+
+        Notes
+        -----
+        Where truth is unknown in all parts, and they were counted apart, nobody knows in how many rows some label is
+        known. What asks for that is refused: `compare`, and of weighted rows floors with a confidence, and guards if
+        weights are no whole numbers. Parts made by `labels` know it.
         """
         first, *others = parts_of(cls, parts)
         whole = (first, *others)
@@ -482,7 +486,7 @@ class Counts(OfBlocks):
             return None
         problem = self.problem(checked)
         fit_problem(problem, checked)
-        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
+        return None if problem.asked.nothing else next_candidates(problem, self.kind)
 
     def _more_closely(self, open_: OpenRuns, candidates: Candidates | None) -> Candidates:
         """Return what is counted here, and more where runs are open: scores of positives, or all scores."""
@@ -512,15 +516,22 @@ class Counts(OfBlocks):
 
     def _open_runs(self, options: FitOptions) -> OpenRuns:
         """Return where a fit may cut beside the candidates."""
-        items, is_run = self.tally.rising()
-        if reads_steps_only(options):
-            above = None
-            if options.keep_sparse is not False and self.kind.sparse:
-                missing = np.array([self.missing], f"f{self.kind.key_dtype.itemsize}")
-                above = int(to_keys(missing)[0])
-            jointly = options.average == "micro"
-            return open_runs(items, is_run, options.beta, jointly=jointly, above=above)
-        return runs_with_positives(items, is_run)
+        if not reads_steps_only(options):
+            return self._with_positives()
+        if not self.tally.has_positive_runs:
+            return OpenRuns.nowhere(self.kind.key_dtype)
+        above = None
+        if options.keep_sparse is not False and self.kind.sparse:
+            missing = np.array([self.missing], f"f{self.kind.key_dtype.itemsize}")
+            above = int(to_keys(missing)[0])
+        jointly = options.average == "micro"
+        return open_runs(*self.tally.rising(), options.beta, jointly=jointly, above=above)
+
+    def _with_positives(self) -> OpenRuns:
+        """Return where any step of a label lies beside the candidates."""
+        if not self.tally.has_positive_runs:
+            return OpenRuns.nowhere(self.kind.key_dtype)
+        return runs_with_positives(*self.tally.rising())
 
     @with_fit_options(DEFAULTS)
     def fit(self, average: Average = "macro", **options: Unpack[FitArguments]) -> ThresholdRule:
@@ -600,9 +611,9 @@ class Counts(OfBlocks):
 
         From tie groups the result is that of the rows. From counts at the scores of all positives the same holds but
         for two p-values: which negatives between two positives have equal scores is not known. They count as untied, so
-        p_informative and p_backwards are mostly higher than those of the rows where some are tied, and the same where
-        none are; the last bits of p_uninformative may differ. The result says so. They may be lower where more than a
-        tenth of a label's rows have one score that no positive has, as rounded scores may: then take tie groups.
+        p_informative and p_backwards are those of the rows where none are tied, and else the same or higher; the last
+        bits of all three p-values may differ. The result says so. Both may be lower where more than a tenth of a
+        label's rows have one score that no positive has, as rounded scores may: then take tie groups.
 
         Parameters
         ----------
@@ -649,6 +660,7 @@ class Counts(OfBlocks):
             As `confusion`, and for counts of weighted rows.
         """
         problem = self._problem(with_all_positives=True)
+        self._refuse_some_rows("a comparison")
         comparison = comparison_of(
             rules,
             problem,
@@ -695,15 +707,14 @@ class Counts(OfBlocks):
         >>> np.array_equal(diagnosis.caps, thresholds.diagnose(y_true, y_score, rule).caps)
         True
         """
-        items, is_run = self.tally.rising()
-        open_ = runs_with_positives(items, is_run)
+        open_ = self._with_positives()
         if open_.label.size:
             return self._more_closely(open_, candidates)
         problem = self._problem()
         criteria = Criteria(overprediction=_checks.positive(overprediction, "overprediction"))
         for rule in rules:
             diagnosis_of(rule, problem, criteria, sparse=self.kind.sparse, n_jobs=1, progress=False)
-        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
+        return None if problem.asked.nothing else next_candidates(problem, self.kind)
 
     def _refuse_unknown(self, problem: CountedProblem) -> None:
         """Refuse what was asked of counts that do not tell it."""
@@ -722,7 +733,17 @@ class Counts(OfBlocks):
                 "counts are at candidates that leave out scores at which a label may have to be cut, expected"
                 " another pass over the rows, at what needed_for returns"
             )
+        if self.totals.weighted and (options.confidence or not problem.has_whole_weights):
+            self._refuse_some_rows(options.guarded_by)
         return replace(problem, keep_sparse=options.keep_sparse is not False and self.kind.sparse)
+
+    def _refuse_some_rows(self, asking: str | None) -> None:
+        """Refuse what asks how many rows have a known cell, where counts of other labels each were joined."""
+        if asking is not None and self.totals.rows_of == "some":
+            raise InputError(
+                f"counts were joined of labels that were counted apart, and do not tell how many rows have a known cell"
+                f" in any, which {asking} asks; expected counts of all labels at once"
+            )
 
     def _problem(self, *, with_all_positives: bool = False) -> CountedProblem:
         """Return the counts as a problem."""
@@ -739,7 +760,7 @@ class Counts(OfBlocks):
                 f"sample_weight adds up to {self.totals.weight:,} units, expected less than 2**62 over all cells:"
                 " give the weight_unit of the Candidates of all rows"
             )
-        if with_all_positives and runs_with_positives(*self.tally.rising()).label.size:
+        if with_all_positives and self._with_positives().label.size:
             raise InputError(
                 "counts are at candidates that leave out scores of positives, expected another pass over the rows,"
                 " at what needed_to_judge returns"
@@ -747,16 +768,19 @@ class Counts(OfBlocks):
         return CountedProblem.of_tally(self.kind, self.totals, self.tally, self.lowest)
 
 
+def add_in_place(total: Counts, other: Counts) -> Counts:
+    """Return the counts of both, in the arrays of `total`, which nobody else may have."""
+    total._refuse_others(other)
+    tally = total.tally
+    tally += other.tally
+    lowest = np.minimum(total.lowest, other.lowest)
+    return replace(total, totals=total.totals + other.totals, tally=tally, lowest=lowest)
+
+
 def _are_between(keys: LabelKeys, low: Keys, high: Keys) -> Booleans:
     """Tell which keys lie between two of their label, (n_labels,) each."""
     label = keys.label
     return np.asarray((keys.keys > low[label]) & (keys.keys < high[label]))
-
-
-def _of_labels(items: Items) -> Ints:
-    """Return the positive weight of each label, (n_labels,)."""
-    before = np.append(0, items.positive_weights.cumsum())
-    return np.asarray(np.diff(before[items.starts]))
 
 
 def refuse_rows(options: FitOptions) -> None:

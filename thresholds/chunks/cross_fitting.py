@@ -4,8 +4,8 @@ Rows are counted fold by fold, at the same candidates. So the counts of the rows
 the other folds, and one pass serves the fits of all folds. A last pass has each fold's rule decide about its rows.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, NamedTuple, Unpack
@@ -15,6 +15,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Integers, Ints, Numbers
 from thresholds._checks import Average, InputError
+from thresholds.chunks.adding import AddedUp
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates, reads_steps_only
 from thresholds.chunks.counting import About, Survey, Surveying
@@ -24,7 +25,7 @@ from thresholds.chunks.passes import Map, Passes, Place, ScoresBar
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows, n_rows_of
 from thresholds.data.counted import CountedProblem
-from thresholds.data.folds import N_SPLITS, SEED, hashed_folds
+from thresholds.data.folds import N_SPLITS, SEED, hashed_folds, mark_of_folds
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, union_of_keys
 from thresholds.data.unknown import UNKNOWN, coded
@@ -47,6 +48,7 @@ from thresholds.validation.cross_fit import CrossFit, spread_of
 from thresholds.validation.held_out import HeldOut
 from thresholds.validation.promises import promises_out_of_fold, row_promises_out_of_fold
 
+_HOW = "by a hash of keys"  # folds are made
 _N_PASSES = 3  # candidates, counts, decisions; a guard may need one or two more
 
 
@@ -166,7 +168,7 @@ def _cross_fit(
     verdicts = verdicts and not survey.weights
 
     # 2. What lies there, fold by fold.
-    parts, picked = _count(passes, about, folding, fit, survey, weights, verdicts)
+    parts, picked, mark = _count(passes, about, folding, fit, survey, weights, verdicts)
 
     # 3. Fit on all rows, and on those outside each fold.
     lacks_some = passes.n_stored < passes.n_rows * survey.n_labels
@@ -188,6 +190,7 @@ def _cross_fit(
     judged: _Decided = passes.add_up(
         _Deciding(about, folding, survey.unit, rules, [fitted, *extremes])
     )
+    _refuse_other_folds(judged.mark, mark)
     found = _result(passes, folding, fit, everything, [fitted, *rules], judged)
     return replace(found, diagnosis=_diagnosis(problem, fitted, judged, fit)) if verdicts else found
 
@@ -200,14 +203,17 @@ def _count(
     survey: Survey,
     weights: Numbers | None,
     verdicts: bool,
-) -> tuple[list[Counts], Picked]:
-    """Count until nothing more is needed for any fit, nor for verdicts: all rows, and those without each fold."""
+) -> tuple[list[Counts], Picked, int]:
+    """Count until nothing more is needed for any fit, nor for verdicts: all rows, and those without each fold.
+
+    Returns the mark of the folds, too.
+    """
     plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
-    first = survey.first_candidates
+    first = survey.first_candidates(fit)
     assert first is not None, "scores are counted later"
     counting = _Counting(about, folding, first, survey.unit, plan)
     found: _Counted = passes.add_up(counting)
-    picked = found.picked
+    picked, mark = found.picked, found.mark
     assert picked is not None, "the plan says which rows"
     n_cells = passes.n_rows * survey.n_labels
     while True:
@@ -220,8 +226,18 @@ def _count(
             wanted.append(_needed_for_tests(parts[0], survey))
         needed = [candidates for candidates in wanted if candidates is not None]
         if not needed:
-            return parts, picked
+            return parts, picked, mark
         found = passes.add_up(replace(counting, candidates=_together(needed), plan=None))
+        _refuse_other_folds(found.mark, mark)
+
+
+def _refuse_other_folds(mark: int, before: int) -> None:
+    """Refuse rows that are in other folds than in a pass before."""
+    if (mark - before) % 2**64:
+        raise InputError(
+            "source has other keys or groups than in a pass before, which put rows into other folds; expected the same"
+            " of each row: rows are read several times"
+        )
 
 
 def _options_of(parts: Sequence[Counts], fit: FitOptions) -> list[FitOptions]:
@@ -264,33 +280,23 @@ def _together(parts: Sequence[Candidates]) -> Candidates:
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _Counted(AddedUp):
     """What is counted of some blocks."""
 
-    by_fold: Sequence[Counts | None]  # None of a fold without rows
+    by_fold: Mapping[int, Counts]  # of those that have rows
+    mark: int  # of the folds
     picked: Picked | None
-
-    def __add__(self, other: "_Counted") -> "_Counted":
-        """Add other blocks."""
-        pairs = zip(self.by_fold, other.by_fold, strict=True)
-        by_fold = [
-            one + another if one is not None and another is not None else one or another
-            for one, another in pairs
-        ]
-        picked = self.picked
-        if picked is not None and other.picked is not None:
-            picked = picked + other.picked
-        return _Counted(by_fold, picked)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the counts."""
-        return sum(counts.nbytes for counts in self.by_fold if counts is not None)
+        return sum(counts.nbytes for counts in self.by_fold.values())
 
     def of_each(self, folding: _Folding) -> list[Counts]:
         """Return the counts of each fold, and refuse one without a row of weight."""
         counts = []
-        for k, of_fold in enumerate(self.by_fold):
+        for k in range(folding.n_folds):
+            of_fold = self.by_fold.get(k)
             if of_fold is None or not of_fold.totals.weight:
                 raise InputError(
                     f"cv is {folding.n_folds}, and fold {k} has no row of positive weight with a known cell;"
@@ -314,12 +320,10 @@ class _Counting:
         """Count a block."""
         block, folds = _in_folds(rows, place, self.about, self.folding, self.unit)
         truth = coded(block.truth, block.unknown)
-        by_fold = []
-        for k in range(self.folding.n_folds):
-            at = np.flatnonzero(folds == k)
-            by_fold.append(self._count(block, truth, at) if at.size else None)
+        rows_of_folds = ((k, np.flatnonzero(folds == k)) for k in range(self.folding.n_folds))
+        by_fold = {k: self._count(block, truth, at) for k, at in rows_of_folds if at.size}
         picked = None if self.plan is None else self.plan.picked(block.scores, place)
-        return _Counted(by_fold, picked)
+        return _Counted(by_fold, mark_of_folds(folds, place.rows), picked)
 
     def _count(self, block: Problem, truth: Any, rows: Ints) -> Counts:
         """Count some rows."""
@@ -337,29 +341,43 @@ class _Counting:
 
 
 @dataclass(frozen=True)
-class _Decided:
+class _Decided(AddedUp):
     """What rules decided about some blocks."""
 
     by_fold: Ints  # (n_folds, 3, n_labels): true positives, predictions, positives
     on_all: Ints  # (n_rules, 3, n_labels) of rules that decide about all rows
     totals: Ints  # (n_folds, n_labels) weight of the rows in which each label is known
     n_known: int  # weight of the rows with a known cell
-    folds: Sequence[tuple[int, Integers]] = field(default_factory=list)  # of rows from a number on
+    folds: list[tuple[int, Integers]]  # of rows from a number on
+    mark: int  # of the folds
 
-    def __add__(self, other: "_Decided") -> "_Decided":
-        """Add other blocks."""
-        return _Decided(
-            self.by_fold + other.by_fold,
-            self.on_all + other.on_all,
-            self.totals + other.totals,
-            self.n_known + other.n_known,
-            [*self.folds, *other.folds],
+    def judged(self, unit: float) -> "_ByRules":
+        """Return the decisions as counts, in that unit of weights."""
+        labels = range(self.totals.shape[1])
+        total = self.totals.sum(axis=0)  # (n_labels,)
+
+        def counts_of(sums: Ints, total: Ints) -> ConfusionCounts:
+            return ConfusionCounts(sums, total, unit, labels)
+
+        of_folds = map(counts_of, self.by_fold, self.totals)
+        return _ByRules(
+            counts_of(self.by_fold.sum(axis=0), total),
+            [Judged(of_fold, of_fold) for of_fold in of_folds],
+            [counts_of(sums, total) for sums in self.on_all],
         )
 
     @property
     def nbytes(self) -> int:
         """Bytes of the folds of rows."""
         return 1 + sum(folds.nbytes for _, folds in self.folds)
+
+
+class _ByRules(NamedTuple):
+    """What rules decided, label by label."""
+
+    by_label: ConfusionCounts  # of the rules of all folds, each about its rows
+    of_folds: list[Judged]
+    on_all: list[ConfusionCounts]
 
 
 @dataclass(frozen=True)
@@ -389,7 +407,14 @@ class _Deciding:
         kind = np.min_scalar_type(-len(self.of_folds))
         listed = np.where(has_weight, folds, -1).astype(kind)
         n_known = int(block.row_weights.sum())
-        return _Decided(by_fold, on_all.astype(np.int64), totals, n_known, [(place.rows, listed)])
+        return _Decided(
+            by_fold,
+            on_all.astype(np.int64),
+            totals,
+            n_known,
+            [(place.rows, listed)],
+            mark_of_folds(folds, place.rows),
+        )
 
 
 def _in_folds(
@@ -416,47 +441,24 @@ def _result(
 ) -> CrossFit:
     """Put together what was found; `rules` are that of all rows, and those of the folds."""
     fitted, *of_folds = rules
+    assert fitted.objective is not None, "fits have one"
+    judged = decided.judged(everything.kind.unit)
+    held_out = HeldOut(list(of_folds), judged.of_folds, [None] * folding.n_folds)
+    kept = _out_of_fold(judged.by_label, decided.n_known * everything.kind.unit, folding, fit)
     fold_thresholds = np.stack([rule.thresholds for rule in of_folds])  # (n_folds, n_labels)
-    n_labels, unit = everything.n_labels, everything.kind.unit
-    labels = range(n_labels)
-
-    def counts_of(sums: Ints, total: Ints) -> ConfusionCounts:
-        return ConfusionCounts(sums, total, unit, labels)
-
-    total = decided.totals.sum(axis=0)  # (n_labels,)
-    by_label = counts_of(decided.by_fold.sum(axis=0), total)
-    in_sample, most, least = (counts_of(sums, total) for sums in decided.on_all)
-    judged = [
-        Judged(counts_of(sums, of_fold), counts_of(sums, of_fold))
-        for sums, of_fold in zip(decided.by_fold, decided.totals, strict=True)
-    ]
-    held_out = HeldOut(list(of_folds), judged, [None] * folding.n_folds)
-    f = average_of(f_score(fit.beta), by_label, fit.average, fit.zero_division)
-    how = "by a hash of keys"
-    kept = OutOfFold(
-        float(f),
-        folding.n_folds,
-        how,
-        folding.seed,
-        LabelCounts(
-            n_samples=decided.n_known * unit,
-            tp=tuple(by_label.tp.tolist()),
-            predicted=tuple(by_label.predicted.tolist()),
-            positives=tuple(by_label.positives.tolist()),
-        ),
-    )
+    in_sample, most, least = judged.on_all
+    total = judged.by_label.total
     weight = np.where(total == 0, 1, total)
     spread = spread_of(
-        names_of(everything.label_names, n_labels),
-        by_label.positives,
+        names_of(everything.label_names, everything.n_labels),
+        judged.by_label.positives,
         fitted.thresholds,
         fold_thresholds,
         (most.sums[1] / weight, least.sums[1] / weight),
-        (in_sample, by_label),
+        (in_sample, judged.by_label),
         fit,
         promises_out_of_fold(held_out),
     )
-    assert fitted.objective is not None, "fits have one"
     return CrossFit(
         rule=replace(fitted, out_of_fold=kept),
         in_sample=fitted.objective,
@@ -464,10 +466,24 @@ def _result(
         folds=_all_folds(decided, passes.n_rows),
         fold_thresholds=fold_thresholds,
         spread=spread,
-        how=how,
+        how=kept.how,
         row_promises=row_promises_out_of_fold(held_out),
         average=fit.average,
     )
+
+
+def _out_of_fold(
+    by_label: ConfusionCounts, n_samples: float, folding: _Folding, fit: FitOptions
+) -> OutOfFold:
+    """Return what a rule keeps of its out-of-fold decisions about so many rows."""
+    f = average_of(f_score(fit.beta), by_label, fit.average, fit.zero_division)
+    counts = LabelCounts(
+        n_samples=n_samples,
+        tp=tuple(by_label.tp.tolist()),
+        predicted=tuple(by_label.predicted.tolist()),
+        positives=tuple(by_label.positives.tolist()),
+    )
+    return OutOfFold(float(f), folding.n_folds, _HOW, folding.seed, counts)
 
 
 def _diagnosis(

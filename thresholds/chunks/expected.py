@@ -19,7 +19,7 @@ from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import AVERAGES, Average, InputError
 from thresholds.chunks.candidates import exact_sum
-from thresholds.chunks.passes import Map, Passes, Place, ScoresBar
+from thresholds.chunks.passes import Map, Passes, Place, ScoresBar, WeightsOfBlock
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows, Shard, n_rows_of
 from thresholds.data.counted import Kind, SomeRows, Unread
@@ -225,8 +225,7 @@ class _Found:
 
     kind: Kind
     sums: Ints | None  # of bins
-    # Of each block that has some: its shard, its first row there, and its weights.
-    weights: Sequence[tuple[int, int, Floats]] = ()
+    weights: Sequence[WeightsOfBlock] = ()
     picked: Picked | None = None
     value: Fraction = Fraction(0)  # of the decisions about rows, times their weights
 
@@ -247,12 +246,9 @@ class _Found:
 
     def weights_of_rows(self, passes: Passes) -> tuple[Floats, _Units]:
         """Return the weights of all rows, (n_samples,), in units, and these."""
-        weights = np.ones(passes.n_rows)
+        weights = passes.weights_of_rows(self.weights)
         if not self.weights:
             return weights, _Units()
-        for shard, in_shard, part in self.weights:
-            first = passes.first_row(shard) + in_shard
-            weights[first : first + part.size] = part
         if not weights.any():
             raise InputError(
                 "sample_weight is 0 for every row, expected at least one positive weight"
@@ -288,7 +284,7 @@ class _Adding:
         weights = np.ones(n_rows) if given is None else _checks.sample_weights(given, n_rows)
         if self.units is None:
             if given is not None:
-                return _Found(kind, None, [(place.shard, place.in_shard, weights)])
+                return _Found(kind, None, [WeightsOfBlock(place.shard, place.in_shard, weights)])
             bins = ProbabilityBins.at_first(kind.n_labels, key_dtype(kind.dtype), 1.0)
             return _Found(kind, _sums(bins, matrix, weights))
         weights = self.units.of(weights)

@@ -55,7 +55,8 @@ def fit(
     source : where the rows come from
         Arrays `(y_true, y_score)` or `(y_true, y_score, sample_weight)`: NumPy's, memory maps, zarr's, dask's.
         A path of a file, a folder or a pattern of shards, or a list of paths, of any format of docs/files.md; parts of
-        a file, such as row groups, are shards. A `datasets.Dataset`, whose columns are found as those of files are.
+        a file, such as row groups or ranges of lines, are shards. A `datasets.Dataset`, whose columns are found as
+        those of files are.
         A function without arguments that returns an iterator of blocks, a new one each time it is called.
         A list of such functions, or of functions that return one block: shards, which `map` hands out.
         A block is `(y_true, y_score)`, `(y_true, y_score, sample_weight)` or a mapping with these keys, as
@@ -96,12 +97,12 @@ def fit(
     count there. `fitted_on` and `profile` take one more where everything was counted in one.
 
     Memory: over dense arrays, without weights, unknown truth and guards, less than 1 GB, however many rows there are,
-    up to 10,000 labels and 100 million positives of a label. By counts, a block of 2 M cells and its copies for each
-    thread or worker, a few times `Counts.nbytes` in the process that adds them up, and 8 bytes a row if rows have
-    weights. Without guards, limits and floors counts are narrowed until about 4 million scores are kept, where
-    quantiles of positives can part them: 100 MB to send, .5 GB measured where they are added up and fitted. With guards
-    they take 40 bytes for each distinct score of a positive to send, and a multiple of it to fit: for 4 million such
-    scores .7 GB were measured with a floor, and 1.2 GB with a guard.
+    up to 10,000 labels and 100 million positives of a label. By counts, a block of 2 M cells and its copies, and three
+    times `Counts.nbytes`: of all rows, of a shard and of a block, the last two for each thread or worker; and 8 bytes a
+    row if rows have weights. Without guards, limits and floors counts are narrowed until about 4 million scores are
+    kept, where quantiles of positives can part them: 100 MB to send, .5 GB measured where they are added up and fitted.
+    With guards they take 40 bytes for each distinct score of a positive: for 4 million such scores .55 GB were measured
+    in all, on one thread.
 
     Rows are compared between passes: their number, a sum over all bits of scores, truth and weights, and a checksum of
     every 64th row. A source that shuffles its rows within shards is refused.
@@ -218,13 +219,16 @@ def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdR
     plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
 
     # 2. Count there, as often as it takes; rows and cells to keep are picked in the first of these passes.
-    counts, wanted = survey.counts, survey.first_candidates
+    counts, wanted = survey.counts, survey.first_candidates(options)
     picked: Picked | None = None
     while wanted is not None or picked is None:
         counting = Counting(about, n_jobs, wanted, survey.unit, plan if picked is None else None)
+        if wanted is not None:
+            counts = None  # Those of the pass before have told all they can.
         found: Found = passes.add_up(counting)
         counts, picked = found.counts or counts, picked or found.picked
         assert counts is not None, "one of two passes has counted"
+        del found
         wanted = survey.next_candidates(counts, options, n_cells)
 
     # 3. Fit the counts.

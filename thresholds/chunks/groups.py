@@ -1,6 +1,7 @@
 """Tie groups that were counted elsewhere: columns of a `GROUP BY label, score`."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,59 +32,90 @@ def grouped_items(
     names = None if label_names is None else _checks.names_of_labels(label_names)
     place, names = _places(_checks.plain(label, "label"), names)
     n_labels = _number_of_labels(place, names, n_labels)
-    scores = _column_of_scores(score)
-    weights = _whole_numbers(rows, "rows")
-    positive_weights = _whole_numbers(positives, "positives")
-    for name, column in (("score", scores), ("positives", positive_weights), ("rows", weights)):
-        if column.size != place.size:
-            raise InputError(f"{name} has {column.size} values, expected {place.size} as label has")
-    excess = np.flatnonzero(positive_weights > weights)
-    if excess.size:
-        at = excess[0]
-        raise InputError(
-            f"positives has {positive_weights[at]} at place {at} with {weights[at]} rows, expected no more than rows"
-        )
+    groups = _Groups.of(place, score, positives, rows)
 
     # Rows without a group: all are known if the number of rows is.
-    of_label = _sums_of(weights, place, n_labels)
+    of_label = _sums_of(groups.weights, place, n_labels)
     most = int(of_label.max())
     absent = np.zeros(n_labels, np.int64)
     if n_samples is not None:
-        n_rows = _checks.count(n_samples, "n_samples", 1)
-        if most > n_rows:
-            worst = int(of_label.argmax())
-            raise InputError(
-                f"rows has {most} rows of label {worst if names is None else shown(names[worst])} in all, expected at"
-                f" most n_samples, {n_rows}"
-            )
-        absent = n_rows - of_label
-        most = n_rows
+        most = _number_of_rows(n_samples, of_label, names)
+        absent = most - of_label
 
-    # Items by label, the absent rows of each behind its groups.
-    dtype = scores.dtype.newbyteorder("=")
+    dtype = groups.scores.dtype.newbyteorder("=")
     missing = _checks.missing(missing, dtype)
-    place = np.append(place, np.arange(n_labels))
-    order = np.argsort(place, kind="stable")
-    keys = np.append(scores.astype(key_dtype(dtype)), np.full(n_labels, missing, key_dtype(dtype)))
-    items = Items(
-        np.searchsorted(place[order], np.arange(n_labels + 1)),
-        to_keys(keys[order]),
-        np.append(positive_weights, np.zeros(n_labels, np.int64))[order],
-        np.append(weights, absent)[order],
-    )
-    known = of_label + absent
-    all_known = bool((known == most).all())
-    totals = Totals(
-        n_samples=most,
-        of_labels=np.full((3, 1), most) if all_known else np.stack([known] * 3),
-        present=most,
-        weight=most,
+    kind = Kind(n_labels, dtype, n_samples is not None, missing, names, unit=1.0)
+    return kind, _totals(of_label + absent, most), groups.items(absent, missing)
+
+
+class _Groups(NamedTuple):
+    """Columns of tie groups, checked: (n_groups,) each."""
+
+    place: Ints  # the position of the label
+    scores: Dense
+    positive_weights: Ints
+    weights: Ints
+
+    @classmethod
+    def of(cls, place: Ints, score: object, positives: object, rows: object) -> "_Groups":
+        """Check what is counted in groups, as many as there are labels of them."""
+        scores = _column_of_scores(score)
+        weights = _whole_numbers(rows, "rows")
+        positive_weights = _whole_numbers(positives, "positives")
+        columns = (("score", scores), ("positives", positive_weights), ("rows", weights))
+        for name, column in columns:
+            if column.size != place.size:
+                raise InputError(
+                    f"{name} has {column.size} values, expected {place.size} as label has"
+                )
+        excess = np.flatnonzero(positive_weights > weights)
+        if excess.size:
+            at = excess[0]
+            raise InputError(
+                f"positives has {positive_weights[at]} at place {at} with {weights[at]} rows, expected no more than"
+                " rows"
+            )
+        return cls(place, scores, positive_weights, weights)
+
+    def items(self, absent: Ints, missing: float) -> Items:
+        """Return items by label, the absent rows of each, (n_labels,), behind its groups."""
+        n_labels = absent.size
+        dtype = key_dtype(self.scores.dtype.newbyteorder("="))
+        place = np.append(self.place, np.arange(n_labels))
+        order = np.argsort(place, kind="stable")
+        keys = np.append(self.scores.astype(dtype), np.full(n_labels, missing, dtype))
+        return Items(
+            np.searchsorted(place[order], np.arange(n_labels + 1)),
+            to_keys(keys[order]),
+            np.append(self.positive_weights, np.zeros(n_labels, np.int64))[order],
+            np.append(self.weights, absent)[order],
+        )
+
+
+def _number_of_rows(n_samples: int, of_label: Ints, names: Sequence[str] | None) -> int:
+    """Check the number of rows, which no label has more of in its groups, (n_labels,)."""
+    n_rows = _checks.count(n_samples, "n_samples", 1)
+    worst = int(of_label.argmax())
+    if of_label[worst] > n_rows:
+        raise InputError(
+            f"rows has {of_label[worst]} rows of label {worst if names is None else shown(names[worst])} in all,"
+            f" expected at most n_samples, {n_rows}"
+        )
+    return n_rows
+
+
+def _totals(known: Ints, n_rows: int) -> Totals:
+    """Return what is known of rows: in how many each label is, (n_labels,), all of which have a known cell."""
+    all_known = bool((known == n_rows).all())
+    return Totals(
+        n_samples=n_rows,
+        of_labels=np.full((3, 1), n_rows) if all_known else np.stack([known] * 3),
+        present=n_rows,
+        weight=n_rows,
         divisor=1,
         weighted=False,
         all_known=all_known,
     )
-    kind = Kind(n_labels, dtype, n_samples is not None, missing, names, unit=1.0)
-    return kind, totals, items
 
 
 def _places(label: Dense, names: Sequence[str] | None) -> tuple[Ints, tuple[str, ...] | None]:

@@ -3,7 +3,14 @@
 Decisions of a rule that cuts scores are counts at its thresholds. From tie groups all that `diagnose` says of labels is
 that of the rows. From counts at candidates so is all that the order of positives among the others tells: AUROC, its
 variance, the best F1 of any cut. Which negatives between two positives are tied is not known; they count as if no two
-were, which makes the p-values of ranks and of the best F1 upper bounds.
+were. That widens the distribution of the sum of ranks, and adds cuts that may reach the best F1 by chance: the p-values
+of both are those of the rows or higher. (Above a half a wider distribution has lower p-values; but these count twice,
+and so as 1. Where the test is a sum of p-values, each is taken for the variance that makes it larger.)
+
+There is one exception. Where one score has more than a tenth of the rows, the test of ranks asks how many positives lie
+outside that tie group. If no positive has that score, counts do not know the group, and the p-value is that of another
+approximation: it may be lower, too. experiments/scale/ties.py counts how often. (Of p-values below 1e-12 nothing is
+said but that.)
 
 Counts have no rows: F over rows, intervals, and calibration are left out of a comparison.
 """
@@ -28,8 +35,8 @@ from thresholds.results import counted, shown_name
 from thresholds.rule import Rule
 
 ABOUT_TIES = (
-    "judged by counts at candidates: scores of negatives between two candidates count as untied, so that p-values are"
-    " mostly higher than those of the rows, unless more than a tenth of these have one score that no positive has"
+    "judged by counts at candidates: scores of negatives between two candidates count as untied, so that p-values"
+    " are those of the rows or higher, unless more than a tenth of these have one score that no positive has"
 )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import Bar, workers
-from thresholds._arrays.types import Dense
+from thresholds._arrays.types import Dense, Floats
 from thresholds._checks import plain
 from thresholds.chunks.sources import BlockSource, Rows, Shard, blocks_of, n_rows_of
 from thresholds.errors import InputError, shown
@@ -72,6 +72,14 @@ class Fingerprint(NamedTuple):
             total % 2**32,
             tuple(checksums),
         )
+
+
+class WeightsOfBlock(NamedTuple):
+    """The weights of the rows of a block, and where it begins."""
+
+    shard: int  # its number
+    in_shard: int  # rows of the same shard before the block
+    weights: Floats  # (n_rows,)
 
 
 class Task(NamedTuple):
@@ -136,6 +144,14 @@ class Passes:
         """Return how many rows lie before a shard, once there was a pass."""
         return sum(self.seen[number].n_rows for number in range(shard))
 
+    def weights_of_rows(self, parts: Iterable[WeightsOfBlock]) -> Floats:
+        """Return the weights of all rows, (n_rows,), once there was a pass; rows of other blocks weigh 1."""
+        weights = np.ones(self.n_rows)
+        for shard, in_shard, of_block in parts:
+            first = self.first_row(shard) + in_shard
+            weights[first : first + of_block.size] = of_block
+        return weights
+
     def add_up(self, work: Work) -> Any:
         """Apply work to all blocks, and add up what comes of them.
 
@@ -172,6 +188,7 @@ class Passes:
                 total.add(read.sum)
             if self.bar is not None and not self.is_local:
                 self.bar.read(read.seen.n_rows, read.seen.n_stored)
+            del read  # Else it would take room while the next shard is read.
         if len(seen) < len(tasks):
             raise InputError(
                 f"map gave {len(seen)} results for {len(tasks)} tasks, expected one each: some shards were not read"
@@ -215,7 +232,7 @@ def read_shard(
 ) -> Read:
     """Read a shard block by block, and add up what work makes of the blocks."""
     seen = Fingerprint(0, 0)
-    total = Sum()
+    total = Sum(in_place=True)
     shard, begin = task
     where = "" if alone else f"in shard {begin.shard}, "
     with said_where(lambda: f"{where}in the block that begins at row {seen.n_rows:,}"):
@@ -231,9 +248,13 @@ def read_shard(
 
 
 class Sum:
-    """What is added up as it comes: a stack of sums, each at least twice as large as the next."""
+    """What is added up as it comes: a stack of sums, each at least twice as large as the next.
 
-    def __init__(self) -> None:
+    Where nobody else has the parts, they are added by `+=`: in place, if they know how.
+    """
+
+    def __init__(self, *, in_place: bool = False) -> None:
+        self._in_place = in_place
         self._stack: list[Any] = []
 
     def add(self, part: Any) -> None:
@@ -245,15 +266,22 @@ class Sum:
             # Parts meet later, when nobody knows where they came from.
             self._stack[-1].kind.refuse_other(kind, "a block", "as in those before")
         while self._stack and _size(self._stack[-1]) < 2 * _size(part):
-            part = self._stack.pop() + part
+            part = self._joined(self._stack.pop(), part)
         self._stack.append(part)
 
     def value(self) -> Any:
         """Return the sum of all, None of nothing."""
         while len(self._stack) > 1:
             last = self._stack.pop()
-            self._stack.append(self._stack.pop() + last)
+            self._stack.append(self._joined(self._stack.pop(), last))
         return self._stack[0] if self._stack else None
+
+    def _joined(self, total: Any, part: Any) -> Any:
+        """Return the sum of both."""
+        if self._in_place:
+            total += part
+            return total
+        return total + part
 
 
 class ScoresBar(Bar):

@@ -11,8 +11,8 @@ A run of many cells is not opened at once, but parted: at 1,024 keys that are ev
 fit asks for one of the parts. So a pass keeps few cells of each label, however many there are.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,9 @@ _MANY_CELLS = 2**16
 _N_PARTS = 1024  # of a run that has more
 _FEW_PARTS = 256  # where cuts are given, and more than that
 _FEW_CUTS = 32  # of a run: opening it would spare next to nothing
+
+# The weight of each label in what is opened.
+WeightIn: TypeAlias = Callable[[Opened], Ints]
 
 
 class _Opening(NamedTuple):
@@ -61,14 +64,16 @@ class Asked:
             self._runs.append(_Opening(label, lowest, highest, weight))
 
     def candidates(
-        self, known: Sequence[LabelKeys], items: Items, weight_of_row: float
+        self, known: Sequence[LabelKeys], weight_in: WeightIn, weight_of_row: float
     ) -> tuple[LabelKeys, Opened]:
-        """Return the candidates, and the keys to be opened, of one more pass, which tell all that `known` keys do."""
-        n_labels = items.starts.size - 1
-        dtype = items.keys.dtype
+        """Return the candidates, and the keys to be opened, of one more pass, which tell all that `known` keys do.
+
+        `weight_in` gives the weight of each label in what is opened, (n_labels,).
+        """
+        n_labels = known[0].starts.size - 1
         parts = [*known]
         parts.extend(distinct(label, keys, n_labels) for label, keys in self._keys)
-        opened = Opened.nothing(n_labels, dtype)
+        opened = Opened.nothing(n_labels, known[0].keys.dtype)
         if self._runs:
             runs = _Opening(*map(np.concatenate, zip(*self._runs, strict=True)))
             span = (runs.highest - runs.lowest).astype(np.float64)
@@ -76,7 +81,7 @@ class Asked:
             are_few = (runs.weight <= most * weight_of_row) | (span < most)
             parts.append(_parted(_Opening(*(column[~are_few] for column in runs)), n_labels))
             few = _Opening(*(column[are_few] for column in runs))
-            opened = _opened(few, items, 2 * most * weight_of_row)
+            opened = _opened(few, n_labels, weight_in, 2 * most * weight_of_row)
         return union_of_keys(parts), opened
 
 
@@ -176,10 +181,9 @@ def _parted(runs: _Opening, n_labels: int) -> LabelKeys:
     return distinct(label, keys.reshape(-1).astype(runs.lowest.dtype), n_labels)
 
 
-def _opened(runs: _Opening, items: Items, most: float) -> Opened:
+def _opened(runs: _Opening, n_labels: int, weight_in: WeightIn, most: float) -> Opened:
     """Open runs: of each label all that were asked for, with what lies between; the highest if that weighs more."""
-    n_labels = items.starts.size - 1
-    opened = Opened.nothing(n_labels, items.keys.dtype)
+    opened = Opened.nothing(n_labels, runs.lowest.dtype)
     if not runs.label.size:
         return opened
     order = np.lexsort((runs.highest, runs.label))
@@ -190,9 +194,6 @@ def _opened(runs: _Opening, items: Items, most: float) -> Opened:
     opened.highest[label[firsts]] = highest[lasts]
 
     # What lies between, too, is kept score by score.
-    of_item = label_of(items.starts)  # (n_items,)
-    is_within = (items.keys >= opened.lowest[of_item]) & (items.keys <= opened.highest[of_item])
-    weight = np.add.reduceat(np.where(is_within, items.weights, 0), items.starts[:-1])
-    is_much = weight[label[firsts]] > most
+    is_much = weight_in(opened)[label[firsts]] > most
     opened.lowest[label[firsts[is_much]]] = lowest[lasts[is_much]]
     return opened

@@ -1,22 +1,25 @@
 """A problem of which only counts are known: what was added up over blocks of rows, wherever these lie."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
 from thresholds._checks import InputError, different, names_of_labels
 from thresholds._kernels.keys import to_scores
 from thresholds.data.asked import Asked, ItemsWithRuns
 from thresholds.data.problem import Axis, Items, Problem
-from thresholds.data.tallies import Tally, items_of
+from thresholds.data.tallies import Opened, Tally
 from thresholds.results import counted
+
+_ITEMS_AT_ONCE = 2**18  # 5 MB
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,9 @@ class Totals(NamedTuple):
     divisor: int  # of all weights of rows
     weighted: bool
     all_known: bool  # whether the truth of every cell is
+    # Rows are present that have a known cell in these labels; or in more, if these are a part of them; or, where parts
+    # were put side by side that do not say which rows they mean, at least so many are.
+    rows_of: Literal["these", "more", "some"] = "these"
 
     def __add__(self, other: "Totals") -> "Totals":  # type: ignore[override]
         """Add those of other rows."""
@@ -114,12 +120,15 @@ class Totals(NamedTuple):
             math.gcd(self.divisor, other.divisor),
             self.weighted or other.weighted,
             self.all_known and other.all_known,
+            self.rows_of if self.rows_of == other.rows_of else "some",
         )
 
     def of_part(self, first: int, last: int) -> "Totals":
         """Return those of labels `first:last`."""
-        one_for_all = self.of_labels.shape[1] == 1
-        return self if one_for_all else self._replace(of_labels=self.of_labels[:, first:last])
+        if self.of_labels.shape[1] == 1:  # one for all labels
+            return self
+        rows_of: Any = "some" if self.rows_of == "some" else "more"
+        return self._replace(of_labels=self.of_labels[:, first:last], rows_of=rows_of)
 
     def joined(self, others: Sequence["Totals"], sizes: Sequence[int]) -> "Totals":
         """Return the totals of consecutive labels, so many in each part, which were counted on the same rows."""
@@ -137,12 +146,23 @@ class Totals(NamedTuple):
             )
         return self._replace(
             of_labels=of_labels,
-            # Parts do not say which rows have a known cell in them: at least as many as in any part have one in all.
             present=max(part.present for part in whole),
             weight=max(part.weight for part in whole),
             divisor=math.gcd(*(part.divisor for part in whole)),
             all_known=all(part.all_known for part in whole),
+            rows_of=self._rows_of_all(others),
         )
+
+    def _rows_of_all(self, others: Sequence["Totals"]) -> Literal["these", "more", "some"]:
+        """Say which rows are present in these labels and others, counted on the same rows."""
+        whole = [self, *others]
+        if any(part.all_known for part in whole):
+            return "these"  # No row is without a known cell.
+        are_parts_of_one = all(
+            (part.rows_of, part.present, part.weight) == ("more", self.present, self.weight)
+            for part in others
+        )
+        return self.rows_of if are_parts_of_one else "some"
 
     @property
     def _rows(self) -> str:
@@ -210,11 +230,11 @@ _ONLY_COUNTS = "only counts of these cells are known, and what reads them needs 
 class CountedProblem(Problem):
     """A problem whose cells are known by label only, as items that were added up over blocks of rows."""
 
-    items: Items = field(kw_only=True)
+    tally: Tally = field(kw_only=True)
+    divisor: int = field(kw_only=True)  # of its weights: they become multiples of `unit`
     totals: Totals = field(kw_only=True)  # in the unit of the problem's weights
     lowest: Keys = field(kw_only=True)  # (n_labels,) the lowest key that has weight
     some_rows: SomeRows | None = field(default=None, kw_only=True)  # where some were picked
-    floors: Keys = field(kw_only=True)  # (n_items,) no cell of an item is lower
     asked: Asked = field(kw_only=True, default_factory=Asked)  # what could not be told
 
     @classmethod
@@ -223,15 +243,15 @@ class CountedProblem(Problem):
     ) -> "CountedProblem":
         """Return the problem of all rows that were counted, checked as theirs would be."""
         divisor = max(totals.divisor, 1)
-        items = tally.items(divisor)
         shape = (totals.n_samples, kind.n_labels)
+        n_stored = sum(items.keys.size for items in tally)
         of_labels = totals.of_labels.copy()
         of_labels[2] //= divisor
         in_rows = Unread((totals.n_samples,), np.dtype(np.int64), totals.n_samples)
-        cells = Unread(shape, np.dtype(np.bool_), items.keys.size)
+        cells = Unread(shape, np.dtype(np.bool_), n_stored)
         return cls(
             cells,
-            Unread(shape, kind.dtype, items.keys.size),
+            Unread(shape, kind.dtype, n_stored),
             in_rows if totals.weighted else None,  # type: ignore[arg-type]
             kind.unit * divisor,
             sample_weight=in_rows if totals.weighted else None,
@@ -239,10 +259,10 @@ class CountedProblem(Problem):
             label_names=kind.label_names,
             keep_sparse=keep_sparse and kind.sparse,
             unknown=None if totals.all_known else cells,
-            items=items,
+            tally=tally,
+            divisor=divisor,
             totals=totals._replace(of_labels=of_labels, weight=totals.weight // divisor),
             lowest=lowest,
-            floors=tally.floors(lowest, count_rows=not totals.weighted and kind.unit == 1),
         )
 
     @property
@@ -276,12 +296,12 @@ class CountedProblem(Problem):
     @property
     def positive_weights(self) -> Ints:
         """Weight of the positives of each label, in multiples of `unit`, (n_labels,)."""
-        return np.add.reduceat(self.items.positive_weights, self.items.starts[:-1])
+        return self.tally.positives // self.divisor
 
     @property
     def n_stored(self) -> int:
-        """Number of items."""
-        return int(self.items.keys.size)
+        """Number of items, those without weight among them."""
+        return int(self.scores.size)
 
     @property
     def is_plain(self) -> bool:
@@ -327,13 +347,18 @@ class CountedProblem(Problem):
         """Return scores that were picked; else some of those counted, evenly spaced by weight, and the lowest."""
         if self.some_rows is not None:
             return self.some_rows.cells
-        order = np.argsort(self.items.keys, kind="stable")
-        up_to = self.items.weights[order].cumsum()  # (n_items,)
+        # In place where that can be: these arrays are as large as the counts.
+        counted, tied = self.tally
+        keys = np.concatenate([counted.keys, tied.keys])  # (n_items,)
+        order = np.argsort(keys, kind="stable")
+        up_to = np.concatenate([counted.weights, tied.weights])[order]
+        np.cumsum(up_to, out=up_to)
+        up_to //= self.divisor
         n_cells = int(up_to[-1])
         wanted = np.linspace(0, n_cells - 1, min(n_cells, at_most)).astype(np.int64)
         at = order[np.searchsorted(up_to, np.minimum(wanted, n_cells - 1), side="right")]
-        keys = np.append(self.lowest.min(), self.items.keys[at])
-        return to_scores(keys).astype(np.float64)
+        picked = np.append(self.lowest.min(), keys[at])
+        return to_scores(picked).astype(np.float64)
 
     def _of_labels(self, which: int) -> Ints:
         """Return a total of each label."""
@@ -355,13 +380,34 @@ class CountedProblem(Problem):
         """Return the items of labels `first:last`, as views."""
         if axis != "labels":
             raise AssertionError(_ONLY_COUNTS)
-        items = items_of(self.items, first, last)
-        if not self.has_runs:
+        # Made anew for each reading, some labels at a time: those of all would take as much as the counts.
+        tally = self.tally.of(first, last)
+        items = tally.items(self.divisor)
+        floors = tally.floors(self.lowest[first:last], count_rows=self._are_rows)
+        if not (floors < items.keys).any():
             return items
-        at = slice(self.items.starts[first], self.items.starts[last])
-        return ItemsWithRuns.of(items, self.floors[at], self.asked, first)
+        return ItemsWithRuns.of(items, floors, self.asked, first)
+
+    def pieces(self) -> Iterator[tuple[slice, Items]]:
+        """Return the items of all labels, some labels at a time."""
+        for labels in by_cells(self.n_labels, self.n_stored, _ITEMS_AT_ONCE):
+            yield labels, self.label_items(labels.start, labels.stop)
+
+    def weight_in(self, opened: Opened) -> Ints:
+        """Return the weight of the items of each label whose keys are opened, (n_labels,)."""
+        parts = []
+        for labels, items in self.pieces():
+            is_open = opened.of(labels.start, labels.stop).contains(items)
+            within = np.where(is_open, items.weights, 0)
+            parts.append(np.add.reduceat(within, items.starts[:-1]))
+        return np.concatenate(parts)
 
     @cached_property
     def has_runs(self) -> bool:
         """Whether some item is a run, of which not all keys are known."""
-        return bool((self.floors < self.items.keys).any())
+        return any(items.has_runs for _, items in self.pieces())
+
+    @property
+    def _are_rows(self) -> bool:
+        """Whether the weights of the tally are numbers of rows."""
+        return not self.totals.weighted and self.unit == 1

@@ -161,6 +161,16 @@ def hashed_folds(keys: object, n_folds: int, random_state: int) -> Ints:
     return np.asarray((shares * np.uint64(n_folds)) >> np.uint64(32), np.int64)
 
 
+def mark_of_folds(folds: Ints, first: int) -> int:
+    """Return a number that tells which rows, `first` and those after it, are in which folds.
+
+    Numbers of consecutive blocks add up to that of all rows, modulo 2**64, however rows are cut into blocks. Other
+    folds have the same number with a probability of 2**-64.
+    """
+    rows = np.arange(first, first + folds.size).astype(np.uint64)
+    return int(_mixed(_mixed(rows) ^ folds.astype(np.uint64)).sum(dtype=np.uint64))
+
+
 def _mixed(numbers: Words) -> Words:
     """Scatter the bits of numbers, each to another (Steele, Lea & Flood 2014, "Fast splittable generators")."""
     bits = numbers + np.uint64(0x9E3779B97F4A7C15)

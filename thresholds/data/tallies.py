@@ -28,6 +28,7 @@ from thresholds._kernels.tallies import (
 )
 from thresholds.data.matrices import transposed
 from thresholds.data.problem import Items, Problem
+from thresholds.data.tiles import map_tiles
 
 _WORTH_HISTOGRAMS = 2**13  # float16 scores of a label: fewer are sorted
 
@@ -64,6 +65,12 @@ class Opened(NamedTuple):
         """Return those of labels `first:last`."""
         return Opened(self.lowest[first:last], self.highest[first:last])
 
+    def contains(self, keys: "LabelKeys | Items") -> Booleans:
+        """Tell which keys of labels are opened, (n_keys,)."""
+        sizes = np.diff(keys.starts)  # (n_labels,)
+        lowest, highest = (np.repeat(ends, sizes) for ends in self)
+        return np.asarray((keys.keys >= lowest) & (keys.keys <= highest))
+
     @classmethod
     def nothing(cls, n_labels: int, dtype: "np.dtype[np.unsignedinteger[Any]]") -> "Opened":
         """Open no key of any label."""
@@ -92,6 +99,17 @@ class Tally(NamedTuple):
         )
         return Tally(counted, union(self.tied, other.tied))
 
+    def __iadd__(self, other: "Tally") -> "Tally":  # type: ignore[override]
+        """Add what was counted on other rows, at the same candidates, in the arrays of this tally."""
+        np.maximum(self.counted.keys, other.counted.keys, out=self.counted.keys)
+        np.add(
+            self.counted.positive_weights,
+            other.counted.positive_weights,
+            out=self.counted.positive_weights,
+        )
+        np.add(self.counted.weights, other.counted.weights, out=self.counted.weights)
+        return self._replace(tied=union(self.tied, other.tied))
+
     @property
     def candidates(self) -> LabelKeys:
         """The candidates at which was counted."""
@@ -111,6 +129,17 @@ class Tally(NamedTuple):
         are_runs = np.append(is_run, np.zeros(self.tied.keys.size, np.bool_))
         return Items(starts, *(column[order] for column in columns)), are_runs[order]
 
+    @property
+    def positives(self) -> Ints:
+        """The weight of the positives of each label, (n_labels,)."""
+        return _sums_of_labels(self.counted) + _sums_of_labels(self.tied)
+
+    @property
+    def has_positive_runs(self) -> bool:
+        """Whether a positive lies in a run, and so at a key that is not known."""
+        is_run = ~are_candidates(self.counted.starts)
+        return bool(self.counted.positive_weights.any(where=is_run))
+
     def of(self, first: int, last: int) -> "Tally":
         """Return what weighs at the keys of labels `first:last`, as views."""
         return Tally(*(items_of(items, first, last) for items in self))
@@ -120,18 +149,10 @@ class Tally(NamedTuple):
 
         A label without weight keeps an item of weight 0.
         """
-        whole = self.counted
-        if self.tied.keys.size:
-            label = np.concatenate([label_of(part.starts) for part in self])
-            order = np.argsort(label, kind="stable")
-            whole = Items(
-                self.counted.starts + self.tied.starts,
-                *(
-                    np.concatenate(pair)[order]
-                    for pair in zip(*(part[1:] for part in self), strict=True)
-                ),
-            )
+        whole = _side_by_side(self.counted, self.tied) if self.tied.keys.size else self.counted
         kept = whole.without(whole.weights == 0)
+        if divisor == 1:
+            return kept
         return kept._replace(
             positive_weights=kept.positive_weights // divisor, weights=kept.weights // divisor
         )
@@ -159,9 +180,30 @@ def items_of(items: Items, first: int, last: int) -> Items:
     return Items(starts - starts[0], *(array[at] for array in items[1:]))
 
 
+def _side_by_side(first: Items, second: Items) -> Items:
+    """Return the items of both, of each label those of the first before those of the second."""
+    sizes = np.stack([np.diff(first.starts), np.diff(second.starts)], axis=1)  # (n_labels, 2)
+    of_second = np.repeat(np.tile([False, True], len(sizes)), sizes.reshape(-1))  # (n_items,)
+    columns = []
+    for one, other in zip(first[1:], second[1:], strict=True):
+        column = np.empty(of_second.size, one.dtype)
+        column[~of_second], column[of_second] = one, other
+        columns.append(column)
+    return Items(first.starts + second.starts, *columns)
+
+
 def label_of(starts: Ints) -> Ints:
     """Return the label of each item, (n_items,)."""
     return np.repeat(np.arange(starts.size - 1), np.diff(starts))
+
+
+def _sums_of_labels(items: Items) -> Ints:
+    """Add up the positive weights of the items of each label, (n_labels,)."""
+    has_items = np.diff(items.starts) > 0
+    sums = np.zeros(has_items.size, np.int64)
+    if has_items.any():
+        sums[has_items] = np.add.reduceat(items.positive_weights, items.starts[:-1][has_items])
+    return sums
 
 
 def distinct(label: Ints, keys: Keys, n_labels: int) -> LabelKeys:
@@ -207,38 +249,61 @@ def tie_groups(items: Items) -> Items:
 
 def tally_of(groups: Items, candidates: LabelKeys, opened: Opened) -> Tally:
     """Count tie groups of some labels at candidates, and keep those that are opened."""
-    label = label_of(groups.starts)  # (n_groups,)
-    is_open = (groups.keys >= opened.lowest[label]) & (groups.keys <= opened.highest[label])
-    if is_open.all():
-        return Tally(_empty_runs(candidates), groups)
     counted = _empty_runs(candidates)
-    count_between(*_where(groups, ~is_open), *candidates, counted[1:])
-    return Tally(counted, _where(groups, is_open))
+    return Tally(counted, _count(groups, candidates, opened, counted))
 
 
-def tally_of_labels(
-    problem: Problem, first: int, last: int, candidates: LabelKeys, opened: Opened
+def tally_of_problem(
+    problem: Problem, candidates: LabelKeys, opened: Opened, *, n_jobs: int | None
 ) -> tuple[Tally, Keys]:
-    """Count labels `first:last` at candidates of all labels; return the lowest key of each, too, (n_labels,).
+    """Count the cells of a problem at candidates; return the lowest key of each label, too, (n_labels,).
 
     Without a key that has weight, that is the highest there is.
     """
-    candidates, opened = candidates.of(first, last), opened.of(first, last)
+    counted = _empty_runs(candidates)
+
+    def count(first: int, last: int) -> tuple[Items, Keys]:
+        return _count_labels(
+            problem,
+            slice(first, last),
+            candidates.of(first, last),
+            opened.of(first, last),
+            items_of(counted, first, last),
+        )
+
+    tied, lowest = zip(*map_tiles(problem, count, n_jobs=n_jobs, light=True), strict=True)
+    return Tally(counted, _joined_items(tied)), np.concatenate(lowest)
+
+
+def _count_labels(
+    problem: Problem, labels: slice, candidates: LabelKeys, opened: Opened, counted: Items
+) -> tuple[Items, Keys]:
+    """Count some labels into `counted`; return the tie groups that are opened, and the lowest key of each label."""
+    first, last = labels.start, labels.stop
     if not problem.is_dense_unweighted:
         groups = tie_groups(problem.label_items(first, last))
-        return tally_of(groups, candidates, opened), lowest_of(groups)
+        return _count(groups, candidates, opened, counted), lowest_of(groups)
 
     # The fast paths: nothing has to travel with the scores while they are sorted.
     if problem.scores.dtype == np.float16 and problem.n_samples >= _WORTH_HISTOGRAMS:
         groups = _half_groups(problem, first, last)
-        return tally_of(groups, candidates, opened), lowest_of(groups)
+        return _count(groups, candidates, opened, counted), lowest_of(groups)
     keys, truth = problem.keys_and_truth(first, last)  # (n_labels, n_samples)
     lowest = keys.min(axis=1)
     if (opened.lowest <= opened.highest).any():
-        return tally_of(Items(*unit_tie_groups(keys, truth)), candidates, opened), lowest
-    counted = _empty_runs(candidates)
+        groups = Items(*unit_tie_groups(keys, truth))
+        return _count(groups, candidates, opened, counted), lowest
     unit_counts_between(keys, truth, *candidates, counted[1:])
-    return Tally(counted, _no_groups(counted)), lowest
+    return _no_groups(counted), lowest
+
+
+def _count(groups: Items, candidates: LabelKeys, opened: Opened, counted: Items) -> Items:
+    """Count tie groups into `counted`, a run and a candidate by turns; return those that are opened."""
+    is_open = opened.contains(groups)
+    if is_open.all():
+        return groups
+    count_between(*_where(groups, ~is_open), *candidates, counted[1:])
+    return _where(groups, is_open)
 
 
 def _half_groups(problem: Problem, first: int, last: int) -> Items:
@@ -302,4 +367,7 @@ def _begins(label: Ints, keys: Keys) -> Booleans:
 
 def are_candidates(starts: Ints) -> Booleans:
     """Tell which items are candidates: every second one of each label, (n_items,)."""
-    return np.asarray((np.arange(starts[-1]) - starts[label_of(starts)]) % 2 == 1)
+    # Those at odd places, but in labels that begin at one: there the others.
+    are = np.repeat(starts[:-1] % 2 == 1, np.diff(starts))
+    np.logical_not(are[1::2], out=are[1::2])
+    return are

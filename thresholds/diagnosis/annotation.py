@@ -30,7 +30,7 @@ from thresholds.diagnosis.states import criteria_of, states_of
 from thresholds.diagnosis.verdicts import Verdicts, verdicts_of
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
-from thresholds.results import names_of, rows_of
+from thresholds.results import names_of, plain_rows, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.search import staircase
@@ -166,6 +166,7 @@ def plan_annotation(
         on_own_rows=rule is not None and was_fitted_on(rule, problem),
         has_thresholds=isinstance(rule, ThresholdRule),
         has_limits=isinstance(rule, ThresholdRule) and rule.has_limits,
+        in_words=False,
     )
     asked = _Asked(
         problem,
@@ -184,18 +185,20 @@ def plan_annotation(
     columns = _columns(questions, _answer(questions, asked, floors, learning), asked, floors)
     columns["loss"] = learning.loss
     columns["gain"] = learning.gain / problem.n_labels
-    rows = rows_of(columns)
-    columns["sentence"] = np.array(
-        [
-            sentence_on(row, criteria.alpha, verdicts.beta, beside)
-            for row, beside in zip(rows, floors.recall_beside, strict=True)
-        ]
-    )
 
     # Those first that gain most.
     order = np.argsort(-learning.gain, kind="stable")
+    columns = {name: columns[name][order] for name in COLUMNS if name in columns}
+    rows = plain_rows(rows_of(columns))
+    beside = floors.recall_beside[order].tolist()
+    columns["sentence"] = np.array(
+        [
+            sentence_on(row, criteria.alpha, verdicts.beta, recall)
+            for row, recall in zip(rows, beside, strict=True)
+        ]
+    )
     return AnnotationPlan(
-        table=rows_of({name: columns[name][order] for name in COLUMNS}),
+        table=rows_of({name: columns[name] for name in COLUMNS}),
         n_samples=problem.n_samples,
         more_rows=more_rows,
         **criteria._asdict(),
@@ -279,29 +282,32 @@ def _answer(
     n = np.maximum(problem.rows_of_label, 1).astype(np.float64)  # (n_labels,)
     nothing = np.full(problem.n_labels, np.nan)
     found = Answer(More(nothing, nothing, nothing), More(nothing, nothing, nothing), nothing)
-    answers: dict[str, Callable[[], Answer]] = {
-        "positives": lambda: of_first(n, _half_share_of_others(marked.positives, learning)),
-        "scores": lambda: of_scores(evidence, marked.positives, n, criteria, is_suspect),
-        "precision": lambda: of_precision(
+    answers: dict[str, Callable[[Booleans], Answer]] = {
+        "positives": lambda _: of_first(n, _half_share_of_others(marked.positives, learning)),
+        "scores": lambda is_open: of_scores(
+            evidence, marked.positives, n, criteria, is_suspect, is_open
+        ),
+        "precision": lambda _: of_precision(
             _best_cuts(problem, floors.precision, floors.recall_beside),
             n,
             floors.precision,
             floors.delta,
         ),
-        "recall": lambda: of_recall(marked.positives, n, floors.positives_needed),
-        "f": lambda: of_f(
+        "recall": lambda _: of_recall(marked.positives, n, floors.positives_needed),
+        "f": lambda is_open: of_f(
             marked,
             n,
             verdicts.table["p_usable"],
             verdicts.table["p_weak"],
             criteria,
             verdicts.beta,
+            is_open,
         ),
     }
     for question, answer in answers.items():
         is_open = questions == question  # (n_labels,)
         if is_open.any():
-            found = _taken(is_open, answer(), found)
+            found = _taken(is_open, answer(is_open), found)
     return found
 
 

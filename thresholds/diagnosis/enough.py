@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.blocks import row_blocks
-from thresholds._arrays.types import Floats
+from thresholds._arrays.types import Booleans, Floats
 
 # Probabilities of having decided: the lower end, what is needed, the upper end.
 LEVELS = (0.1, 0.8, 0.9)
@@ -61,11 +61,16 @@ class More(NamedTuple):
     high: Floats
 
 
-def more_needed(course: Course, above: Bar, below: Bar) -> More:
-    """Find how many more observations are needed to show that a mean is above one bar, or below another."""
+def more_needed(course: Course, above: Bar, below: Bar, is_asked: Booleans | bool = True) -> More:
+    """Find how many more observations are needed to show that a mean is above one bar, or below another.
+
+    `is_asked` (n_labels,) are the labels that this is asked of; the numbers of others are infinite.
+    """
     numbers = _numbers()
     found = np.full((len(LEVELS), course.seen.size), np.inf)
-    for labels in row_blocks(course.seen.size, numbers.size):
+    asked = np.flatnonzero(np.broadcast_to(is_asked, course.seen.shape))
+    for block in row_blocks(asked.size, numbers.size):
+        labels = asked[block]
         # (n_labels of the block, n_numbers)
         p = _p_decided(
             Course._make(values[labels, np.newaxis] for values in course),

@@ -87,6 +87,9 @@ class _Ranks(NamedTuple):
     most_tied_rank: Floats  # their mid-rank
     others_mean: Floats  # of the mid-ranks of all other rows
     others_variance: Floats
+    others_least_variance: (
+        Floats  # the same, but of counts, which do not know all ties: there it is between both
+    )
 
     def reversed(self, n: Ints) -> "_Ranks":
         """Return those of the negated scores, whose placements vary as much."""
@@ -120,7 +123,8 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     positives = np.diff(np.append(0, hit.cumsum())[offsets])  # 0 for a label without known rows
 
     # What the ranks say, and the best F1 of any cut. Of counts, what lies in a run counts as if no two cells were tied.
-    ranks = _Ranks(*rank_statistics(offsets, hit, weight))
+    statistics = rank_statistics(offsets, hit, weight)
+    ranks = _Ranks(*statistics, *statistics[-1:])  # All ties are known.
     are_runs = np.zeros(key.size, np.bool_)
     if items.has_runs:
         for apart in to_keys(np.array([problem.missing, -np.inf], problem.dtype)):
@@ -198,14 +202,16 @@ def _without_ties_in_runs(ranks: _Ranks, offsets: Ints, weight: Ints, are_runs: 
         largest, largest_rank = (size[at], mid_rank[at]) if at >= 0 else (0.0, 0.0)
         others = n - largest
         mean = (0.5 * n * (n + 1) - largest * largest_rank) / others if others else 0.0
-        within = np.where(are_runs[own], (sizes**2 - 1) / 12, 0.0)  # variance of the ranks in a run
-        squares = sizes * ((mid_rank - mean) ** 2 + within)
+        between = sizes * (mid_rank - mean) ** 2
         if at >= 0:
-            squares[at] = 0.0
-        variance = squares.sum() / (others - 1) if others > 1 else 0.0
+            between[at] = 0.0
+        # Ranks within a run vary, unless all of it is tied.
+        within = np.where(are_runs[own], sizes * (sizes**2 - 1) / 12, 0.0)
+        freedom = max(others - 1, 1)
+        variance, least = (between + within).sum() / freedom, between.sum() / freedom
         cubes = (size**3 - size).sum()
         for column, value in zip(
-            columns, (cubes, largest, largest_rank, mean, variance), strict=True
+            columns, (cubes, largest, largest_rank, mean, variance, least), strict=True
         ):
             column[j] = value
     return _Ranks(*ranks[:3], *columns)
@@ -274,6 +280,7 @@ def _p_of_ranks(ranks: _Ranks, positives: Ints, n: Ints) -> Floats:
             ranks.most_tied_rank[j],
             ranks.others_mean[j],
             ranks.others_variance[j],
+            ranks.others_least_variance[j],
         )
     return np.where(np.isnan(ranks.auroc), np.nan, p)
 

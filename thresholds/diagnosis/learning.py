@@ -32,10 +32,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.bootstrap import resample, tables
 from thresholds._kernels.guards import f_at_ratios
 from thresholds.data.problem import Problem
+from thresholds.data.tallies import label_of
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.shrink import BANDWIDTH, PRIOR_ROWS, RATIOS, of_siblings
 from thresholds.search import staircase
@@ -71,6 +73,16 @@ class _Fits(NamedTuple):
     ratios: Floats  # (n_labels, 1 + n_bootstraps) of the fitted threshold, then of the best cuts of replicates
     half_share: Floats  # as above
 
+    @classmethod
+    def unknown(cls, n_labels: int, n_bootstraps: int) -> "_Fits":
+        """Return arrays to be filled."""
+        return cls(
+            positives=np.empty(n_labels, np.int64),
+            own=np.empty((n_labels, RATIOS.size)),
+            ratios=np.empty((n_labels, 1 + n_bootstraps)),
+            half_share=np.empty(n_labels),
+        )
+
 
 def learn(
     problem: Problem,
@@ -86,11 +98,13 @@ def learn(
     most = max(_MOST_STEPS // n_positives, _FEWEST_REPLICATES)
     resampling = resampling._replace(n_bootstraps=min(resampling.n_bootstraps, most))
 
-    def of_tile(first: int, last: int) -> _Fits:
-        return _fit(problem, resampling, first, last)
+    fits = _Fits.unknown(problem.n_labels, resampling.n_bootstraps)
 
-    tiles = map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
-    fits = _Fits(*(np.concatenate(columns) for columns in zip(*tiles, strict=True)))
+    def fill(first: int, last: int) -> None:
+        for column, part in zip(fits, _fit(problem, resampling, first, last), strict=True):
+            column[first:last] = part
+
+    map_tiles(problem, fill, n_jobs=n_jobs, progress=progress)
     n = problem.rows_of_label  # (n_labels,)
     loss, f_now = _loss(fits, is_useless)
     gain = loss * (1 - (n / (n + more)) ** EXPONENT)
@@ -137,30 +151,37 @@ def _fit(problem: Problem, resampling: Resampling, first: int, last: int) -> _Fi
 
 def _half_share(stairs: Staircase) -> Floats:
     """Return how many rows score at or above each label's median positive, NaN without one."""
+    label = label_of(stairs.offsets)  # (n_steps,)
+    is_above = 2 * stairs.tp < stairs.positives[label]  # the median
+    n_above = np.diff(np.append(0, is_above.cumsum())[stairs.offsets])  # (n_labels,)
+    has_steps = np.diff(stairs.offsets) > 0
+    median = np.minimum(stairs.offsets[:-1] + n_above, stairs.offsets[1:] - 1)
     rows = np.full(stairs.positives.size, np.nan)
-    for j in np.flatnonzero(np.diff(stairs.offsets)):
-        steps = slice(stairs.offsets[j], stairs.offsets[j + 1])
-        median = np.searchsorted(2 * stairs.tp[steps], stairs.positives[j])
-        last = steps.stop - steps.start - 1
-        rows[j] = stairs.predicted[steps][min(median, last)]
+    rows[has_steps] = stairs.predicted[median[has_steps]]
     return rows
 
 
 def _loss(fits: _Fits, is_useless: Booleans) -> tuple[Floats, Floats]:
     """Return the loss of each label, and the F that its fitted threshold is expected to have; 0 without positives."""
-    # What is expected at each ratio: (n_labels, n_ratios).
-    expected = fits.own.copy()
     others = np.flatnonzero(~is_useless)
     positives = fits.positives[others].astype(np.float64)
     means, size = of_siblings(fits.own[others], positives)
-    own = (positives / (positives + PRIOR_ROWS))[:, np.newaxis]
-    expected[others] = own * fits.own[others] + (1 - own) * means[size]
+    own_share = positives / (positives + PRIOR_ROWS)
+    loss = np.empty(fits.positives.size)
+    f_now = np.empty_like(loss)
+    for labels in row_blocks(loss.size, RATIOS.size):  # Ratios of all would take much memory.
+        # What is expected at each ratio: (n_labels of the block, n_ratios).
+        expected = fits.own[labels].copy()
+        among = slice(*np.searchsorted(others, [labels.start, labels.stop]))
+        own, at = own_share[among, np.newaxis], others[among] - labels.start
+        expected[at] = own * expected[at] + (1 - own) * means[size[among]]
 
-    # What cuts are expected to reach.
-    reached = _read(expected, fits.ratios)  # (n_labels, 1 + n_bootstraps)
-    f_now = reached[:, 0]
-    mean = (f_now + reached[:, 1:].mean(axis=1)) / 2
-    return np.maximum(expected.max(axis=1) - mean, 0.0), f_now
+        # What cuts are expected to reach.
+        reached = _read(expected, fits.ratios[labels])  # (n_labels of the block, 1 + n_bootstraps)
+        f_now[labels] = reached[:, 0]
+        mean = (f_now[labels] + reached[:, 1:].mean(axis=1)) / 2
+        loss[labels] = np.maximum(expected.max(axis=1) - mean, 0.0)
+    return loss, f_now
 
 
 def _read(f: Floats, ratios: Floats) -> Floats:

@@ -47,7 +47,10 @@ _Z = 1.2816  # of an interval from LEVELS[0] to LEVELS[2]
 
 
 class Answer(NamedTuple):
-    """How many observations and rows answer a question; (n_labels,) each, inf where no number may."""
+    """How many observations and rows answer a question; (n_labels,) each, inf where no number may.
+
+    Of labels of which the question is not open they mean nothing.
+    """
 
     positives: More  # in all
     rows: More  # more than here
@@ -55,7 +58,12 @@ class Answer(NamedTuple):
 
 
 def of_scores(
-    evidence: Evidence, positives: Floats, n: Floats, criteria: Criteria, is_suspect: Booleans
+    evidence: Evidence,
+    positives: Floats,
+    n: Floats,
+    criteria: Criteria,
+    is_suspect: Booleans,
+    is_open: Booleans,
 ) -> Answer:
     """Ask whether the scores know a label."""
     auroc = np.nan_to_num(evidence.auroc, nan=0.5)
@@ -81,7 +89,7 @@ def of_scores(
         next_level(evidence.p_uninformative, criteria.alpha),
         _spread_of_placements(least, base_rate),
     )
-    more = more_needed(course, above, below)
+    more = more_needed(course, above, below, is_open)
     fewest = np.where(is_suspect, FEWEST - positives, 1)  # suspect is any with fewer
     more = More(*(np.maximum(number, fewest) for number in more))
     return _answer(more, positives, n, positives, np.ones_like(positives))
@@ -101,7 +109,13 @@ def _spread_of_placements(auroc: Floats, base_rate: Floats) -> Floats:
 
 
 def of_f(
-    marked: Marked, n: Floats, p_usable: Floats, p_weak: Floats, criteria: Criteria, beta: float
+    marked: Marked,
+    n: Floats,
+    p_usable: Floats,
+    p_weak: Floats,
+    criteria: Criteria,
+    beta: float,
+    is_open: Booleans,
 ) -> Answer:
     """Ask whether F is above its bar, or below."""
     tp, predicted, positives = marked
@@ -122,7 +136,7 @@ def of_f(
         _bar(0.0, next_level(p, criteria.alpha), np.sqrt(null_variance), step)
         for p in (p_usable, p_weak)
     )
-    more = more_needed(course, above, below)
+    more = more_needed(course, above, below, is_open)
     more = More(*(np.where(has_negatives, number, np.nan) for number in more))
     share = (positives + 1) / (taking_part + 1.5)  # of these rows that are positives
     return _answer(more, taking_part, n, positives, share)
@@ -142,7 +156,7 @@ def of_precision(cut: Marked, n: Floats, floor: Floats, delta: Floats) -> Answer
         known=predicted + 1,
     )
     above = _bar(floor, delta, np.sqrt(floor * (1 - floor)), np.ones_like(floor))
-    more = more_needed(course, above, _bar(np.nan, delta, floor))
+    more = more_needed(course, above, _bar(np.nan, delta, floor), ~np.isnan(floor))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.maximum(positives, 1) / np.maximum(predicted, 1)
     return _answer(more, predicted, n, positives, share)._replace(top_rows=more.needed)

@@ -32,7 +32,7 @@ from thresholds.diagnosis.sentences import (
 )
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.intervals import score_interval, wilson
-from thresholds.results import Result, Table, counted, in_percent, n_more, rows_of
+from thresholds.results import Result, Table, counted, in_percent, n_more, plain_rows, rows_of
 from thresholds.significance import rejected
 
 VERDICTS = tuple(MEANINGS)
@@ -171,6 +171,7 @@ def verdicts_of(
     on_own_rows: bool = False,
     has_thresholds: bool = True,
     has_limits: bool = False,
+    in_words: bool = True,
 ) -> Verdicts:
     """Give the verdict on each label.
 
@@ -186,6 +187,7 @@ def verdicts_of(
     on_own_rows : whether the rule was fitted on these rows
     has_thresholds : whether the rule has a threshold for each label
     has_limits : whether limits, or floors, were asked for in the fit
+    in_words : whether the table has sentences
     """
     n_rows = np.full(names.size, counts.total)  # (n_labels,) in which each is known
     rows = np.maximum(n_rows, 1)
@@ -247,19 +249,19 @@ def verdicts_of(
         "auroc": evidence.auroc,
         "positives_needed": np.where(verdict == "unproven", needed, np.nan),
     }
-    rows = rows_of(columns)
-    columns["sentence"] = np.array(
-        [
-            sentence(
-                rows[j],
-                is_backwards=backwards[j],
-                on_own_rows=on_own_rows,
-                has_thresholds=has_thresholds,
-                has_limits=has_limits,
-            )
-            for j in range(rows.size)
-        ]
-    )
+    if in_words:
+        columns["sentence"] = np.array(
+            [
+                sentence(
+                    row,
+                    is_backwards=is_backwards,
+                    on_own_rows=on_own_rows,
+                    has_thresholds=has_thresholds,
+                    has_limits=has_limits,
+                )
+                for row, is_backwards in zip(plain_rows(rows_of(columns)), backwards, strict=True)
+            ]
+        )
     return Verdicts(
         table=rows_of(columns),
         alpha=criteria.alpha,

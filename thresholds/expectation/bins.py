@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import entries_of_rows, is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Matrix
 from thresholds._kernels import expected_bins as kernels
 from thresholds.expectation.counts import SMALLEST, loopable, ratio
@@ -110,7 +110,8 @@ class ProbabilityBins:
         cells = loopable(block.data if is_sparse(block) else block)
         bits = cells.view(f"i{cells.itemsize}")
         if is_sparse(block):
-            kernels.bin_sparse_rows(block.indptr, block.indices, cells, bits, *given)
+            starts, columns = entries_of_rows(block)
+            kernels.bin_sparse_rows(starts, columns, cells, bits, *given)
         else:
             kernels.bin_rows(cells, bits, *given)
 

@@ -18,7 +18,7 @@ from thresholds import _checks
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import ceil_div, in_pieces
 from thresholds._arrays.dtypes import key_dtype
-from thresholds._arrays.sparse import is_sparse, to_dense, transposed
+from thresholds._arrays.sparse import entries_of_rows, is_sparse, to_dense, transposed
 from thresholds._arrays.types import Dense, Floats, Matrix, Places
 from thresholds._checks import InputError
 from thresholds._kernels import expected_counts as kernels
@@ -125,11 +125,9 @@ def counts_of_decisions(
         tp, predicted, positives = sums
         if is_sparse(block) and is_sparse(marks):
             kernels.add_sparse_decisions(
-                block.indptr,
-                block.indices,
+                *entries_of_rows(block),
                 loopable(block.data),
-                marks.indptr,
-                marks.indices,
+                *entries_of_rows(marks),
                 weights,
                 tp,
                 predicted,
@@ -257,8 +255,7 @@ def _sums_above(
         tp, predicted, positives = sums
         if is_sparse(block):
             kernels.add_sparse_rows(
-                block.indptr,
-                block.indices,
+                *entries_of_rows(block),
                 loopable(block.data),
                 weights,
                 low,

@@ -8,18 +8,20 @@ With densities p1 and p0 of the scores of a label's positives and negatives and 
 those of bins of scores.
 """
 
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays import threads
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average
+from thresholds._kernels.choosing import best_steps, upper_hulls
 from thresholds._kernels.keys import to_scores
-from thresholds.calibration.isotonic import rising_blocks
-from thresholds.data.problem import Problem
+from thresholds.data.problem import Items, Problem
+from thresholds.data.tallies import label_of, tie_groups
+from thresholds.data.tiles import map_tiles
 from thresholds.fitting.record import with_record
 from thresholds.rule import RegionRule
 from thresholds.rule.made_by import MadeBy
@@ -33,17 +35,31 @@ _MAX_BINS = 50
 
 
 class _Bins(NamedTuple):
-    """The bins of a label's scores, from the lowest."""
+    """The bins of the scores of labels, rising within a label; those of label j are `starts[j]:starts[j + 1]`.
 
+    A label without positives has none.
+    """
+
+    starts: Ints  # (n_labels + 1,)
     lowest: Floats  # (n_bins,), the lowest score in each
-    below: Floats  # (n_bins,), the highest score under it; NaN for the first
+    below: Floats  # (n_bins,), the highest score under it; NaN for the first of a label
     positive_weights: Ints  # (n_bins,)
     weights: Ints  # (n_bins,), of positives and negatives
 
     @property
     def posterior(self) -> Floats:
         """The share of positives in each."""
-        return self.positive_weights / np.maximum(self.weights, 1)
+        return self.positive_weights / self.weights
+
+    def joined(self, first: Ints) -> "_Bins":
+        """Join neighbours; `first` are those that new bins begin with, one of each label among them."""
+        return _Bins(
+            starts=np.searchsorted(first, self.starts),
+            lowest=self.lowest[first],
+            below=self.below[first],
+            positive_weights=np.add.reduceat(self.positive_weights, first),
+            weights=np.add.reduceat(self.weights, first),
+        )
 
 
 def fit_regions(
@@ -161,26 +177,17 @@ def best_regions(
     """Return the best regions for what is checked already, without what a rule keeps of its fit."""
 
     # The bins of each label.
-    def label_bins(label: int) -> _Bins:
-        groups = _groups(problem, label)
-        if not groups.weights.any():  # No row of it is known.
-            return groups
+    def bins_of(first: int, last: int) -> _Bins:
+        groups = _groups(problem.group_items("labels", first, last))
         return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
-    problem.prepare("labels")
-    bins = threads.run(
-        label_bins,
-        range(problem.n_labels),
-        n_jobs=n_jobs,
-        cells=problem.n_stored,
-        progress=progress,
-        title="labels",
-    )
+    tiles = map_tiles(problem, bins_of, n_jobs=n_jobs, progress=progress, in_steps=True)
+    bins = _side_by_side(tiles)
 
     # A bin is predicted if its share of positives is at least this.
     least = _least_posteriors(bins, beta, pooled=average == "micro")
     return RegionRule(
-        [_switches(label, share, problem) for label, share in zip(bins, least, strict=True)],
+        _switches(bins, least, problem.scores.dtype),
         missing=problem.missing,
         label_names=problem.label_names,
         average=average,
@@ -189,79 +196,103 @@ def best_regions(
     )
 
 
-def _groups(problem: Problem, label: int) -> _Bins:
-    """Return each distinct score of a label as a bin."""
-    items = problem.group_items("labels", label, label + 1)
-    has_weight = items.weights > 0
-    has_weight |= ~has_weight.any()  # A label without a known row keeps what stands for it.
-    keys, group = np.unique(items.keys[has_weight], return_inverse=True)
-    positive_weights = np.zeros(keys.size, np.int64)
-    np.add.at(positive_weights, group, items.positive_weights[has_weight])
-    weights = np.zeros(keys.size, np.int64)
-    np.add.at(weights, group, items.weights[has_weight])
-    scores = to_scores(keys).astype(np.float64)  # (n_groups,), rising
-    below = np.append(np.nan, scores[:-1])
-    return _Bins(scores, below, positive_weights, weights)
+def _groups(items: Items) -> _Bins:
+    """Return each distinct score of labels as a bin."""
+    groups = tie_groups(items)
+    label = label_of(groups.starts)  # (n_groups,)
+    has_positives = _sums(groups.positive_weights, groups.starts) > 0  # (n_labels,)
+    kept = has_positives[label]
+    starts = np.append(0, np.where(has_positives, np.diff(groups.starts), 0).cumsum())
+    scores = to_scores(groups.keys[kept]).astype(np.float64)
+    below = np.append(np.nan, scores[:-1])[: scores.size]
+    below[starts[:-1][has_positives]] = np.nan
+    return _Bins(starts, scores, below, groups.positive_weights[kept], groups.weights[kept])
 
 
 def _histogram(groups: _Bins, n_bins: int | None) -> _Bins:
     """Join neighbours into bins of equal mass, half of it of positives and half of negatives."""
+    starts = groups.starts
+    label = label_of(starts)  # (n_groups,)
     positives = groups.positive_weights
     negatives = groups.weights - positives
-    if n_bins is None:
-        wanted = np.count_nonzero(positives) // _POSITIVES_PER_BIN
-        n_bins = int(np.clip(wanted, _MIN_BINS, _MAX_BINS))
-    mass = positives / max(1, positives.sum()) + negatives / max(1, negatives.sum())
+    wanted = _sums(positives > 0, starts) // _POSITIVES_PER_BIN  # (n_labels,)
+    n_bins_of = (
+        np.clip(wanted, _MIN_BINS, _MAX_BINS) if n_bins is None else np.full_like(wanted, n_bins)
+    )
+    of_all = (np.maximum(_sums(part, starts), 1)[label] for part in (positives, negatives))
+    mass = positives / next(of_all) + negatives / next(of_all)
 
-    # A group goes where the middle of its mass lies.
-    middle = np.cumsum(mass) - mass / 2
-    return _joined(groups, np.floor(middle / max(mass.sum(), 1e-300) * n_bins))
+    # A group goes where the middle of its mass lies. Sums of floats are of one label, whatever is beside it.
+    so_far = np.empty_like(mass)
+    total = np.empty_like(mass)
+    for first, last in pairwise(starts.tolist()):
+        mass[first:last].cumsum(out=so_far[first:last])
+        total[first:last] = mass[first:last].sum()
+    number = np.floor((so_far - mass / 2) / total * n_bins_of[label])
+    is_first = np.diff(number, prepend=np.nan) != 0
+    is_first |= np.diff(label, prepend=-1) != 0
+    return groups.joined(np.flatnonzero(is_first))
 
 
 def _blocks(groups: _Bins) -> _Bins:
-    """Join neighbours into the blocks of isotonic regression."""
-    positives = np.append(0, groups.positive_weights.cumsum())
-    weights = np.append(0, groups.weights.cumsum())
-    ends = rising_blocks(positives, weights)  # (n_blocks + 1,)
-    return _joined(groups, np.repeat(np.arange(ends.size - 1), np.diff(ends)))
-
-
-def _joined(groups: _Bins, number: npt.NDArray[Any]) -> _Bins:
-    """Join neighbours of the same number."""
-    first = np.flatnonzero(np.append(True, np.diff(number) != 0))  # (n_bins,)
-    return _Bins(
-        lowest=groups.lowest[first],
-        below=groups.below[first],
-        positive_weights=np.add.reduceat(groups.positive_weights, first),
-        weights=np.add.reduceat(groups.weights, first),
+    """Join neighbours into the blocks of isotonic regression: the edges of the upper hull of what lies above scores."""
+    # Hulls begin at the highest score: all is turned around, the order of labels, too.
+    starts = groups.starts[-1] - groups.starts[::-1]
+    tp, predicted = (
+        _sums_from_first(part[::-1], starts) for part in (groups.positive_weights, groups.weights)
     )
+    _, last, _ = upper_hulls(starts, tp, predicted - tp)
+    return groups.joined(tp.size - 1 - last[::-1])
 
 
-def _least_posteriors(bins: list[_Bins], beta: float, *, pooled: bool) -> list[float]:
-    """Return F* / (1 + b^2) of each label, or that of all of them together."""
-    if not pooled:
-        return [_least_posterior(label.positive_weights, label.weights, beta) for label in bins]
-    positive_weights = np.concatenate([label.positive_weights for label in bins])
-    weights = np.concatenate([label.weights for label in bins])
-    return [_least_posterior(positive_weights, weights, beta)] * len(bins)
+def _side_by_side(tiles: list[_Bins]) -> _Bins:
+    """Return the bins of all labels."""
+    sizes = np.concatenate([np.diff(tile.starts) for tile in tiles])  # (n_labels,)
+    _, *columns = (np.concatenate(parts) for parts in zip(*tiles, strict=True))
+    return _Bins(np.append(0, sizes.cumsum()), *columns)
 
 
-def _least_posterior(positive_weights: Ints, weights: Ints, beta: float) -> float:
-    """Return the highest tp / (b^2 positives + predicted) of unions of bins, at most the lowest posterior of it."""
+def _least_posteriors(bins: _Bins, beta: float, *, pooled: bool) -> Floats:
+    """Return F* / (1 + b^2) of each label, or that of all of them together, (n_labels,).
+
+    It is the highest tp / (b^2 positives + predicted) of unions of bins, at most the lowest posterior of it.
+    """
+    starts = bins.starts[[0, -1]] if pooled else bins.starts
+    posterior = bins.posterior
+
     # The best union has the bins of highest posterior: add them one by one.
-    posterior = positive_weights / np.maximum(weights, 1)
-    order = np.argsort(-posterior, kind="stable")
-    tp = positive_weights[order].cumsum()
-    predicted = weights[order].cumsum()
-    ratio = tp / np.maximum(beta * beta * tp[-1] + predicted, 1e-300)  # 0 of a label without rows
-    best = int(ratio.argmax())
+    order = np.lexsort((-posterior, label_of(starts)))
+    tp = _sums_from_first(bins.positive_weights[order], starts)
+    predicted = _sums_from_first(bins.weights[order], starts)
+    positives = _sums(bins.positive_weights, starts)
+    best = best_steps(starts, tp, predicted - tp, positives, beta * beta)  # -1 without bins
 
     # Rounding may put the ratio above the posterior of the last bin, which would then be left out.
-    return float(min(ratio[best], posterior[order[best]]))
+    has_bins = best >= 0
+    at = best[has_bins]
+    ratio = tp[at] / (beta * beta * positives[has_bins] + predicted[at])
+    least = np.zeros(best.size)
+    least[has_bins] = np.minimum(ratio, posterior[order[at]])
+    return np.broadcast_to(least, bins.starts.size - 1)
 
 
-def _switches(bins: _Bins, least: float, problem: Problem) -> Floats:
-    """Return the scores at which the region of a label begins and ends."""
-    inside = (bins.posterior >= least) & (bins.positive_weights > 0)
-    change = np.flatnonzero(np.diff(inside, prepend=False))
-    return place(bins.lowest[change], bins.below[change], "low", problem.scores.dtype)
+def _switches(bins: _Bins, least: Floats, dtype: np.dtype[Any]) -> list[Floats]:
+    """Return the scores at which the region of each label begins and ends."""
+    inside = (bins.posterior >= least[label_of(bins.starts)]) & (bins.positive_weights > 0)
+    before = np.append(False, inside[:-1])[: inside.size]
+    before[bins.starts[:-1][np.diff(bins.starts) > 0]] = False
+    change = np.flatnonzero(inside != before)
+    switches = place(bins.lowest[change], bins.below[change], "low", dtype)
+    ends = pairwise(np.searchsorted(change, bins.starts).tolist())
+    return [switches[first:last] for first, last in ends]
+
+
+def _sums(values: npt.NDArray[Any], starts: Ints) -> Ints:
+    """Add up whole numbers of each label, (n_labels,)."""
+    return np.diff(np.append(0, values.cumsum(dtype=np.int64))[starts])
+
+
+def _sums_from_first(values: Ints, starts: Ints) -> Ints:
+    """Add up whole numbers of each label one after another, (n_values,)."""
+    so_far = np.append(0, values.cumsum())
+    return np.asarray(so_far[1:] - so_far[starts[:-1]][label_of(starts)])

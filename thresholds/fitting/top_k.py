@@ -7,7 +7,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
-from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.sparse import entries_of_rows, is_sparse, row_of_entries
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._kernels.confusion import ranks_of_positives
 from thresholds.data.problem import Problem
@@ -153,10 +153,8 @@ def _up_to_each_k(marked: Any, scores: Any, problem: Problem) -> Ints:
 def _ranks(marked: Any, scores: Any, problem: Problem) -> Ints:
     """Return the rank of each marked cell in its row, (n_marked,), 0 for the highest score; both are CSR."""
     return ranks_of_positives(
-        marked.indptr.astype(np.int64),
-        marked.indices.astype(np.int64),
-        scores.indptr.astype(np.int64),
-        scores.indices.astype(np.int64),
+        *entries_of_rows(marked),
+        *entries_of_rows(scores),
         scores.data.astype(np.float64),
         problem.missing,
         problem.n_labels,

@@ -138,16 +138,18 @@ def are_probable(problem: Problem) -> bool:
 
 def _are_items_probable(problem: CountedProblem) -> bool:
     """Whether the scores of all items that weigh lie in [0, 1], those apart that are missing or masked."""
-    items = problem.label_items(0, problem.n_labels)
-    weighs = items.weights > 0  # (n_items,)
     zero, missing, masked = to_keys(np.array([0.0, problem.missing, -np.inf], problem.dtype))
-    items.ask_between(np.array([zero]))
-    for key in (missing, masked):
-        items.ask_at(np.full(problem.n_labels, key))
-    return all(
-        _is_probable(to_scores(keys[weighs]), problem.missing)
-        for keys in (items.keys, problem.floors)
-    )
+    are_probable = True
+    for labels, items in problem.pieces():  # All of them, as each notes what it cannot tell.
+        items.ask_between(np.array([zero]))
+        for key in (missing, masked):
+            items.ask_at(np.full(labels.stop - labels.start, key))
+        weighs = items.weights > 0  # (n_items,)
+        are_probable &= all(
+            _is_probable(to_scores(keys[weighs]), problem.missing)
+            for keys in (items.keys, items.at_floors().keys)
+        )
+    return are_probable
 
 
 def _ask_bins(items: Items, problem: Problem, probable: bool) -> None:

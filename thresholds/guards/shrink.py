@@ -121,14 +121,18 @@ class Shrink(BaseGuard):
         if self.probabilities:
             curve = fit_pooled_curve(problem, items_of, 1 / rows_per_unit, n_jobs)
         views = over_tiles(partial(steps.view, curve))
-        own = np.concatenate([view.own for view in views])  # (n_labels, n_ratios)
-        expected = np.concatenate([view.expected for view in views])  # (n_labels, n_ratios)
+        own = np.concatenate([view.own for view in views])  # (n_supported, n_ratios)
+        expected = np.concatenate([view.expected for view in views])  # (n_supported, n_ratios)
         optimum = staircase.all_cuts([view.optimum for view in views])
 
         # The rank of each label.
-        positives = optimum.positives * np.float64(rows_per_unit)  # (n_labels,), in rows
-        ranks = _ranks(own, None if curve is None else expected, positives, self.siblings)
-        ranks[positives == 0] = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
+        is_supported = optimum.positives > 0  # (n_labels,)
+        positives = optimum.positives[is_supported] * np.float64(rows_per_unit)  # in rows
+        rank_of_others = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
+        ranks = np.full(problem.n_labels, rank_of_others, np.float64)
+        ranks[is_supported] = _ranks(
+            own, None if curve is None else expected, positives, self.siblings
+        )
 
         # The cuts there, before and after the limits.
         is_light = problem.is_dense_unweighted
@@ -144,10 +148,10 @@ class Shrink(BaseGuard):
 
 
 class _Views(NamedTuple):
-    """What some labels say of each ratio, and their in-sample optimum."""
+    """What some labels say of each ratio, those that have positives, and the in-sample optimum of all."""
 
-    own: Floats  # (n_labels, n_ratios) F-beta
-    expected: Floats  # (n_labels, n_ratios) F-beta of expected counts; zeros without a curve
+    own: Floats  # (n_supported, n_ratios) F-beta
+    expected: Floats  # (n_supported, n_ratios) F-beta of expected counts; zeros without a curve
     optimum: Cuts
 
 
@@ -218,8 +222,11 @@ def _view(
             RATIOS,
             beta**2,
         )
+    is_supported = (
+        stairs.positives > 0
+    )  # Ratios of very many labels without positives would take much memory.
     stairs = stairs.cuttable(problem)
-    return _Views(own, expected, stairs.cuts_at(stairs.best(beta)))
+    return _Views(own[is_supported], expected[is_supported], stairs.cuts_at(stairs.best(beta)))
 
 
 def _ranks(own: Floats, expected: Floats | None, positives: Floats, siblings: bool) -> Floats:

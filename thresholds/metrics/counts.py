@@ -12,7 +12,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
-from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.sparse import entries_of_rows, is_sparse, to_dense
 from thresholds._arrays.types import Bytes, Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 from thresholds.results import Shown, Table, figure, n_more
@@ -278,10 +278,8 @@ def _count_sparse(
     label_sums = _sums(n_labels, weights, before)  # (3, n_labels)
     row_sums = np.zeros((3, n_samples), np.int64)
     confusion.count_sparse(
-        truth.indptr,
-        truth.indices,
-        predicted.indptr,
-        predicted.indices,
+        *entries_of_rows(truth),
+        *entries_of_rows(predicted),
         row_weights,
         label_sums,
         row_sums,

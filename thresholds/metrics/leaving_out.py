@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.bits import Bits
-from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.sparse import entries_of_rows, is_sparse, to_dense
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers, SmallInts
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import f_of_counts
@@ -239,10 +239,8 @@ class _Cells:
         if is_sparse(truth) and is_sparse(predicted):
             listed = self._room(truth.nnz + predicted.nnz)
             leaving_out.list_sparse_cells(
-                truth.indptr,
-                truth.indices,
-                predicted.indptr,
-                predicted.indices,
+                *entries_of_rows(truth),
+                *entries_of_rows(predicted),
                 self._place,
                 starts,
                 listed,

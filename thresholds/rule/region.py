@@ -77,10 +77,7 @@ class RegionRule(Rule):
             raise InputError(
                 f"switches is {_checks.shown(self.switches)}, expected rising scores for each label"
             )
-        switches = tuple(
-            _checks.rising(scores, f"switches of label {j}")
-            for j, scores in enumerate(self.switches)
-        )
+        switches = _checks.rising_lists(self.switches, "switches of label")
         settings = checked_settings(self)
         names = settings["label_names"]
         if not switches or (names is not None and len(names) != len(switches)):
@@ -119,14 +116,7 @@ class RegionRule(Rule):
         if not dense:
             self._refuse_dense_answer(scores)
 
-        # Entries in the order of their labels, so that those of one label lie together.
-        order = np.argsort(scores.indices, kind="stable")  # (n_stored,)
-        labels = scores.indices[order]  # (n_stored,) rising
-        starts = np.searchsorted(labels, np.arange(self.n_labels + 1))  # (n_labels + 1,)
-        predicted = np.zeros(scores.nnz, np.bool_)  # (n_stored,)
-        for j in np.flatnonzero(np.diff(starts)).tolist():
-            entries = order[starts[j] : starts[j + 1]]
-            predicted[entries] = self._inside(j, scores.data[entries])
+        predicted = self._inside_entries(scores.indices, scores.data)  # (n_stored,)
         return self._with_absent(scores, predicted) if dense else positives_only(scores, predicted)
 
     def about(self, places: Ints) -> "RegionRule":
@@ -146,6 +136,21 @@ class RegionRule(Rule):
         passed = np.searchsorted(self.switches[label], scores.astype(np.float64), side="right")
         return np.asarray(passed % 2 == 1)
 
+    def _inside_entries(
+        self, labels: npt.NDArray[Any], scores: npt.NDArray[Any]
+    ) -> npt.NDArray[np.bool_]:
+        """Tell which scores lie in the regions of their labels, (n_scores,) each: one bisection for all."""
+        switches, _, starts = self._all_switches
+        first, high = starts[labels], starts[labels + 1]
+        low = first.copy()
+        for _ in range(int(np.diff(starts).max()).bit_length()):
+            is_open = low < high
+            middle = (low + high) // 2
+            is_passed = scores >= switches[np.minimum(middle, switches.size - 1)]
+            low = np.where(is_open & is_passed, middle + 1, low)
+            high = np.where(is_open & ~is_passed, middle, high)
+        return np.asarray((low - first) % 2 == 1)
+
     def _inside_few_rows(self, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Tell which scores (n_samples, n_labels) lie in the regions, all labels at once."""
         switches, labels, starts = self._all_switches
@@ -164,8 +169,8 @@ class RegionRule(Rule):
 
     def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
         """Tell for which labels absent entries lie in the region."""
-        missing = np.array([self.missing])
-        return np.array([self._inside(j, missing)[0] for j in range(self.n_labels)])
+        (inside,) = self._inside_few_rows(np.full((1, self.n_labels), self.missing))
+        return np.asarray(inside)
 
     def _why_dense(self, label: int) -> tuple[str, str]:
         """Say that absent entries lie in the region of a label."""

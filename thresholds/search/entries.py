@@ -4,9 +4,10 @@
     tp at a candidate     = the positives at or above it
     predicted there       = the entries, and absent cells, at or above it
 
-Positives are few. Their scores are looked up in the rows, listed by label and sorted; one pass over all entries then
-counts at and between these candidates, and notes the next lower score of each. Nothing else is sorted, and no entry is
-moved: time and memory are those of the entries, of the true cells and of the labels, never of labels times rows.
+Positives are few. Their scores are looked up in the rows, listed by label and sorted. One pass over all entries then
+keeps those that are not below the lowest candidate of their label, which are counted at and between the candidates.
+Nothing else is sorted: time and memory are those of the entries, of the true cells and of the labels, never of labels
+times rows.
 
 With `keep_sparse` only scores above `missing` are candidates, and what is absent lies below all of them.
 """
@@ -14,20 +15,21 @@ With `keep_sparse` only scores above `missing` are candidates, and what is absen
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
+from thresholds._arrays.sparse import entries_of_rows
 from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Buckets, Ints, Keys, Words
+from thresholds._arrays.types import Buckets, Ints, Keys
 from thresholds._kernels.entries import (
     add_up_steps,
     count_entries,
-    count_parts,
     found_entries,
-    part_entries,
+    keep_entries,
     weigh_entries,
 )
 from thresholds._kernels.keys import to_keys
@@ -41,6 +43,7 @@ Result = TypeVar("Result")
 _ENTRIES_OF_PART = 2**18
 _MAX_PARTS = 256  # into which entries are written side by side
 _MAX_BITS = 16  # of a label within its part
+_BLOCK = 2**22  # entries that are brought to their parts at once
 _PIECES_PER_THREAD = 4  # of the rows
 
 _NOTHING = np.empty(0, np.int64)
@@ -74,16 +77,13 @@ class _Rows(NamedTuple):
     bits: Keys  # (n_entries,) the scores, read as unsigned integers
 
 
-class _Parted(NamedTuple):
-    """Entries part by part, in any order within a part."""
+class _Kept(NamedTuple):
+    """Entries that are not below all candidates of their label: those of part p at `segments[:, p:p + 2]`."""
 
     columns: Buckets  # (n_entries,) from the first of the part
-    bits: Keys  # (n_entries,)
+    keys: Keys  # (n_entries,)
     weights: Ints  # (n_entries,), or empty where each weighs 1
-
-    def at(self, place: slice) -> "_Parted":
-        """Return some of them, as views."""
-        return _Parted(self.columns[place], self.bits[place], self.weights[place])
+    segments: Ints  # (n_blocks, n_parts + 1)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class _Passes:
         if self.problem.unknown is not None:
             scores = without_entries(scores, self.problem.unknown)
         cells = scores.data.astype(self.problem.dtype, copy=False)
-        return _Rows(scores.indptr, scores.indices, cells.view(self.missing.dtype))
+        return _Rows(*entries_of_rows(scores), cells.view(self.missing.dtype))
 
     @cached_property
     def missing(self) -> Any:
@@ -121,8 +121,9 @@ class _Passes:
     @cached_property
     def truth(self) -> tuple[Ints, Ints]:
         """Where the true cells of each row begin, (n_samples + 1,), and their columns, (n_true,)."""
-        truth = self.problem.sparse_truth(self.problem.truth, type(self.problem.scores))
-        return truth.indptr.astype(np.int64), truth.indices.astype(np.int64)
+        return entries_of_rows(
+            self.problem.sparse_truth(self.problem.truth, type(self.problem.scores))
+        )
 
     @cached_property
     def weights(self) -> Ints:
@@ -161,30 +162,30 @@ class _Passes:
         return np.append(0, sizes.cumsum()), np.concatenate(candidates), np.concatenate(hits)
 
     def count(self, offsets: Ints, candidates: Keys, hits: Ints) -> tuple[Ints, Ints, Ints, Keys]:
-        """Return true and false positives, what is higher, and the next lower key, at each candidate."""
+        """Return true and false positives, what is higher, and the next lower key, at each candidate.
+
+        The first are written over `hits`.
+        """
         problem = self.problem
         width = self._width_of_parts()
-        parted, starts = self._parted(width)
-        tp = hits.copy()
-        fp, higher = np.zeros_like(hits), np.zeros_like(hits)
-        lower = np.full_like(candidates, self.nothing)
-        stored = _NOTHING if problem.keep_sparse else np.zeros(problem.n_labels, np.int64)
+        kept, below, stored = self._kept(offsets, candidates, width)
+        fp, higher = np.empty((2, hits.size), np.int64)
+        lower = np.empty_like(candidates)
 
         def count(labels: slice) -> None:
             # All arrays of the part, (n_candidates,) or (n_labels,).
-            part = labels.start >> int(width)
             at = slice(offsets[labels.start], offsets[labels.stop])
             own = offsets[labels.start : labels.stop + 1] - at.start, candidates[at]
             counted = fp[at], higher[at], lower[at]
-            entries = parted.at(slice(starts[part], starts[part + 1]))
-            count_entries(*entries, self.sign, *own, *counted, stored[labels])
-            absent = (
-                stored if problem.keep_sparse else problem.weight_of_label[labels] - stored[labels]
-            )
-            add_up_steps(*own, tp[at], *counted, absent, self.missing)
+            part = labels.start >> int(width)
+            count_entries(part, *kept, *own, below[:, labels].max(axis=0), *counted)
+            absent = stored[0, labels]  # empty where they matter to none
+            if stored.size:
+                absent = problem.weight_of_label[labels] - stored[:, labels].sum(axis=0)
+            add_up_steps(*own, hits[at], *counted, absent, self.missing)
 
         self._run(count, in_pieces(slice(0, problem.n_labels), 1 << int(width)), "labels")
-        return tp, fp, higher, lower
+        return hits, fp, higher, lower
 
     def _width_of_parts(self) -> np.uint32:
         """Return the logarithm of how many labels a part has."""
@@ -192,36 +193,52 @@ class _Passes:
         n_labels = ceil_div(self.problem.n_labels, max(n_parts, 1))
         return np.uint32(min((n_labels - 1).bit_length(), _MAX_BITS))
 
-    def _parted(self, width: np.uint32) -> tuple[_Parted, Ints]:
-        """Move the entries to parts of the labels; return where each begins, (n_parts + 1,), too."""
-        entries, weights = self.entries, self.weights
-        n_parts = ceil_div(self.problem.n_labels, 1 << int(width))
-        pieces = self._rows(1)
+    def _kept(self, offsets: Ints, candidates: Keys, width: np.uint32) -> tuple[_Kept, Keys, Ints]:
+        """Keep the entries that are not below all candidates of their label, each piece of the rows on a thread.
 
-        # 1. How many entries of each piece of the rows come to each part: these lie side by side.
-        def size(rows: slice) -> Ints:
-            sizes = np.zeros(n_parts, np.int64)
-            count_parts(entries.starts, entries.columns, width, rows.start, rows.stop, sizes)
-            return sizes
-
-        sizes = np.array(self._run(size, pieces))  # (n_pieces, n_parts)
-        ends = sizes.T.cumsum().reshape(n_parts, -1).T  # (n_pieces, n_parts)
-        begins = np.ascontiguousarray(ends - sizes, np.uint64)
-
-        # 2. Move them.
+        Returns too, of each piece, the highest key of each label below these and the weight of all its entries,
+        (n_pieces, n_labels); the latter is (n_pieces, 0) where absent cells matter to none.
+        """
+        entries, weights, n_labels = self.entries, self.weights, self.problem.n_labels
         n_entries = entries.columns.size
-        parted = _Parted(
+        # A piece keeps something for each label: no more than all entries are.
+        n_pieces = max(min(workers(self.n_jobs), n_entries // n_labels), 1)
+        pieces = list(equal_parts(slice(0, self.problem.n_samples), n_pieces))
+        n_blocks = [
+            ceil_div(int(entries.starts[rows.stop] - entries.starts[rows.start]), _BLOCK)
+            for rows in pieces
+        ]
+        firsts = [0, *accumulate(n_blocks)]  # of each piece
+        kept = _Kept(
             np.empty(n_entries, np.uint16),
-            np.empty(n_entries, entries.bits.dtype),
+            np.empty(n_entries, candidates.dtype),
             np.empty(n_entries if weights.size else 0, np.int64),
+            np.empty((firsts[-1], ceil_div(n_labels, 1 << int(width)) + 1), np.int64),
         )
+        stored = np.zeros((len(pieces), 0 if self.problem.keep_sparse else n_labels), np.int64)
 
-        def move(task: tuple[slice, Words]) -> None:
-            rows, place = task
-            part_entries(*entries, weights, width, rows.start, rows.stop, place, *parted)
+        def keep(piece: int) -> Keys:
+            rows = pieces[piece]
+            return keep_entries(
+                *entries,
+                self.sign,
+                weights,
+                rows.start,
+                rows.stop,
+                offsets,
+                candidates,
+                self.nothing,
+                width,
+                _BLOCK,
+                kept.columns,
+                kept.keys,
+                kept.weights,
+                kept.segments[firsts[piece] : firsts[piece + 1]],
+                stored[piece],
+            )
 
-        self._run(move, zip(pieces, begins, strict=True), "entries")
-        return parted, np.append(0, ends[-1])
+        below = self._run(keep, range(len(pieces)), "entries")
+        return kept, np.array(below), stored
 
     def _rows(self, n_per_thread: int) -> list[slice]:
         """Return pieces of the rows."""

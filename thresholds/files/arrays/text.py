@@ -14,7 +14,7 @@ Labels are positions from 0. A row may have none. Source: http://manikvarma.org/
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.errors import need
 from thresholds.files.arrays.archive import MOST_EMPTY
+from thresholds.files.lines import opened
 from thresholds.files.source import LONGEST_LINE, Block, Source, Wanted, refuse_columns
 
 _BLOCK_BYTES = 2**22  # of text that is read at once
@@ -91,7 +92,7 @@ class TextSource(Source):
 
     def _read_header(self, wanted: Wanted) -> None:
         """Read the numbers of rows, features and labels."""
-        with open(self._path, "rb") as stream:
+        with opened(self._path) as stream:
             header = stream.readline(_LONGEST_HEADER)
         numbers = header.split()
         if len(numbers) not in (2, 3) or not all(number.isdigit() for number in numbers):
@@ -126,7 +127,7 @@ class TextSource(Source):
 
     def _lines(self) -> Iterator[tuple[int, list[bytes]]]:
         """Return the lines of rows, some at a time, with the number of the first of them."""
-        with open(self._path, "rb") as stream:
+        with opened(self._path) as stream:
             stream.readline(_LONGEST_HEADER)
             yield from blocks_of_lines(self._path, stream, 2, self.n_samples)
 
@@ -183,7 +184,7 @@ class SvmLightSource(Source):
         refuse_columns(path.name, wanted)
         refuse_unknown(path.name, wanted)
         heads, numbers = list[bytes](), list[int]()
-        with open(path, "rb") as stream:
+        with opened(path) as stream:
             for first, lines in blocks_of_lines(path, stream, 1, None):
                 for number, line in enumerate(lines, first):
                     row = line.partition(b"#")[0]
@@ -223,13 +224,13 @@ def refuse_unknown(name: str, wanted: Wanted) -> None:
 
 
 def blocks_of_lines(
-    path: Path, stream: object, first: int, n_rows: int | None
+    path: Path, stream: BinaryIO, first: int, n_rows: int | None
 ) -> Iterator[tuple[int, list[bytes]]]:
     """Read lines, a few megabytes at a time, with the number of the first; empty ones at the end are none."""
     block, empty = list[bytes](), list[bytes]()
     n_bytes = n_read = 0
     number = first
-    for line in iter(lambda: stream.readline(LONGEST_LINE + 1), b""):  # type: ignore[attr-defined]
+    for line in iter(lambda: stream.readline(LONGEST_LINE + 1), b""):
         if len(line) > LONGEST_LINE:
             at = number + len(block) + len(empty)
             raise InputError(

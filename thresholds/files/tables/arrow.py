@@ -3,7 +3,9 @@
 `pip install 'f1-thresholds[arrow]'` brings pyarrow.
 """
 
+import codecs
 import gzip
+import io
 import os
 import re
 import struct
@@ -13,13 +15,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import chain
 from pathlib import Path, PureWindowsPath
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from thresholds._arrays.blocks import ceil_div, in_pieces
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
 from thresholds.errors import need
+from thresholds.files.lines import WHOLE, LineRange, Lines, Stretch
 from thresholds.files.source import LONGEST_LINE, MOST_COLUMNS, rows_per_block
 from thresholds.files.tables.arrow_columns import (
     class_names,
@@ -37,6 +42,7 @@ from thresholds.files.tables.columns import (
     NoValue,
     Table,
 )
+from thresholds.files.tables.text import TextTable
 
 # For each column of parquet: as fast as a map of the file, of which all pages stay resident.
 _BUFFER_BYTES = 2**16
@@ -48,6 +54,7 @@ _IN_QUOTES = re.compile(rb'"[^"]*"')
 _DECIMAL_COMMA, _DECIMAL_POINT = (
     re.compile(rf"\s*[-+]?\d+({point}\d+)?(?:[eE][-+]?\d+)?\s*|") for point in (",", r"\.")
 )
+_ROW = re.compile(r"Row #(\d+)")  # as pyarrow names one that it refuses
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
 
@@ -202,31 +209,33 @@ class ParquetTable(ArrowTable):
         return parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
 
 
-class CsvTable(ArrowTable):
+class CsvTable(ArrowTable, TextTable):
     """A csv file with a header, perhaps compressed (`.csv.gz`), its cells parted by commas, semicolons or tabs.
 
     The first block tells numbers from text; numbers are then read as float64, whatever they look like there. What
     stands for keys or groups is text. Where no commas part cells, numbers may have them in place of points.
     """
 
-    of_text = True
-
     def __init__(self, path: Path, text: Sequence[str]) -> None:
         pyarrow(path.name)
         import pyarrow as pa
 
         self._types = dict.fromkeys(text, pa.string())
-        self._block_size, self._separator = _layout(path)
+        self._layout = _Layout.of(path)
         self._point = "."
         with self._open(path) as reader:
-            super().__init__(path, reader.schema, None)
+            schema = reader.schema
+            super().__init__(path, schema, None)
             self.has_rows = any(batch.num_rows for batch in reader)
-        with_commas = None if self._separator == "," else self._decimals(_DECIMAL_COMMA, text)
+        with_commas = (
+            None if self._layout.separator == "," else self._decimals(_DECIMAL_COMMA, text)
+        )
         if with_commas is not None:
             self._point = ","
             self.notes = (f"numbers of {path.name} have decimal commas",)
             with self._open(path) as reader:
-                super().__init__(path, reader.schema, None)
+                schema = reader.schema
+            super().__init__(path, schema, None)
             with_points = self._decimals(_DECIMAL_POINT, text)
             if with_points is not None:
                 raise InputError(
@@ -240,11 +249,32 @@ class CsvTable(ArrowTable):
                 self._types[name] = pa.float64()
                 kind: Kind = "float" if column.kind == "none" else column.kind
                 self.columns[name] = column._replace(kind=kind, type=_NUMBER)
+        # All others are what they are in the first block, wherever a part of the file begins.
+        self._types = {field.name: field.type for field in schema} | self._types
+
+    def parts(self, n_rows: int) -> list[Table]:
+        """Return ranges of lines, if there are more than a few, and each line is certain to be a row."""
+        layout = self._layout
+        if layout.body is None:
+            return [self]
+        return self.cut(n_rows * layout.row_bytes, layout.body, _are_rows)
 
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Read block by block."""
-        with self._open(self._path, list(columns)) as reader:
-            yield from reader
+        pa = pyarrow(self.name)
+        n_read = 0
+        try:
+            with self._open(self._path, list(columns)) as reader:
+                for batch in reader:
+                    n_read += batch.num_rows
+                    yield batch
+        except pa.ArrowInvalid as error:
+            raise pa.ArrowInvalid(_ROW.sub(self._in_file, str(error))) from None
+        self.refuse_other_number(n_read)
+
+    def _in_file(self, row: re.Match[str]) -> str:
+        """Return the number of a row, in a sentence of pyarrow's, as that of the whole file."""
+        return f"Row #{int(row[1]) + self._part.rows_before}"
 
     def _decimals(self, form: re.Pattern[str], text: Sequence[str]) -> str | None:
         """Return a column, but for those of text, whose first block has nothing but such numbers, not all whole."""
@@ -261,10 +291,14 @@ class CsvTable(ArrowTable):
         """Open the file."""
         from pyarrow import csv
 
+        file: Any = os.fspath(path)
+        if self._part != WHOLE:
+            file = io.BufferedReader(Stretch(path, self._layout.header, self._part))
         return csv.open_csv(
-            os.fspath(path),
-            csv.ReadOptions(block_size=self._block_size),
-            csv.ParseOptions(delimiter=self._separator),
+            file,
+            # One thread reads these streams as fast as two, and says in which row a fault is.
+            csv.ReadOptions(block_size=self._layout.block_size, use_threads=False),
+            csv.ParseOptions(delimiter=self._layout.separator),
             csv.ConvertOptions(
                 column_types=self._types,
                 include_columns=columns,
@@ -352,32 +386,72 @@ def _n_rows(header: Any) -> int:
     return 0 if length == batch else int(struct.unpack_from("<q", header, length)[0])
 
 
-def _layout(path: Path) -> tuple[int, str]:
-    """Return the bytes of a csv that are to be read at once, and what parts its cells.
+class _Layout(NamedTuple):
+    """How a csv is laid out, as its header, which is UTF-8, and its first row tell."""
 
-    There must be room for its header, which is UTF-8, and for any row.
-    """
-    opened: Any = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rb") as lines:
-        header, row = (lines.readline(LONGEST_LINE + 1) for _ in range(2))
-    longest = max(len(header), len(row))
-    if longest > LONGEST_LINE:
-        raise InputError(
-            f"{path} has a line of more than {LONGEST_LINE:,} bytes, expected at most that"
-        )
-    try:
-        header.decode()
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{path} cannot be read: its header is not UTF-8, expected that encoding"
-        ) from None
-    separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else _separator(header, row)
-    n_columns = header.count(separator.encode()) + 1
-    if n_columns > MOST_COLUMNS:
-        raise InputError(
-            f"{path} has {n_columns:,} columns, expected at most {MOST_COLUMNS:,}, or lists"
-        )
-    return max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE)), separator
+    separator: str  # of cells
+    block_size: int  # bytes to be read at once: there must be room for the header, and for any row
+    row_bytes: int  # of the first row
+    header: bytes
+    body: LineRange | None  # what follows the header; None where it cannot be cut
+
+    @classmethod
+    def of(cls, path: Path) -> "_Layout":
+        """Look at the first two lines that are not empty."""
+        is_packed = path.suffix == ".gz"
+        with gzip.open(path) if is_packed else open(path, "rb") as stream:
+            header = _first_line(stream)
+            body = LineRange(stream.tell())
+            row = _first_line(stream)
+        longest = max(len(header), len(row))
+        if longest > LONGEST_LINE:
+            raise InputError(
+                f"{path} has a line of more than {LONGEST_LINE:,} bytes, expected at most that"
+            )
+        try:
+            header.decode()
+        except UnicodeDecodeError:
+            raise InputError(
+                f"{path} cannot be read: its header is not UTF-8, expected that encoding"
+            ) from None
+        is_tsv = path.name.removesuffix(".gz").endswith(".tsv")
+        separator = "\t" if is_tsv else _separator(header, row)
+        n_columns = header.count(separator.encode()) + 1
+        if n_columns > MOST_COLUMNS:
+            raise InputError(
+                f"{path} has {n_columns:,} columns, expected at most {MOST_COLUMNS:,}, or lists"
+            )
+        block_size = max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE))
+        can_be_cut = not is_packed and _is_header(header, separator)
+        return cls(separator, block_size, len(row), header, body if can_be_cut else None)
+
+
+def _first_line(stream: Any) -> bytes:
+    """Read the next line that is not empty; nothing at the end of a file."""
+    line = b"\n"
+    while line and not line.removeprefix(codecs.BOM_UTF8).strip(b"\r\n"):
+        line = stream.readline(LONGEST_LINE + 1)
+    return bytes(line)
+
+
+def _is_header(line: bytes, separator: str) -> bool:
+    """Whether a line is certain to be a whole row: its quotes are around cells, and no cell has some within."""
+    cell = rf'(?:"[^"\r\n]*"|[^"\r\n{separator}]*)'
+    return re.fullmatch(rf"\ufeff?{cell}(?:{separator}{cell})*\r?\n", line.decode()) is not None
+
+
+def _are_rows(lines: Lines) -> bool:
+    """Whether each line is certain to be a row, or empty: there are no quotes, and no other ends of rows."""
+    if b'"' in lines.text:
+        return False
+    if b"\r" in lines.text:
+        n_of_windows = np.count_nonzero(lines.cells[lines.ends - 2] == ord("\r"))
+        if n_of_windows < np.count_nonzero(lines.cells == ord("\r")):
+            return False
+    n_empty = lines.ends.size - lines.n_rows
+    return n_empty == 0 or n_empty == sum(
+        text in (b"\n", b"\r\n") for text in lines.beginning_with_space()
+    )
 
 
 def _separator(header: bytes, row: bytes) -> str:

@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from thresholds._arrays.blocks import ceil_div
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, different, read_json, shown
 from thresholds._checks.options import is_utf8
-from thresholds.files.source import LONGEST_LINE, rows_per_block
+from thresholds.files.lines import Lines, pieces
+from thresholds.files.source import rows_per_block
 from thresholds.files.tables.columns import Batch, Column, Form, Kind, ListColumn, NoValue, Table
 from thresholds.files.tables.jsonl_arrow import ArrowLines
+from thresholds.files.tables.text import TextTable
 
 _LOOKED_AT = 1000  # rows that tell what columns hold, or fewer if they are long
-_BLOCK_BYTES = 2**22  # of text that is read at once
 
 # Kinds of columns in words for people.
 _WORDS = {
@@ -36,18 +38,17 @@ _DTYPES: dict[Kind, tuple[Any, tuple[type, ...]]] = {
 }
 
 Row = dict[str, Any]
-Lines = list[tuple[int, bytes]]  # with their numbers
 
 
-class JsonLines(Table):
+class JsonLines(TextTable):
     """A file of one JSON object a line; blank lines are passed over."""
-
-    of_text = True
 
     def __init__(self, path: Path, _: Sequence[str] = ()) -> None:
         self.name = path.name
         self._path = path
-        rows = [self._object(*line) for line in next(self._lines(_LOOKED_AT), [])]
+        lines = self._first_lines(_LOOKED_AT)
+        rows = [self._object(*line) for line in lines.numbered()]
+        self._row_bytes = ceil_div(len(lines.text), max(1, len(rows)))
         self._n_looked_at = len(rows)
         self.columns = {}
         if not rows:
@@ -60,25 +61,30 @@ class JsonLines(Table):
         self, columns: Sequence[str], n_labels: int, nullable: Collection[str] = ()
     ) -> Iterator[Batch]:
         """Read some thousand lines at a time."""
-        first = 0
+        first = self._part.rows_before
         fast = ArrowLines.of(self.columns)
         for lines in self._lines(rows_per_block(n_labels)):
-            read = None
-            if fast is not None:
-                read = fast.values([line for _, line in lines], columns, nullable)
+            read = None if fast is None else fast.values(lines, columns, nullable)
             if read is None:
                 read = self._read(lines, columns, nullable, first)
             yield Batch(self.name, first, read)
-            first += len(lines)
+            first += lines.n_rows
+        self.refuse_other_number(first - self._part.rows_before)
+
+    def parts(self, n_rows: int) -> list[Table]:
+        """Return ranges of lines, if there are more than a few."""
+        return self.cut(n_rows * self._row_bytes)
 
     def beginnings(
         self, columns: Sequence[str], nullable: Collection[str] = ()
     ) -> Iterator[tuple[str, Batch | None]]:
         """Read the first lines, once."""
-        rows = self._rows(next(self._lines(rows_per_block(1)), []))
+        first = self._part.rows_before
+        rows = self._rows(self._first_lines(rows_per_block(1)))
         for key in columns if rows else ():
             try:
-                yield key, Batch(self.name, 0, {key: self._column(key, rows, 0, key in nullable)})
+                column = self._column(key, rows, first, key in nullable)
+                yield key, Batch(self.name, first, {key: column})
             except NoValue:
                 yield key, None
 
@@ -89,32 +95,20 @@ class JsonLines(Table):
         rows = self._rows(lines)
         return {key: self._column(key, rows, first, key in nullable) for key in columns}
 
+    def _lines(self, n_lines: int) -> Iterator[Lines]:
+        """Read so many lines at a time, or fewer where these are long: numbers take some ten times their text."""
+        for piece in pieces(self._path, self._part):
+            yield from (lines for lines in piece.cut(n_lines) if lines.n_rows)
+
+    def _first_lines(self, n_lines: int) -> Lines:
+        """Read the first of these."""
+        return next(self._lines(n_lines), Lines.of(b""))
+
     def _rows(self, lines: Lines) -> list[tuple[int, Row]]:
         """Read objects, with the numbers of their lines."""
-        rows = [(number, self._object(number, line)) for number, line in lines]
+        rows = [(number, self._object(number, line)) for number, line in lines.numbered()]
         self._refuse_late_numbers(rows)
         return rows
-
-    def _lines(self, n_rows: int) -> Iterator[Lines]:
-        """Read so many lines at a time, or fewer where these are long: numbers take some ten times their text."""
-        block: Lines = []
-        n_bytes = 0
-        with open(self._path, "rb") as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 1), b""), 1):
-                if len(line) > LONGEST_LINE:
-                    raise InputError(
-                        f"{self._path} has more than {LONGEST_LINE:,} bytes in line {number}, expected fewer"
-                    )
-                if not line.strip():
-                    continue
-                block.append((number, line))
-                n_bytes += len(line)
-                if len(block) == n_rows or n_bytes > _BLOCK_BYTES:
-                    yield block
-                    block = []
-                    n_bytes = 0
-        if block:
-            yield block
 
     def _object(self, number: int, line: bytes) -> Row:
         """Read the object of a line."""

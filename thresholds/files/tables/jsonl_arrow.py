@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Dense
+from thresholds._arrays.types import Dense, Ints
+from thresholds.files.lines import Lines
 from thresholds.files.source import LONGEST_LINE
 from thresholds.files.tables.columns import Column, ListColumn, NoValue
 
 _MOST_BRACKETS = 64  # of a line
-# What pyarrow reads otherwise, and words without which it is not there, which are found sooner.
-_READ_OTHERWISE = {
-    rb"-0": re.compile(rb"-0(?![.\deE])"),
-    rb"Inf": re.compile(rb"[:\[,]\s*-?Inf"),
-    rb"NaN": re.compile(rb"[:\[,]\s*-?NaN"),
+_IN_NUMBERS = np.frombuffer(b".0123456789eE", np.uint8)
+# Words that pyarrow reads as numbers, and how they stand where they are not within a text.
+_WORDS = {
+    b"Inf": re.compile(rb"[:\[,]\s*-?Inf"),
+    b"NaN": re.compile(rb"[:\[,]\s*-?NaN"),
 }
 
 Values = dict[str, Dense | ListColumn]
@@ -57,18 +58,18 @@ class ArrowLines:
         return cls(columns)
 
     def values(
-        self, lines: Sequence[bytes], columns: Sequence[str], nullable: Collection[str]
+        self, lines: Lines, columns: Sequence[str], nullable: Collection[str]
     ) -> Values | None:
         """Read columns of lines; None where that is left to Python."""
         import pyarrow as pa
         from pyarrow import json
 
-        text = b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines)
-        if not _is_plain(text, lines):
+        lines = lines.without_blank()
+        if not _is_plain(lines):
             return None
         try:
-            table = json.read_json(pa.BufferReader(text), self._read, self._parse)
-            if table.num_rows != len(lines):
+            table = json.read_json(pa.BufferReader(lines.text), self._read, self._parse)
+            if table.num_rows != lines.ends.size:
                 return None
             return {key: self._column(table, key, key in nullable) for key in columns}
         except (pa.ArrowException, NoValue, ValueError):
@@ -95,20 +96,65 @@ class ArrowLines:
         return values.astype(np.float64, copy=False)
 
 
-def _is_plain(text: bytes, lines: Sequence[bytes]) -> bool:
+def _is_plain(lines: Lines) -> bool:
     """Whether each line is an object, and pyarrow reads it as Python does, if it reads it."""
-    for line in lines:
-        if not (line.startswith(b"{") and line.endswith((b"}\n", b"}\r\n", b"}"))):
-            return False
-        if line.count(b"[") + line.count(b"{") > _MOST_BRACKETS:
-            return False
+    return (
+        _are_objects(lines)
+        and _are_flat(lines)
+        and _is_utf8(lines.text)
+        and not _has_other_numbers(lines)
+    )
+
+
+def _are_objects(lines: Lines) -> bool:
+    """Whether each line begins and ends with a brace."""
+    cells = lines.cells
+    last = cells[lines.ends - 2]  # (n_lines,) the byte before each line end
+    last = np.where(last == ord("\r"), cells[lines.ends - 3], last)
+    return bool((cells[lines.starts] == ord("{")).all() and (last == ord("}")).all())
+
+
+def _are_flat(lines: Lines) -> bool:
+    """Whether no line has so many brackets that they may be nested deep."""
+    cells = lines.cells
+    places = np.flatnonzero((cells == ord("[")) | (cells == ord("{")))
+    # Each bracket, and the first that is too many for a line with it, if they are as near as in a line.
+    first, last = places[:-_MOST_BRACKETS], places[_MOST_BRACKETS:]
+    are_near = last - first < np.diff(lines.ends, prepend=0).max(initial=0)
+    borders = np.searchsorted(lines.ends, [first[are_near], last[are_near]], side="right")
+    return not (borders[0] == borders[1]).any()
+
+
+def _is_utf8(text: bytes) -> bool:
+    """Whether a text is UTF-8."""
+    if text.isascii():
+        return True
     try:
         text.decode()
     except UnicodeDecodeError:
         return False
-    return not any(
-        word in text and pattern.search(text) for word, pattern in _READ_OTHERWISE.items()
+    return True
+
+
+def _has_other_numbers(lines: Lines) -> bool:
+    """Whether a text may have numbers that pyarrow reads otherwise than Python: -0, Inf, NaN."""
+    behind = lines.cells[_places(lines, b"-0") + 2]
+    if not np.isin(behind, _IN_NUMBERS).all():
+        return True
+    return any(
+        _places(lines, word).size and pattern.search(lines.text) for word, pattern in _WORDS.items()
     )
+
+
+def _places(lines: Lines, word: bytes) -> Ints:
+    """Find a word: sooner than Python does, as its first letter is rare in numbers."""
+    if word[:1] not in lines.text:
+        return np.empty(0, np.int64)
+    cells = lines.cells
+    places = np.flatnonzero(cells[: -len(word)] == word[0])
+    for k, letter in enumerate(word[1:], 1):
+        places = places[cells[places + k] == letter]
+    return places
 
 
 def _of_mappings(array: Any, column: Column) -> ListColumn:

@@ -6,7 +6,7 @@ is counted has a higher tp - r predicted than that, whatever ratio r the optimum
 docs/proofs.md has the proof.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,11 @@ class OpenRuns(NamedTuple):
     low: Keys  # (n_open,) the candidate below the lowest run, 0 without one
     # (n_open,) the candidate above the highest run, the highest key there is without one
     high: Keys
+
+    @classmethod
+    def nowhere(cls, dtype: "np.dtype[np.unsignedinteger[Any]]") -> "OpenRuns":
+        """Return that it is at a candidate in each label, whose keys are of that dtype."""
+        return cls(np.empty(0, np.int64), *np.empty((2, 0), dtype))
 
 
 class _Points(NamedTuple):
@@ -69,7 +74,7 @@ def open_runs(
     label = label_of(starts)  # (n_items,)
     has_positives = is_run & (counted.positive_weights > 0)
     if not has_positives.any():
-        return _outermost(counted, label, np.flatnonzero(has_positives))
+        return OpenRuns.nowhere(counted.keys.dtype)
 
     # What a cut below each item counts: that can be reached. Where an item is a run, at best its positives come first.
     tp = _at_or_above(starts, label, counted.positive_weights)
