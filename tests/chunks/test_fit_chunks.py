@@ -102,6 +102,23 @@ def test_a_fit_takes_three_times_its_counts() -> None:
 
 
 @pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_labels_are_in_the_order_of_the_first_block_whoever_is_read_first(dtype: type, how: str) -> None:
+    rng = np.random.default_rng(4)
+    y_true = pd.DataFrame(rng.random((300, 3)) < 0.2, columns=["cat", "dog", "eel"])
+    y_score = pd.DataFrame((rng.normal(size=(300, 3)) + y_true).astype(dtype), columns=y_true.columns)
+    others = ["eel", "cat", "dog"]
+    shards = [
+        lambda: (y_true[:100], y_score[:100]),
+        lambda: (y_true[100:150][others], y_score[100:150][others]),
+        lambda: [(y_true[150:][others], y_score[150:][others[::-1]])],
+    ]
+    rule = fit_chunks(shards, label_names=None, guard="shrink", **HOW[how])
+    assert rule.label_names == ("cat", "dog", "eel")
+    assert bits(rule) == bits(fit_empirical(y_true, y_score, guard="shrink"))
+
+
+@pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_blocks_without_weights_among_others_that_have_some(dtype: type, how: str) -> None:
     """Their rows weigh 1, though scores of 16 bits without weights would be counted at once."""

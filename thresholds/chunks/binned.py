@@ -47,11 +47,7 @@ class BinnedRows:
         kind = replace(self.kind, label_names=label_names)
         if order is None:
             return replace(self, kind=kind)
-        of_labels = self.totals.of_labels
-        if of_labels.shape[1] > 1:
-            of_labels = of_labels[:, order]
-        totals = self.totals._replace(of_labels=of_labels)
-        return BinnedRows(kind, totals, self.bins.in_order(order))
+        return BinnedRows(kind, self.totals.in_order(order), self.bins.in_order(order))
 
     @property
     def counts(self) -> Counts:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from thresholds.chunks.passes import Passes, Place, WeightsOfBlock
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import Rows, n_rows_of
 from thresholds.data.counted import Kind
-from thresholds.data.tallies import LabelKeys
+from thresholds.data.tallies import LabelKeys, Opened
 from thresholds.fitting.options import FitOptions
 
 _FEW_BYTES = 2  # of a score: there are at most 65,536 of a label
@@ -45,6 +45,10 @@ class Survey:
     are_all: bool  # candidates, of these blocks
     may_narrow: bool  # whether a fit looks at the best steps alone, so that some will do
     weights: Sequence[WeightsOfBlock]
+    first: tuple[
+        int, int
+    ]  # the shard, and the row there, of the first of these blocks: its order of labels is kept
+    puts_in_order: ClassVar[bool] = True
 
     @classmethod
     def of(
@@ -59,12 +63,12 @@ class Survey:
     ) -> "Survey":
         """Survey a block, and count scores of few bits `at_once`."""
         arguments: dict[str, Any] = {**about._asdict(), "n_jobs": n_jobs}
+        first = place.shard, place.in_shard
         dtype = getattr(rows.y_score, "dtype", None)
         has_few_bits = getattr(dtype, "itemsize", 8) <= _FEW_BYTES
         if at_once and rows.sample_weight is None and has_few_bits:
-            return cls(
-                None, Counts.of(rows.y_true, rows.y_score, **arguments), True, may_narrow, []
-            )
+            counts = Counts.of(rows.y_true, rows.y_score, **arguments)
+            return cls(None, counts, True, may_narrow, [], first)
         candidates = Candidates.of(
             rows.y_true, rows.y_score, sample_weight=rows.sample_weight, **arguments
         )
@@ -72,17 +76,33 @@ class Survey:
         if rows.sample_weight is not None:
             of_block = _checks.sample_weights(rows.sample_weight, candidates.n_samples)
             weights.append(WeightsOfBlock(place.shard, place.in_shard, of_block))
-        return cls(candidates, None, True, may_narrow, weights)._with_few()
+        return cls(candidates, None, True, may_narrow, weights, first)._with_few()
 
     def __add__(self, other: "Survey") -> "Survey":
-        """Add what was found in other blocks."""
+        """Add what was found in other blocks, whose labels are put in the order of the block that comes first."""
+        one, another = sorted((self, other), key=lambda survey: survey.first)
+        another = another._in_order_of(one.kind)
         return Survey(
-            sum_of(self.candidates, other.candidates),
-            sum_of(self.counts, other.counts),
-            self.are_all and other.are_all,
-            self.may_narrow,
-            [*self.weights, *other.weights],
+            sum_of(one.candidates, another.candidates),
+            sum_of(one.counts, another.counts),
+            one.are_all and another.are_all,
+            one.may_narrow,
+            [*one.weights, *another.weights],
+            one.first,
         )._with_few()
+
+    def _in_order_of(self, kind: Kind) -> "Survey":
+        """Put labels in the order that they have in another kind, if they are the same."""
+        order, candidates = kind.order_of(self.kind), self.candidates
+        if order is None or candidates is None:  # What is counted at once has no names of its own.
+            return self
+        ordered = replace(
+            candidates,
+            kind=self.kind.ordered_as(kind),
+            keys=candidates.keys.in_order(order),
+            opened=Opened(*(ends[order] for ends in candidates.opened)),
+        )
+        return replace(self, candidates=ordered)
 
     def _with_few(self) -> "Survey":
         """Keep quantiles of candidates that are many."""

@@ -164,6 +164,7 @@ def _cross_fit(
     may_narrow = reads_steps_only(fit) and not verdicts
     surveying = Surveying(about, passes.n_jobs_within, may_narrow, at_once=False)
     survey: Survey = passes.add_up(surveying)
+    about = about._replace(label_names=survey.kind.label_names)
     weights = survey.weights_of_rows(passes)
     verdicts = verdicts and not survey.weights
 

@@ -74,6 +74,7 @@ def fit(
         an error. None: nothing is written, and the source is read in every pass.
         The files vanish when the fit ends, however it ends.
     missing, unknown, label_names : as in `fit_empirical`
+        Blocks that have their labels by name, as frames do, are put in the order of the first.
 
     Returns
     -------
@@ -214,6 +215,7 @@ def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdR
     survey: Survey = passes.add_up(surveying)
     if survey.lacks_some:
         survey = passes.add_up(replace(surveying, at_once=False))
+    about = about._replace(label_names=survey.kind.label_names)
     n_cells = passes.n_rows * survey.n_labels
     weights = survey.weights_of_rows(passes)
     plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)

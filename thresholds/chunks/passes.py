@@ -264,7 +264,10 @@ class Sum:
         kind = getattr(part, "kind", None)
         if kind is not None and self._stack:
             # Parts meet later, when nobody knows where they came from.
-            self._stack[-1].kind.refuse_other(kind, "a block", "as in those before")
+            before = self._stack[-1].kind
+            if getattr(part, "puts_in_order", False):
+                kind = kind.ordered_as(before)
+            before.refuse_other(kind, "a block", "as in those before")
         while self._stack and _size(self._stack[-1]) < 2 * _size(part):
             part = self._joined(self._stack.pop(), part)
         self._stack.append(part)

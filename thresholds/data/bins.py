@@ -19,6 +19,7 @@ from thresholds._arrays.types import Booleans, Dense, Ints, Keys
 from thresholds._kernels.evidence import group_by_ties
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.problem import Items
+from thresholds.data.tallies import items_in_order
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,7 @@ class Bins:
 
     def in_order(self, order: Ints) -> "Bins":
         """Return the labels in another order, (n_labels,)."""
-        sizes = np.diff(self.starts)[order]
-        starts = np.append(0, sizes.cumsum())
-        at = np.arange(starts[-1]) + np.repeat(self.starts[:-1][order] - starts[:-1], sizes)
+        starts, at = items_in_order(self.starts, order)
         return Bins(
             starts,
             self.lowest[at],

@@ -12,7 +12,7 @@ import numpy as np
 from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
-from thresholds._checks import InputError, different, names_of_labels
+from thresholds._checks import InputError, different, names_of_labels, places
 from thresholds._kernels.keys import to_scores
 from thresholds.data.asked import Asked, ItemsWithRuns
 from thresholds.data.problem import Axis, Items, Problem
@@ -65,6 +65,18 @@ class Kind:
                 "parts has label_names and none, expected all parts to have them, or none"
             )
         return replace(self, n_labels=n_labels)
+
+    def order_of(self, other: "Kind") -> Ints | None:
+        """Return where these labels are in what has them in another order, (n_labels,); None for any others."""
+        names, theirs = self.label_names, other.label_names
+        if names is None or theirs is None or names == theirs or different(theirs, names):
+            return None
+        return places(theirs, names, "label_names", "the same")
+
+    def ordered_as(self, other: "Kind") -> "Kind":
+        """Return the kind of the same labels in the order of another, if that has them."""
+        order = other.order_of(self)
+        return self if order is None else replace(self, label_names=other.label_names)
 
     def refuse_other(self, other: "Kind", what: str = "other", like: str = "as here") -> None:
         """Refuse what was counted of other labels, scores or weights."""
@@ -129,6 +141,11 @@ class Totals(NamedTuple):
             return self
         rows_of: Any = "some" if self.rows_of == "some" else "more"
         return self._replace(of_labels=self.of_labels[:, first:last], rows_of=rows_of)
+
+    def in_order(self, order: Ints) -> "Totals":
+        """Return those of the labels in another order, (n_labels,)."""
+        one_for_all = self.of_labels.shape[1] == 1
+        return self if one_for_all else self._replace(of_labels=self.of_labels[:, order])
 
     def joined(self, others: Sequence["Totals"], sizes: Sequence[int]) -> "Totals":
         """Return the totals of consecutive labels, so many in each part, which were counted on the same rows."""

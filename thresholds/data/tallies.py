@@ -49,6 +49,11 @@ class LabelKeys(NamedTuple):
         starts = self.starts[first : last + 1]
         return LabelKeys(starts - starts[0], self.keys[starts[0] : starts[-1]])
 
+    def in_order(self, order: Ints) -> "LabelKeys":
+        """Return those of the labels in another order, (n_labels,)."""
+        starts, at = items_in_order(self.starts, order)
+        return LabelKeys(starts, self.keys[at])
+
     def where(self, wanted: Booleans) -> "LabelKeys":
         """Return some of the keys, (n_keys,)."""
         at = np.flatnonzero(wanted)
@@ -190,6 +195,13 @@ def _side_by_side(first: Items, second: Items) -> Items:
         column[~of_second], column[of_second] = one, other
         columns.append(column)
     return Items(first.starts + second.starts, *columns)
+
+
+def items_in_order(starts: Ints, order: Ints) -> tuple[Ints, Ints]:
+    """Return where labels start in another order, (n_labels + 1,), and which items come then, (n_items,)."""
+    sizes = np.diff(starts)[order]
+    moved = np.append(0, sizes.cumsum())
+    return moved, np.arange(moved[-1]) + np.repeat(starts[:-1][order] - moved[:-1], sizes)
 
 
 def label_of(starts: Ints) -> Ints:
