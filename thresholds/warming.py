@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy import sparse
 
 from thresholds import _checks
 from thresholds._arrays.threads import INTERRUPTED, Bar
@@ -181,7 +180,7 @@ def _in_all_forms(n_labels: int) -> Iterator[_Data]:
         dense = _drawn(_N_ROWS, n_labels, dtype)
         yield dense
         shown = np.where(dense.scores < _CUTOFF, dtype(0), dense.scores)
-        yield _Data(sparse.csr_array(dense.truth), sparse.csr_array(shown))
+        yield _Data(_as_csr(dense.truth), _as_csr(shown))
 
 
 def _drawn(n_rows: int, n_labels: int, dtype: type[np.floating[Any]]) -> _Data:
@@ -191,6 +190,13 @@ def _drawn(n_rows: int, n_labels: int, dtype: type[np.floating[Any]]) -> _Data:
     truth[0] = 1
     log_odds = rng.normal(size=truth.shape) + 2.0 * truth - 1.0  # (n_rows, n_labels)
     return _Data(truth, (1 / (1 + np.exp(-log_odds))).astype(dtype))
+
+
+def _as_csr(cells: Matrix) -> Any:
+    """Return cells as a sparse matrix."""
+    from scipy import sparse
+
+    return sparse.csr_array(cells)
 
 
 def _predicting() -> Iterator[Call]:
@@ -314,7 +320,7 @@ def _judging() -> Iterator[Call]:
 def _measure(data: _Data) -> None:
     """Hold decisions of all forms against truth: dense ones by row and by column, sparse ones."""
     decided = FixedRule(0.5, _FEW).predict(data.scores, dense=True)
-    for marks in (decided, np.asfortranarray(decided), sparse.csr_array(decided)):
+    for marks in (decided, np.asfortranarray(decided), _as_csr(decided)):
         for weights in (None, data.weights, np.arange(_N_ROWS) % 3):
             for average in AVERAGES:
                 f1_score(
@@ -330,7 +336,7 @@ def _measure(data: _Data) -> None:
 def _expect(data: _Data) -> None:
     """Expect F of decisions of all forms, from probabilities."""
     decided = FixedRule(0.5, data.scores.shape[1]).predict(data.scores, dense=True)
-    for marks in (decided, sparse.csr_array(decided)):
+    for marks in (decided, _as_csr(decided)):
         for average in AVERAGES:
             expected_f(data.scores, marks, average)
             expected_f(data.scores, marks, average, exact=True)
