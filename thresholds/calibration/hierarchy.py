@@ -27,6 +27,7 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats
 from thresholds._kernels.calibration import pull_lines, standardise
 from thresholds.calibration.cells import Cells, map_labels
+from thresholds.data.tallies import sums_of_labels
 
 _LEAST_VARIANCE = 0.1  # that the one label more adds
 _MOST_ROUNDS = 20  # of lines, then mean and spread
@@ -120,7 +121,7 @@ def fit_leaning_lines(
     A label without any cell gets the intercept -inf: probability 0.
     """
     counts = np.isfinite(x)
-    known = np.diff(np.append(0, counts.cumsum())[cells.starts]) > 0  # (n_labels,)
+    known = sums_of_labels(counts, cells.starts) > 0  # (n_labels,)
     targets, start = _targets(cells, counts, row_weight)
     scale, centre, deviation = standardise(x, cells.weights)
     if deviation == 0:

@@ -27,6 +27,7 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
 from thresholds.calibration.cells import Cells, log_odds, map_labels
 from thresholds.calibration.hierarchy import fit_leaning_lines
+from thresholds.data.tallies import sums_of_labels
 
 # Scores in [0, 1] are brought between these for their logit; None: no logit.
 Limits = tuple[float, float] | None
@@ -163,7 +164,7 @@ def _weights_of(cells: Cells, missing: float) -> tuple[Ints, Ints, Ints, Ints]:
     is_missing = cells.scores == missing
     sums = [weights, positive, np.where(is_missing, weights, 0), np.where(is_missing, positive, 0)]
     total, positives, missing_total, missing_positive = (
-        _sums(values, cells.starts) for values in sums
+        sums_of_labels(values, cells.starts) for values in sums
     )
     return total, positives, missing_total, missing_positive
 
@@ -183,11 +184,6 @@ def _read_at(curves: Floats, score: float, limits: Limits) -> Floats:
     """Return the probability of one score on each curve."""
     scores = np.full(curves.shape[1], max(score, -_LARGEST))
     return _read(curves, _abscissae(scores, limits))
-
-
-def _sums(values: Ints, starts: Ints) -> Ints:
-    """Add up the values of each group."""
-    return np.diff(np.append(0, values.cumsum())[starts])
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:

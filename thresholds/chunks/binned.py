@@ -18,6 +18,7 @@ from thresholds.chunks.counts import Counts
 from thresholds.data.bins import Bins
 from thresholds.data.counted import Kind, Totals
 from thresholds.data.problem import Problem
+from thresholds.data.tallies import sums_of_labels
 from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.search.best_cases import highest_f
@@ -103,7 +104,7 @@ class BinnedRows:
         bins, dtype = self.bins, self.kind.dtype
         # (n_bins,) the first of each label: bins fall.
         is_above = to_scores(bins.lowest).astype(np.float64) >= thresholds[bins.label]
-        n_above = np.diff(np.append(0, is_above.cumsum())[bins.starts])  # (n_labels,)
+        n_above = sums_of_labels(is_above, bins.starts)  # (n_labels,)
 
         # The scores of the bin above each threshold, and of the one below.
         n_labels = thresholds.size

@@ -19,7 +19,7 @@ from thresholds._arrays.types import Booleans, Dense, Ints, Keys
 from thresholds._kernels.evidence import group_by_ties
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.problem import Items
-from thresholds.data.tallies import items_in_order
+from thresholds.data.tallies import items_in_order, sums_of_labels
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Bins:
 
     def _of_labels(self, weights: Ints) -> Ints:
         """Add up the bins of each label."""
-        return np.diff(np.append(0, weights.cumsum())[self.starts])
+        return sums_of_labels(weights, self.starts)
 
     def _merged(self) -> "Bins":
         """Return bins, given in parts from the highest down, with the least d that leaves few enough of each label."""

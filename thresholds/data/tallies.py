@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Ints, Keys
+from thresholds._arrays.types import Booleans, Integers, Ints, Keys
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.sorting import sorted_groups, unit_counts_between, unit_tie_groups
 from thresholds._kernels.tallies import (
@@ -137,7 +137,8 @@ class Tally(NamedTuple):
     @property
     def positives(self) -> Ints:
         """The weight of the positives of each label, (n_labels,)."""
-        return _sums_of_labels(self.counted) + _sums_of_labels(self.tied)
+        of_counted, of_tied = (sums_of_labels(part.positive_weights, part.starts) for part in self)
+        return of_counted + of_tied
 
     @property
     def has_positive_runs(self) -> bool:
@@ -209,12 +210,12 @@ def label_of(starts: Ints) -> Ints:
     return np.repeat(np.arange(starts.size - 1), np.diff(starts))
 
 
-def _sums_of_labels(items: Items) -> Ints:
-    """Add up the positive weights of the items of each label, (n_labels,)."""
-    has_items = np.diff(items.starts) > 0
+def sums_of_labels(values: Booleans | Integers, starts: Ints) -> Ints:
+    """Add up whole numbers of each label, or count what is true; (n_labels,), 0 of a label without items."""
+    has_items = np.diff(starts) > 0
     sums = np.zeros(has_items.size, np.int64)
     if has_items.any():
-        sums[has_items] = np.add.reduceat(items.positive_weights, items.starts[:-1][has_items])
+        sums[has_items] = np.add.reduceat(values, starts[:-1][has_items], dtype=np.int64)
     return sums
 
 

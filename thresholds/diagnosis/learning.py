@@ -37,7 +37,7 @@ from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.bootstrap import resample, tables
 from thresholds._kernels.guards import f_at_ratios
 from thresholds.data.problem import Problem
-from thresholds.data.tallies import label_of
+from thresholds.data.tallies import label_of, sums_of_labels
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.shrink import BANDWIDTH, PRIOR_ROWS, RATIOS, of_siblings
 from thresholds.search import staircase
@@ -153,7 +153,7 @@ def _half_share(stairs: Staircase) -> Floats:
     """Return how many rows score at or above each label's median positive, NaN without one."""
     label = label_of(stairs.offsets)  # (n_steps,)
     is_above = 2 * stairs.tp < stairs.positives[label]  # the median
-    n_above = np.diff(np.append(0, is_above.cumsum())[stairs.offsets])  # (n_labels,)
+    n_above = sums_of_labels(is_above, stairs.offsets)  # (n_labels,)
     has_steps = np.diff(stairs.offsets) > 0
     median = np.minimum(stairs.offsets[:-1] + n_above, stairs.offsets[1:] - 1)
     rows = np.full(stairs.positives.size, np.nan)

@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints
@@ -20,7 +19,7 @@ from thresholds._checks import Average
 from thresholds._kernels.choosing import best_steps, upper_hulls
 from thresholds._kernels.keys import to_scores
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tallies import label_of, tie_groups
+from thresholds.data.tallies import label_of, sums_of_labels, tie_groups
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.record import with_record
 from thresholds.rule import RegionRule
@@ -200,7 +199,7 @@ def _groups(items: Items) -> _Bins:
     """Return each distinct score of labels as a bin."""
     groups = tie_groups(items)
     label = label_of(groups.starts)  # (n_groups,)
-    has_positives = _sums(groups.positive_weights, groups.starts) > 0  # (n_labels,)
+    has_positives = sums_of_labels(groups.positive_weights, groups.starts) > 0  # (n_labels,)
     kept = has_positives[label]
     starts = np.append(0, np.where(has_positives, np.diff(groups.starts), 0).cumsum())
     scores = to_scores(groups.keys[kept]).astype(np.float64)
@@ -216,12 +215,12 @@ def _histogram(groups: _Bins, n_bins: int | None) -> _Bins:
     positives = groups.positive_weights
     negatives = groups.weights - positives
     n_positives, n_negatives = (
-        np.maximum(_sums(part, starts), 1)[label] for part in (positives, negatives)
+        np.maximum(sums_of_labels(part, starts), 1)[label] for part in (positives, negatives)
     )
     mass = positives / n_positives + negatives / n_negatives
 
     # How many bins a label has at most.
-    wanted = _sums(positives > 0, starts) // _POSITIVES_PER_BIN  # (n_labels,)
+    wanted = sums_of_labels(positives > 0, starts) // _POSITIVES_PER_BIN  # (n_labels,)
     most = np.clip(wanted, _MIN_BINS, _MAX_BINS)[label] if n_bins is None else float(n_bins)
 
     # A group goes where the middle of its mass lies. Sums of floats are of one label, whatever is beside it.
@@ -266,7 +265,7 @@ def _least_posteriors(bins: _Bins, beta: float, *, pooled: bool) -> Floats:
     order = np.lexsort((-posterior, label_of(starts)))
     tp = _sums_from_first(bins.positive_weights[order], starts)
     predicted = _sums_from_first(bins.weights[order], starts)
-    positives = _sums(bins.positive_weights, starts)
+    positives = sums_of_labels(bins.positive_weights, starts)
     best = best_steps(starts, tp, predicted - tp, positives, beta * beta)  # -1 without bins
 
     # Rounding may put the ratio above the posterior of the last bin, which would then be left out.
@@ -287,11 +286,6 @@ def _switches(bins: _Bins, least: Floats, dtype: np.dtype[Any]) -> list[Floats]:
     switches = place(bins.lowest[change], bins.below[change], "low", dtype)
     ends = pairwise(np.searchsorted(change, bins.starts).tolist())
     return [switches[first:last] for first, last in ends]
-
-
-def _sums(values: npt.NDArray[Any], starts: Ints) -> Ints:
-    """Add up whole numbers of each label, (n_labels,)."""
-    return np.diff(np.append(0, values.cumsum(dtype=np.int64))[starts])
 
 
 def _sums_from_first(values: Ints, starts: Ints) -> Ints:
