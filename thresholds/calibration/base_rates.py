@@ -341,15 +341,13 @@ def _rates(
     # Labels of which anything can be told: of very many these are few.
     n_fewest = np.minimum(mixture.positive.n, mixture.negative.n)
     at = np.flatnonzero((n_fewest >= _FEWEST - _ROUNDING) & (mixture.new.n > 0))
-    candidates = _Candidates(
+    tellable = _Tellable(
         known.reordered(at), mixture.of_labels(at), before[at], likeliest[at], observed[at]
     )
-    found = _found(candidates, confidence, alpha)
-    followed = found["rate"]
+    found = _found(tellable, confidence, alpha)
     if own_odds is not None:
-        shift = _odds(presumed[at]) / _odds(before[at])
-        followed = np.where(followed == before[at], presumed[at], moved_odds(followed, shift))
-    found["rate"] = followed
+        rate, shift = found["rate"], _odds(presumed[at]) / _odds(before[at])
+        found["rate"] = np.where(rate == before[at], presumed[at], moved_odds(rate, shift))
 
     of_others = _NOTHING_TOLD | {"before": before, "rate": presumed}
     columns = {"name": names_of(calibrator.label_names, before.size)}
@@ -359,19 +357,18 @@ def _rates(
     return BaseRates(rows_of(columns), problem.n_samples, confidence, alpha, calibrator.label_names)
 
 
-class _Candidates(NamedTuple):
+class _Tellable(NamedTuple):
     """Labels of which something may be told, with enough rows of each class; (n_labels,) each but for the first two."""
 
     known: ScoresByClass
     mixture: Mixture
     before: Floats
     likeliest: Floats
-    observed: (
-        Floats  # the share of positives in the calibration, for the base rates that it presumes
-    )
+    # The share of positives in the calibration, for the base rates that it presumes.
+    observed: Floats
 
 
-def _found(labels: _Candidates, confidence: float, alpha: float) -> dict[str, npt.NDArray[Any]]:
+def _found(labels: _Tellable, confidence: float, alpha: float) -> dict[str, npt.NDArray[Any]]:
     """Estimate and test: the columns of the table that need it, (n_labels,) each."""
     from scipy.special import ndtri
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Numbers
+from thresholds._arrays.types import Numbers
 from thresholds.chunks.adding import AddedUp, sum_of
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates, reads_steps_only
@@ -16,7 +16,7 @@ from thresholds.chunks.passes import Passes, Place, WeightsOfBlock
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import Rows, n_rows_of
 from thresholds.data.counted import Kind
-from thresholds.data.tallies import LabelKeys, Opened
+from thresholds.data.tallies import Opened
 from thresholds.fitting.options import FitOptions
 
 _FEW_BYTES = 2  # of a score: there are at most 65,536 of a label
@@ -45,9 +45,8 @@ class Survey:
     are_all: bool  # candidates, of these blocks
     may_narrow: bool  # whether a fit looks at the best steps alone, so that some will do
     weights: Sequence[WeightsOfBlock]
-    first: tuple[
-        int, int
-    ]  # the shard, and the row there, of the first of these blocks: its order of labels is kept
+    # The shard, and the row there, of the first of these blocks: its order of labels is kept.
+    first: tuple[int, int]
     puts_in_order: ClassVar[bool] = True
 
     @classmethod
@@ -132,11 +131,10 @@ class Survey:
         if wanted is None or self.candidates is None or self.are_all:
             return wanted
         # All scores of an interval would be kept; where that is too many, quantiles within part it further.
-        items = counts.tally.counted
-        of_items = LabelKeys(items.starts, items.keys)
-        weight = items.weights[_are_open(of_items, wanted)].sum() / items.weights.sum()
-        n_known = np.count_nonzero(_are_open(counts.tally.candidates, wanted))
-        n_inside = np.count_nonzero(_are_open(self.candidates.keys, wanted))
+        items, opened = counts.tally.counted, wanted.opened
+        weight = items.weights[opened.contains(items)].sum() / items.weights.sum()
+        n_known = np.count_nonzero(opened.contains(counts.tally.candidates))
+        n_inside = np.count_nonzero(opened.contains(self.candidates.keys))
         if weight * n_cells <= _MOST_OPENED or n_inside <= n_known:
             return wanted
         return counts.needed_for(candidates=self.candidates, **vars(options))
@@ -245,10 +243,3 @@ class Counting:
             block, _ = block_of(y_true, y_score, **self.about._asdict())
             picked = self.plan.picked(block.scores, place)
         return Found(counts, picked)
-
-
-def _are_open(keys: LabelKeys, wanted: Candidates) -> Booleans:
-    """Tell which keys of labels lie where all scores are to be kept, (n_keys,)."""
-    label = keys.label
-    lowest, highest = wanted.opened
-    return np.asarray((keys.keys >= lowest[label]) & (keys.keys <= highest[label]))

@@ -38,7 +38,7 @@ from thresholds._kernels.evidence import (
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tallies import label_of
+from thresholds.data.tallies import label_of, sums_of_labels
 from thresholds.data.tiles import map_tiles
 from thresholds.metrics.counts import f_of_counts
 from thresholds.significance import rejected
@@ -87,9 +87,8 @@ class _Ranks(NamedTuple):
     most_tied_rank: Floats  # their mid-rank
     others_mean: Floats  # of the mid-ranks of all other rows
     others_variance: Floats
-    others_least_variance: (
-        Floats  # the same, but of counts, which do not know all ties: there it is between both
-    )
+    # The same where all ties are known. Counts do not know them: the variance is between both.
+    others_least_variance: Floats
 
     def reversed(self, n: Ints) -> "_Ranks":
         """Return those of the negated scores, whose placements vary as much."""
@@ -120,7 +119,7 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     items = problem.label_items(first, last)
     starts, keys, hits, weights = items
     offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
-    positives = np.diff(np.append(0, hit.cumsum())[offsets])  # 0 for a label without known rows
+    positives = sums_of_labels(hit, offsets)  # 0 for a label without known rows
 
     # What the ranks say, and the best F1 of any cut. Of counts, what lies in a run counts as if no two cells were tied.
     statistics = rank_statistics(offsets, hit, weight)

@@ -60,9 +60,8 @@ class Summary:
     rule: tuple[str, ...]  # what the rule does
     headline: str  # how many labels are not to be trusted, and what share of the marks they make
     how_good: tuple[str, ...]  # of 100 marks so many are right, and so many are found
-    cautions: tuple[
-        str, ...
-    ]  # what to know before the figures are believed, () if there is nothing
+    # What to know before the figures are believed, () if there is nothing.
+    cautions: tuple[str, ...]
     to_do: tuple[str, ...]  # at most four, the most important first
     groups: tuple[Group, ...]  # three, distrusted first
     figures: tuple[Figure, ...]  # precision and recall of all marks, then averages of F
