@@ -1,8 +1,8 @@
 """What is compiled before anybody waits for it? `warmup` calls, on small data, all that leads to a kernel.
 
 Numba compiles a kernel for the types of its arguments: one width of floats, dense or sparse. So each function is called
-for each of these. Whatever else data may be (integers, frames, read-only, by columns) comes to
-kernels in one of these forms. A test holds that a process that has new data of all forms compiles nothing.
+for each of these. Whatever else data may be (integers, frames, read-only, by columns) comes to kernels in one of these
+forms. A test holds that a process that has new data of all forms compiles nothing.
 """
 
 import time

@@ -30,7 +30,7 @@ def watch():
 threading.Thread(target=watch, daemon=True).start()
 from thresholds import cli
 status = cli.main(sys.argv[1:])
-print(most, time.process_time(), file=sys.stderr)
+print(most, file=sys.stderr)
 sys.exit(status)
 """
 
@@ -38,7 +38,7 @@ sys.exit(status)
 def main() -> None:
     """Print a line for each size."""
     print(f"{'rows':>9}{'lines':>11}{'MB of file':>12}{'MB of memory':>14}{'bytes a line more':>19}")
-    before = (0, 0.0)
+    before = (0, 0)
     with tempfile.TemporaryDirectory() as folder:
         path, rule, out = (Path(folder) / name for name in ("found.csv", "rule.json", "out.csv"))
         thresholds.ThresholdRule(np.full(N_LABELS, 0.5), label_names=NAMES).save(rule)
@@ -46,7 +46,7 @@ def main() -> None:
             n_lines = write(path, n_rows)
             command = ["predict", str(rule), str(path), "-o", str(out)]
             ran = subprocess.run([sys.executable, "-c", WATCHED, *command], capture_output=True, text=True, check=True)
-            most = int(ran.stderr.split()[-2]) * 1024
+            most = int(ran.stderr.split()[-1]) * 1024
             more = f"{(most - before[1]) / (n_lines - before[0]):.0f}" if before[0] else ""
             size = path.stat().st_size / 1e6
             print(f"{n_rows:>9,}{n_lines:>11,}{size:>12.0f}{most / 1e6:>14.0f}{more:>19}", flush=True)

@@ -44,8 +44,8 @@ from thresholds.guards.shrink import Shrink
 from thresholds.results import counted
 from thresholds.rule import Rule
 
-# Counts take 40 bytes a candidate. Where there are more than so many, quantiles of each label come first, about so
-# many in all: between them counts say where the best cut may lie.
+# Counts take 40 bytes a candidate. Of more candidates than this, quantiles of each label are counted at first, about
+# this many in all: counts there say between which of them the best cut may lie.
 _MOST_AT_ONCE = 2**20
 _FEWEST_QUANTILES, _MOST_QUANTILES = 32, 256
 _HALF = 2**26  # Mantissas are added in halves, so that sums of 2**36 of them are exact.

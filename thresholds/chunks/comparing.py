@@ -83,7 +83,7 @@ def compare(
         Counts, and F over labels, are those of the rows, bit for bit; samples F but for the rounding of its sum;
         intervals and differences to ten digits or so, as sums of powers are added up block by block.
         Whether labels are called backwards, platypus or suspect may differ where scores of negatives are tied: they
-        count as untied here, and p-values are higher than those of the rows, with an exception (`Counts.diagnose`).
+        count as untied here, and p-values are those of the rows or higher, with an exception (`Counts.diagnose`).
         Of rules that take scores for probabilities calibration is left out (NaN).
         What is not as on rows is said in `rows`.
 
@@ -149,7 +149,7 @@ def diagnose(
     """Tell which labels of a rule may be relied on, by rows that come in blocks.
 
     The result is that of `thresholds.diagnose` on all rows at once, but where scores of negatives are tied: they count
-    as untied here, so that p_informative and p_backwards are higher than those of the rows, with an exception
+    as untied here, so that p_informative and p_backwards are those of the rows or higher, with an exception
     (`Counts.diagnose`).
 
     Parameters

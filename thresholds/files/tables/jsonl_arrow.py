@@ -1,4 +1,4 @@
-"""Lines of JSON read by pyarrow, several times as fast as by Python, where it reads them just as Python would.
+"""Lines of JSON read by pyarrow, in two fifths of the time of Python, where it reads them just as Python would.
 
 What pyarrow cannot read, or would read otherwise, is left to Python, which says what is wrong with it, or reads it:
 `values` is None then. It refuses more than Python does: other types than the first lines have, and other keys. But
