@@ -16,7 +16,7 @@ from thresholds._checks import InputError, different, names_of_labels, places
 from thresholds._kernels.keys import to_scores
 from thresholds.data.asked import Asked, ItemsWithRuns
 from thresholds.data.problem import Axis, Items, Problem
-from thresholds.data.tallies import Opened, Tally
+from thresholds.data.tallies import Opened, Tally, sums_of_labels
 from thresholds.results import counted
 
 _ITEMS_AT_ONCE = 2**18  # 5 MB
@@ -394,10 +394,9 @@ class CountedProblem(Problem):
         return None
 
     def group_items(self, axis: Axis, first: int, last: int) -> Items:
-        """Return the items of labels `first:last`, as views."""
+        """Return the items of labels `first:last`, made anew: kept for all, they would take as much as the counts."""
         if axis != "labels":
             raise AssertionError(_ONLY_COUNTS)
-        # Made anew for each reading, some labels at a time: those of all would take as much as the counts.
         tally = self.tally.of(first, last)
         items = tally.items(self.divisor)
         floors = tally.floors(self.lowest[first:last], count_rows=self._are_rows)
@@ -416,7 +415,7 @@ class CountedProblem(Problem):
         for labels, items in self.pieces():
             is_open = opened.of(labels.start, labels.stop).contains(items)
             within = np.where(is_open, items.weights, 0)
-            parts.append(np.add.reduceat(within, items.starts[:-1]))
+            parts.append(sums_of_labels(within, items.starts))
         return np.concatenate(parts)
 
     @cached_property
