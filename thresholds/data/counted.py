@@ -255,9 +255,7 @@ class CountedProblem(Problem):
     asked: Asked = field(kw_only=True, default_factory=Asked)  # what could not be told
 
     @classmethod
-    def of_tally(
-        cls, kind: Kind, totals: Totals, tally: Tally, lowest: Keys, *, keep_sparse: bool = False
-    ) -> "CountedProblem":
+    def of_tally(cls, kind: Kind, totals: Totals, tally: Tally, lowest: Keys) -> "CountedProblem":
         """Return the problem of all rows that were counted, checked as theirs would be."""
         divisor = max(totals.divisor, 1)
         shape = (totals.n_samples, kind.n_labels)
@@ -274,7 +272,6 @@ class CountedProblem(Problem):
             sample_weight=in_rows if totals.weighted else None,
             missing=kind.missing,
             label_names=kind.label_names,
-            keep_sparse=keep_sparse and kind.sparse,
             unknown=None if totals.all_known else cells,
             tally=tally,
             divisor=divisor,

@@ -12,7 +12,7 @@ times rows.
 With `keep_sparse` only scores above `missing` are candidates, and what is absent lies below all of them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -147,7 +147,7 @@ class _Passes:
             ends = rows.start, rows.stop
             found_entries(*self.entries, self.sign, starts, columns, *ends, self.missing, keys)
 
-        self._run(find, self._rows(_PIECES_PER_THREAD))
+        self._run(find, self._pieces_of_rows())
 
         # 2. Sort those of each label, a range of labels on each thread.
         weights = np.repeat(self.weights, np.diff(starts)) if self.weights.size else _NOTHING
@@ -240,10 +240,10 @@ class _Passes:
         below = self._run(keep, range(len(pieces)), "entries")
         return kept, np.array(below), stored
 
-    def _rows(self, n_per_thread: int) -> list[slice]:
-        """Return pieces of the rows."""
-        n_pieces = n_per_thread * workers(self.n_jobs)
-        return list(equal_parts(slice(0, self.problem.n_samples), n_pieces))
+    def _pieces_of_rows(self) -> Iterator[slice]:
+        """Return pieces of the rows, some for each thread."""
+        n_pieces = _PIECES_PER_THREAD * workers(self.n_jobs)
+        return equal_parts(slice(0, self.problem.n_samples), n_pieces)
 
     def _run(
         self, function: Callable[[Any], Result], tasks: Iterable[Any], title: str = ""
