@@ -2,37 +2,24 @@
 
 A line has a file, two times, a label of 300, and a score; a row, of three key columns, has one to nine lines. Each
 command runs in a process of its own; memory is the most (RssAnon: without pages of files) that it had, sampled every
-5 ms.
+5 ms (`../scale/measuring.py`).
 
     python experiments/files/long_lines.py > experiments/files/long_lines.txt
 """
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scale"))
+
 import numpy as np
+from measuring import cost_of_command
 
 import thresholds
 
 N_ROWS, N_LABELS = (100_000, 200_000, 400_000), 300
 NAMES = [f"Species number {j}" for j in range(N_LABELS)]
-WATCHED = """
-import sys, threading, time
-most = 0
-def watch():
-    global most
-    while True:
-        with open("/proc/self/status") as file:
-            most = max(most, *(int(line.split()[1]) for line in file if line.startswith("RssAnon")))
-        time.sleep(0.005)
-threading.Thread(target=watch, daemon=True).start()
-from thresholds import cli
-status = cli.main(sys.argv[1:])
-print(most, file=sys.stderr)
-sys.exit(status)
-"""
 
 
 def main() -> None:
@@ -45,8 +32,7 @@ def main() -> None:
         for n_rows in N_ROWS:
             n_lines = write(path, n_rows)
             command = ["predict", str(rule), str(path), "-o", str(out)]
-            ran = subprocess.run([sys.executable, "-c", WATCHED, *command], capture_output=True, text=True, check=True)
-            most = int(ran.stderr.split()[-1]) * 1024
+            most = cost_of_command(command)[0].bytes
             more = f"{(most - before[1]) / (n_lines - before[0]):.0f}" if before[0] else ""
             size = path.stat().st_size / 1e6
             print(f"{n_rows:>9,}{n_lines:>11,}{size:>12.0f}{most / 1e6:>14.0f}{more:>19}", flush=True)

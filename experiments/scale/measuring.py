@@ -1,5 +1,7 @@
 """Made-up rows on a disk, and what it takes to fit them: seconds, and memory that is not a map of a file."""
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +15,22 @@ import numpy as np
 N_LABELS = 200
 _BLOCK = 100_000
 _STATUS = Path("/proc/self/status")
+# A command of `thresholds` in a process that looks at its own memory.
+_COMMAND = """
+import sys, threading, time
+most = 0
+def watch():
+    global most
+    while True:
+        with open("/proc/self/status") as file:
+            most = max(most, *(int(line.split()[1]) for line in file if line.startswith("RssAnon")))
+        time.sleep(0.005)
+threading.Thread(target=watch, daemon=True).start()
+from thresholds import cli
+status = cli.main(sys.argv[1:])
+print(most, file=sys.stderr)
+sys.exit(status)
+"""
 
 
 class Cost(NamedTuple):
@@ -56,6 +74,14 @@ def cost_of(call: Callable[[], Any]) -> tuple[Cost, Any]:
         result = call()
         seconds = time.perf_counter() - start
     return Cost(seconds, max(memory) - memory[0]), result
+
+
+def cost_of_command(arguments: list[str]) -> tuple[Cost, str]:
+    """Run a command of `thresholds` by itself; return what all of its process took, and what it printed."""
+    start = time.perf_counter()
+    command = [sys.executable, "-c", _COMMAND, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    return Cost(time.perf_counter() - start, 1024 * int(ran.stderr.split()[-1])), ran.stdout
 
 
 def medians(costs: list[Cost]) -> Cost:

@@ -2,21 +2,20 @@
 
 500,000 rows of 100 labels, some 3 of them in each row, in a parquet file of fixed lists (float32 scores, uint8 truth):
 250 MB in memory. Each command runs in a process of its own, with `--spill none` and with `--spill FOLDER`; what is
-printed is the most anonymous memory (RssAnon: without pages of files) that it had, sampled every 10 ms. Exits with 1 if
-both do not write the same rule, or print the same.
+printed is the most anonymous memory (RssAnon: without pages of files) that it had, sampled every few ms. Exits with 1
+if both do not write the same rule, or print the same.
 
     python experiments/scale/spilled_rows.py > experiments/scale/spilled_rows.txt
 """
 
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from measuring import Cost, cost_of_command
 
 N_ROWS, N_LABELS, BLOCK = 500_000, 100, 50_000
 COMMANDS = {
@@ -25,21 +24,6 @@ COMMANDS = {
     "diagnose --rule": ["diagnose", "FILE", "--rule", "RULE"],
     "compare --rule": ["compare", "FILE", "--rule", "RULE"],
 }
-WATCHED = """
-import sys, threading, time
-most = 0
-def watch():
-    global most
-    while True:
-        with open("/proc/self/status") as file:
-            most = max(most, *(int(line.split()[1]) for line in file if line.startswith("RssAnon")))
-        time.sleep(0.01)
-threading.Thread(target=watch, daemon=True).start()
-from thresholds import cli
-status = cli.main(sys.argv[1:])
-print(most, file=sys.stderr)
-sys.exit(status)
-"""
 
 
 def main() -> int:
@@ -54,8 +38,8 @@ def main() -> int:
             rules, cells = [], []
             for spill in ("none", folder):
                 out = path / "out.json"
-                most, seconds, printed = watched(path, command, spill, out)
-                cells.append(f"{most / 1e3:10.0f}{seconds:10.0f}")
+                cost, printed = watched(path, command, spill, out)
+                cells.append(f"{cost.bytes / 1e6:10.0f}{cost.seconds:10.0f}")
                 rules.append((printed, out.read_text() if "OUT" in command else ""))
             print(f"{name:36}{''.join(cells)}", flush=True)
             if rules[0] != rules[1]:
@@ -86,15 +70,11 @@ def write(path: Path) -> None:
     writer.close()
 
 
-def watched(folder: Path, command: list[str], spill: str, out: Path) -> tuple[int, float, str]:
-    """Run a command; kB of anonymous memory, seconds, what it printed."""
+def watched(folder: Path, command: list[str], spill: str, out: Path) -> tuple[Cost, str]:
+    """Run a command; what it took, and what it printed."""
     places = {"FILE": folder / "rows.parquet", "OUT": out, "RULE": folder / "rule.json"}
     arguments = [str(places.get(word, word)) for word in command]
-    start = time.perf_counter()
-    ran = subprocess.run(
-        [sys.executable, "-c", WATCHED, *arguments, "--spill", spill], capture_output=True, text=True, check=True
-    )
-    return int(ran.stderr.split()[-1]), time.perf_counter() - start, ran.stdout
+    return cost_of_command([*arguments, "--spill", spill])
 
 
 if __name__ == "__main__":
