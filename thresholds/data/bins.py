@@ -19,7 +19,7 @@ from thresholds._arrays.types import Booleans, Dense, Ints, Keys
 from thresholds._kernels.evidence import group_by_ties
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.problem import Items
-from thresholds.data.tallies import items_in_order, sums_of_labels
+from thresholds.data.tallies import items_in_order, label_of, sums_of_labels
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Bins:
     @property
     def label(self) -> Ints:
         """The label of each bin, (n_bins,)."""
-        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+        return label_of(self.starts)
 
     @property
     def are_exact(self) -> Booleans:

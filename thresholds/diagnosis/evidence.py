@@ -172,7 +172,7 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
 def _are_runs(items: Items) -> Booleans:
     """Tell which tie groups are runs of counts, (n_groups,): label after label, from the top down."""
     weighing = np.flatnonzero(items.weights > 0)
-    label = np.repeat(np.arange(items.starts.size - 1), np.diff(items.starts))[weighing]
+    label = label_of(items.starts)[weighing]
     order = weighing[np.lexsort((~items.keys[weighing], label))]
     return items.are_runs[order]
 

@@ -29,6 +29,7 @@ from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.calibration.cells import Cells, log_odds
 from thresholds.data.problem import Problem
+from thresholds.data.tallies import label_of
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.pooled_curve import are_probable
 from thresholds.rule.odds import OddsByScore
@@ -216,7 +217,7 @@ def _fit(bins: _Bins, smoothing: float, unit: float, of_rows: Floats, at: Floats
 
     # Each bin is two cells: its positives, and its negatives.
     n_labels = bins.starts.size - 1
-    label = np.repeat(np.arange(n_labels), np.diff(bins.starts))  # (n_bins,)
+    label = label_of(bins.starts)  # (n_bins,)
     curves = fit_logistic(
         2 * bins.starts,
         np.repeat(bins.x, 2),

@@ -157,7 +157,7 @@ class CappedRule(Rule):
             return decided
         if not is_sparse(decided):
             rows = np.flatnonzero(has_too_many)
-            row, column = self._candidates(scores, decided, rows)
+            row, column = self._possibly_first(scores, decided, rows)
             kept = self._kept(scores, rows[row], column)
             decided[rows] = 0
             decided[rows[row[kept]], column[kept]] = 1
@@ -168,7 +168,7 @@ class CappedRule(Rule):
         keeps[among] = self._kept(scores, row[among], decided.indices[among])
         return positives_only(decided, keeps)
 
-    def _candidates(self, scores: Matrix, decided: Matrix, rows: Ints) -> tuple[Ints, Ints]:
+    def _possibly_first(self, scores: Matrix, decided: Matrix, rows: Ints) -> tuple[Ints, Ints]:
         """Return cells, by place in `rows` and column, among which the first k of these rows are."""
         if not (is_sparse(scores) and isinstance(self.rule, ThresholdRule)):
             row, column = np.nonzero(decided[rows])

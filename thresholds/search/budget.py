@@ -30,6 +30,7 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average
 from thresholds.data.problem import Problem
+from thresholds.data.tallies import label_of
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.search import staircase
@@ -65,7 +66,7 @@ class Choices:
     @property
     def label(self) -> Ints:
         """The label of each choice."""
-        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+        return label_of(self.starts)
 
     def at_price(self, price: float) -> Ints:
         """Return the choice of each label that is worth most after a price; of equal ones the least predicted."""
