@@ -73,12 +73,9 @@ def pytest_collection_finish() -> None:
             f"collecting tests took {n_kernels} kernels: make what is fitted when a test asks for it"
         )
     StandIns.seconds_left = 0
+    gc.set_threshold(20_000)  # Numba makes many objects: to look for garbage takes a sixth of compiling with 700.
     if "hypothesis" in sys.modules:  # which asks, while it is imported, what refers to an object
         gc.freeze()  # modules and tests, which stay
-
-
-def pytest_sessionfinish() -> None:
-    gc.unfreeze()  # Hypothesis looks for who holds what it is given.
 
 
 def numbered(cases: list[Mapping[str, object]]) -> list[Mapping[str, int]]:
