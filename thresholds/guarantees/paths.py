@@ -153,8 +153,7 @@ def _below(problem: Problem, lowest: Floats, n_predicted: Floats, n_jobs: int | 
     def cut(first: int, last: int) -> Falls:
         starts, keys, _, _ = problem.label_items(first, last)
         rising, _ = sorted_groups(starts, keys)
-        # Scores of each label of this tile at which nothing is cut: (n_labels,).
-        n_below = np.zeros(last - first, np.int64)
+        n_below = np.zeros(last - first, np.int64)  # (n_labels,) of this tile, never cut
         if problem.keep_sparse:
             n_below = np.add.reduceat(rising <= left_out, starts[:-1], dtype=np.int64)
         sizes = np.diff(starts) - n_below  # (n_labels,)
