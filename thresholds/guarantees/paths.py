@@ -58,7 +58,7 @@ class Path:
         thresholds[self.falls.label[is_above]] = self.falls.threshold[is_above]
         return np.full(n_labels, thresholds[0]) if self.is_shared else thresholds
 
-    def places(self, label: Ints, score: Dense) -> Ints:
+    def places(self, label: Ints, score: Floats) -> Ints:
         """Return the first point at which each of some cells is predicted, `n_points` for none; (n_cells,)."""
         if self.is_shared:
             label = np.zeros_like(label)
@@ -153,9 +153,7 @@ def _below(problem: Problem, lowest: Floats, n_predicted: Floats, n_jobs: int | 
     def cut(first: int, last: int) -> Falls:
         starts, keys, _, _ = problem.label_items(first, last)
         rising, _ = sorted_groups(starts, keys)
-        n_below = np.zeros(
-            last - first, np.int64
-        )  # (n_labels,) of this tile, at which nothing is cut
+        n_below = np.zeros(last - first, np.int64)  # (n_labels,) of this tile, never cut
         if problem.keep_sparse:
             n_below = np.add.reduceat(rising <= left_out, starts[:-1], dtype=np.int64)
         sizes = np.diff(starts) - n_below  # (n_labels,)
