@@ -113,6 +113,23 @@ def test_rows_that_are_known_in_some_labels_only_are_not_guessed(truth: Any, sco
         apart.compare({"fixed": thresholds.FixedRule(0.5, 7)})
 
 
+def test_rows_of_which_all_is_known_are_present_in_any_labels(truth: Any, scores: Any) -> None:
+    """Blocks, some without an unknown cell, whose labels are added apart."""
+    truth[:100, 1:] = -1
+    weights = np.resize([0.5, 1.5], N_ROWS)
+    blocks = slice(0, 150), slice(150, N_ROWS), slice(0, 0)
+
+    def counts(rows: slice, first: int, last: int) -> Counts:
+        about: dict[str, Any] = {"sample_weight": weights[rows]} if rows.stop else {}
+        whole = Counts.of(truth[rows], scores[rows], unknown=-1, weight_unit=0.5, **about)
+        return whole.labels(first, last)
+
+    ranges = (0, 2), (2, 7)
+    joined = Counts.joined([sum(counts(rows, *labels) for rows in blocks) for labels in ranges])
+    expected = thresholds.fit_empirical(truth, scores, sample_weight=weights, unknown=-1, guard="shrink")
+    assert joined.fit(guard="shrink").thresholds.tolist() == expected.thresholds.tolist()
+
+
 def test_one_label_is_the_fit_of_that_label(truth: Any, scores: Any) -> None:
     found = Counts.of(truth, scores).labels(2, 3).fit("macro")
     assert same(found, thresholds.fit_empirical(truth[:, 2], scores[:, 2]))

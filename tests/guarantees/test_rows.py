@@ -436,6 +436,19 @@ def test_sparse_scores_decide_as_dense_ones(asked: dict[str, float], per_label: 
     np.testing.assert_array_equal(predicted.toarray(), dense >= rule.thresholds)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8"])
+@pytest.mark.parametrize("asked", [{"min_recall": 0.6}, {"min_precision": 0.5}])
+def test_scores_that_have_no_negatives_are_promised_as_floats_are(asked: dict[str, float], dtype: str) -> None:
+    truth, scores = drawn(300, 4)
+    scores = np.clip(scores + 1, 0, 3).astype(dtype)
+    for per_label in (False, True):
+        options: dict[str, Any] = {**asked, "average": "micro", "confidence": 0.8, "per_label": per_label}
+        rule, expected = (fit_empirical(truth, cells, **options) for cells in (scores, scores.astype(float)))
+        assert str(rule.guarantees) == str(expected.guarantees)
+        assert rule.objective == expected.objective > 0
+        assert np.array_equal(rule.predict(scores), expected.predict(scores.astype(float)))
+
+
 @pytest.mark.parametrize("placement", ["low", "mid", "score"])
 def test_thresholds_of_precision_are_those_that_were_tested(placement: str) -> None:
     """No placement moves them: new scores may lie in the gap."""

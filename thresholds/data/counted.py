@@ -132,8 +132,14 @@ class Totals(NamedTuple):
             math.gcd(self.divisor, other.divisor),
             self.weighted or other.weighted,
             self.all_known and other.all_known,
-            self.rows_of if self.rows_of == other.rows_of else "some",
+            self._rows_of_both(other),
         )
+
+    def _rows_of_both(self, other: "Totals") -> Literal["these", "more", "some"]:
+        """Say which rows are present here and in others, counted on other rows."""
+        if self.all_known or other.all_known:  # Where all is known, rows are present in any labels.
+            return other.rows_of if self.all_known else self.rows_of
+        return self.rows_of if self.rows_of == other.rows_of else "some"
 
     def of_part(self, first: int, last: int) -> "Totals":
         """Return those of labels `first:last`."""

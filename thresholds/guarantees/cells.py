@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Booleans, Dense, Ints
+from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds.data.matrices import coordinates
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import are_among, without_entries
@@ -20,7 +20,7 @@ class Cells(NamedTuple):
 
     row: Ints  # from the first of those rows
     label: Ints
-    score: Dense
+    score: Floats  # float64 of any scores: what is falling is sorted by its negative
     is_true: Booleans
 
     @classmethod
@@ -32,10 +32,10 @@ class Cells(NamedTuple):
             if unknown is not None:
                 scores = without_entries(scores, unknown)
             row, label = coordinates(scores)
-            return cls(row, label, scores.data, are_among(scores, truth))
+            return cls(row, label, scores.data.astype(np.float64), are_among(scores, truth))
         known = np.ones(scores.shape, np.bool_) if unknown is None else ~to_dense(unknown)
         row, label = np.nonzero(known)
-        return cls(row, label, scores[known], to_dense(truth)[known] != 0)
+        return cls(row, label, scores[known].astype(np.float64), to_dense(truth)[known] != 0)
 
     def where(self, wanted: Booleans) -> "Cells":
         """Leave out the cells that are not wanted."""

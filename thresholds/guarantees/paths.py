@@ -58,7 +58,7 @@ class Path:
         thresholds[self.falls.label[is_above]] = self.falls.threshold[is_above]
         return np.full(n_labels, thresholds[0]) if self.is_shared else thresholds
 
-    def places(self, label: Ints, score: Dense) -> Ints:
+    def places(self, label: Ints, score: Floats) -> Ints:
         """Return the first point at which each of some cells is predicted, `n_points` for none; (n_cells,)."""
         if self.is_shared:
             label = np.zeros_like(label)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Floats
+from thresholds._arrays.types import Booleans, Dense, Floats
 from thresholds._checks import InputError, Placement
 from thresholds.data.problem import Problem
 from thresholds.guarantees.bets import rows_needed, spread
@@ -170,7 +170,7 @@ class RowSearch:
         for block in units.blocks(max_rows):
             cells = Cells.of(self.problem, block.rows)
             cells = cells.where(cells.is_true & (cells.score > lowest))
-            at = cells.score
+            at: Dense = cells.score
             if path is not None:
                 at = path.places(cells.label, at)
                 reached = at < path.n_points
