@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import thresholds
 from tests.words import flat
@@ -99,6 +100,12 @@ def test_rules_that_cannot_be_had_are_named_with_the_reason() -> None:
         InputError, match=r"^rules is 'micro', expected a mapping of names to rules, names of rules, 'all'"
     ):
         thresholds.compare("micro", TRUTH, SCORES)
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array], ids=["dense", "sparse"])
+def test_arrays_in_the_place_of_rules_are_refused(form: Any) -> None:
+    with pytest.raises(InputError, match=r"^rules is .*, expected the name of a rule$"):
+        thresholds.compare(form(TRUTH), SCORES, {"a": thresholds.TopKRule(1)})
 
 
 def test_rules_fitted_on_the_judged_rows_are_named() -> None:

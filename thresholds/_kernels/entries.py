@@ -108,7 +108,7 @@ def keep_entries(
     for j in range(n_labels):
         has_candidates = offsets[j + 1] > offsets[j]
         bounds[j, 0] = candidates[offsets[j + 1] - 1] if has_candidates else ~as_key(0)
-        bounds[j, 1] = nothing if has_candidates else ~as_key(0)
+        bounds[j, 1] = nothing if has_candidates else ~as_key(1)
 
     place = np.empty(n_parts, np.uint32)
     mask = (np.uint32(1) << width) - np.uint32(1)
