@@ -84,7 +84,7 @@ def json_rows(message: str, *bad: object, what: str, wanted: Wanted = NAMED) -> 
 
 JSON = [
     json_rows(r".*s.jsonl has no rows", "", what="no rows"),
-    json_rows(r".*s.jsonl has no JSON in line 2: ", GOOD[0], "{", what="no JSON"),
+    json_rows(r".*s.jsonl has no JSON in line 2: Expecting .*: column 2$", GOOD[0], "{", what="no JSON"),
     json_rows(r".*s.jsonl has no JSON in line 1: ", "\ufeff\x00", what="binary"),
     json_rows(
         r".*s.jsonl has no JSON in line 2: the key 'id' stands twice in one object",

@@ -23,10 +23,20 @@ def read_json(content: bytes | str, *, constants: bool = False) -> Any:
         raise InputError("it is not UTF-8") from None
     except RecursionError:
         raise InputError("it has lists or objects within others, too deep to read") from None
-    except (InputError, json.JSONDecodeError) as error:
-        raise InputError(str(error)) from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{error.msg}: {_place(error)}") from None
+    except InputError:
+        raise
     except ValueError:  # of `int`, with advice that is for programmers
         raise InputError("it has a whole number of thousands of digits") from None
+
+
+def _place(error: json.JSONDecodeError) -> str:
+    """Say where an error is; in a text of one line, which may be one of many, by the column alone."""
+    text = error.doc.rstrip()
+    if "\n" in text:
+        return f"line {error.lineno} column {error.colno}"
+    return f"column {min(error.pos, len(text)) + 1}"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -12,7 +12,9 @@ import struct
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
+from csv import reader as cells_of
 from itertools import chain
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
@@ -43,6 +45,7 @@ from thresholds.files.tables.columns import (
     Table,
 )
 from thresholds.files.tables.text import TextTable
+from thresholds.results import counted
 
 # For each column of parquet: as fast as a map of the file, of which all pages stay resident.
 _BUFFER_BYTES = 2**16
@@ -54,7 +57,18 @@ _IN_QUOTES = re.compile(rb'"[^"]*"')
 _DECIMAL_COMMA, _DECIMAL_POINT = (
     re.compile(rf"\s*[-+]?\d+({point}\d+)?(?:[eE][-+]?\d+)?\s*|") for point in (",", r"\.")
 )
-_ROW = re.compile(r"Row #(\d+)")  # as pyarrow names one that it refuses
+# What pyarrow says of a row or a cell of csv that it refuses: row 1 is the header, and column 0 the first.
+_ODD_ROW = re.compile(
+    r"CSV parse error: Row #(?P<row>\d+): "
+    r"Expected (?P<expected>\d+) columns, got (?P<found>\d+): (?P<text>.*)",
+    re.DOTALL,
+)
+_ODD_CELL = re.compile(
+    r"In CSV column #(?P<column>\d+): Row #(?P<row>\d+): CSV conversion error to (?P<type>.+?): "
+    r"(?:invalid value '(?P<text>.*)'|invalid UTF8 data)",
+    re.DOTALL,
+)
+_EXPECTED = {"double": "a number", "string": "UTF-8"}  # by pyarrow's types
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
 
@@ -220,6 +234,7 @@ class CsvTable(ArrowTable, TextTable):
         pyarrow(path.name)
         import pyarrow as pa
 
+        self.name, self._path = path.name, path
         self._types = dict.fromkeys(text, pa.string())
         self._layout = _Layout.of(path)
         self._point = "."
@@ -261,20 +276,35 @@ class CsvTable(ArrowTable, TextTable):
 
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Read block by block."""
-        pa = pyarrow(self.name)
         n_read = 0
-        try:
-            with self._open(self._path, list(columns)) as reader:
-                for batch in reader:
-                    n_read += batch.num_rows
-                    yield batch
-        except pa.ArrowInvalid as error:
-            raise pa.ArrowInvalid(_ROW.sub(self._in_file, str(error))) from None
+        with self._open(self._path, list(columns)) as reader:
+            for batch in reader:
+                n_read += batch.num_rows
+                yield batch
         self.refuse_other_number(n_read)
 
-    def _in_file(self, row: re.Match[str]) -> str:
-        """Return the number of a row, in a sentence of pyarrow's, as that of the whole file."""
-        return f"Row #{int(row[1]) + self._part.rows_before}"
+    def _refusal(self, said: str) -> InputError | None:
+        """Say of what row and column pyarrow's words are; None if of nothing in the rows."""
+        if found := _ODD_ROW.fullmatch(said):
+            cells = counted(int(found["found"]), "cell")
+            return InputError(
+                f"{self.name} has {cells} at {self._row(found)} ({shown(found['text'])}), expected"
+                f" {found['expected']} as in its header"
+            )
+        if found := _ODD_CELL.fullmatch(said):
+            header, place = self._layout.header.decode("utf-8-sig"), int(found["column"])
+            names = next(cells_of([header], delimiter=self._layout.separator))
+            column = f"column {names[place]!r}" if place < len(names) else "a column"
+            text = NOT_UTF8 if found["text"] is None else shown(found["text"])
+            expected = _EXPECTED.get(found["type"], found["type"])
+            return InputError(
+                f"{column} of {self.name} has {text} at {self._row(found)}, expected {expected}"
+            )
+        return None
+
+    def _row(self, found: re.Match[str]) -> str:
+        """Return the number of a row in the whole file, from 0, as that of cells without a value."""
+        return f"row {int(found['row']) - 2 + self._part.rows_before}"
 
     def _decimals(self, form: re.Pattern[str], text: Sequence[str]) -> str | None:
         """Return a column, but for those of text, whose first block has nothing but such numbers, not all whole."""
@@ -287,8 +317,21 @@ class CsvTable(ArrowTable, TextTable):
                 return name
         return None
 
-    def _open(self, path: Path, columns: list[str] | None = None) -> Any:
-        """Open the file."""
+    @contextmanager
+    def _open(self, path: Path, columns: list[str] | None = None) -> Iterator[Any]:
+        """Open the file; what is wrong with a row is said with its number."""
+        pa = pyarrow(self.name)
+        try:
+            with self._reader(path, columns) as reader:
+                yield reader
+        except pa.ArrowInvalid as error:
+            refusal = self._refusal(str(error))
+            if refusal is None:
+                raise
+            raise refusal from None
+
+    def _reader(self, path: Path, columns: list[str] | None) -> Any:
+        """Return a reader of blocks of rows."""
         from pyarrow import csv
 
         file: Any = os.fspath(path)
