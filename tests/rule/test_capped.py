@@ -110,11 +110,15 @@ def test_absent_cells_that_are_predicted_take_part_with_their_score() -> None:
 
 @pytest.mark.parametrize("order", ["score", "margin", "gain"])
 @pytest.mark.parametrize("k", [1, 3])
-def test_of_many_labels_that_are_predicted_where_they_are_absent_the_first_are_kept(order: str, k: int) -> None:
+@pytest.mark.parametrize("stored", [0.03, 0.5])  # Few are listed; or more than are predicted, and then none are.
+def test_of_many_labels_that_are_predicted_where_they_are_absent_the_first_are_kept(
+    order: str, k: int, stored: float
+) -> None:
     rng = np.random.default_rng(5)
-    cells = np.where(rng.random((80, 6)) < 0.5, 0, np.round(rng.normal(size=(80, 6)), 1))
-    within = ThresholdRule([-0.5, 0.3, -0.1, 0.0, -0.1, 0.2], missing=0.0)
-    rule = CappedRule(within, k, order, GAINS.taken(np.array([3, 0, 2, 1, 0, 3])) if order == "gain" else None)
+    cells = np.where(rng.random((80, 60)) < 1 - stored, 0, np.round(rng.normal(size=(80, 60)), 1))
+    within = ThresholdRule([-0.5, 0.3, -0.1, 0.0, -0.1, 0.2] * 10, missing=0.0)
+    gains = GAINS.taken(np.array([3, 0, 2, 1, 0, 3] * 10)) if order == "gain" else None
+    rule = CappedRule(within, k, order, gains)
     np.testing.assert_array_equal(rule.predict(sparse.csr_array(cells), dense=True), rule.predict(cells))
 
 

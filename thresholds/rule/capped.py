@@ -170,13 +170,17 @@ class CappedRule(Rule):
 
     def _possibly_first(self, scores: Matrix, decided: Matrix, rows: Ints) -> tuple[Ints, Ints]:
         """Return cells, by place in `rows` and column, among which the first k of these rows are."""
-        if not (is_sparse(scores) and isinstance(self.rule, ThresholdRule)):
+        are_few = True
+        if is_sparse(scores) and isinstance(self.rule, ThresholdRule):
+            stored = scores[rows]
+            n_listed = rows.size * self.k + 2 * stored.nnz  # below, at most
+            are_few = np.count_nonzero(decided[rows]) <= n_listed
+        if are_few:
             row, column = np.nonzero(decided[rows])
             return row, column
 
         # What a sparse matrix leaves out is decided and ordered alike in all rows: of m labels that it stores, no more
         # can stand in the way of the first k, so that these are among the first k + m.
-        stored = scores[rows]
         n_first = np.minimum(self.k + np.diff(stored.indptr), self._absent_in_order.size)
         row = np.repeat(np.arange(rows.size), n_first)
         number = np.arange(row.size) - np.repeat(n_first.cumsum() - n_first, n_first)
