@@ -99,6 +99,8 @@ def test_rules_that_cannot_be_had_are_named_with_the_reason() -> None:
         InputError, match=r"^rules is 'micro', expected a mapping of names to rules, names of rules, 'all'"
     ):
         thresholds.compare("micro", TRUTH, SCORES)
+    with pytest.raises(InputError, match=r"^rules is array\(\[.*, expected the name of a rule"):
+        thresholds.compare(TRUTH, SCORES, {})  # type: ignore[arg-type]
 
 
 def test_rules_fitted_on_the_judged_rows_are_named() -> None:

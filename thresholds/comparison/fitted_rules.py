@@ -22,7 +22,7 @@ def chosen_rules(asked: object) -> list[NamedRule]:
     """Return the rules that are asked for: the usual ones for None, all of them for "all", else those named."""
     if asked is None:
         return [RULES[name] for name in USUAL_RULES]
-    if asked == "all":
+    if isinstance(asked, str) and asked == "all":
         return list(RULES.values())
     if isinstance(asked, str) or not isinstance(asked, Iterable):
         raise _checks.InputError(
