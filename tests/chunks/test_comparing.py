@@ -109,6 +109,10 @@ def test_truth_may_be_unknown_and_scores_sparse() -> None:
     partly[5] = -1
     found = chunks.compare(rules, Blocks(cut(rng, partly, y_score)), unknown=-1)
     assert_same(found, thresholds.compare(rules, partly, y_score, unknown=-1))
+    # Row 5 as a block: no truth of it is known.
+    pieces = (slice(5), slice(5, 6), slice(6, None))
+    apart = chunks.compare(rules, lambda: ((partly[rows], y_score[rows]) for rows in pieces), unknown=-1)
+    assert_same(apart, found)
 
     rules = {"fixed": thresholds.FixedRule(0.5, 4), "low": thresholds.FixedRule(0.3, 4)}
     lists = sparse.csr_array(np.where(rng.random(y_score.shape) < 0.4, y_score, 0))

@@ -197,7 +197,8 @@ class Problem:
     @property
     def stored_per_row(self) -> int:
         """Number of scores of a row that take room: all of dense ones, of sparse ones the mean, rounded down."""
-        return self.n_stored // self.n_samples
+        # A block may have no row whose truth is known.
+        return self.n_stored // max(1, self.n_samples)
 
     @property
     def dtype(self) -> np.dtype[Any]:
