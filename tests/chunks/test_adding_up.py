@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,17 @@ def test_what_fails_says_in_which_block() -> None:
             fit_chunks(bad, **how)
         with pytest.raises(InputError, match=r"\(in shard 1, in the block that begins at row 3\)$"):
             fit_chunks([Blocks(ones(2), 2), bad], **how)
+
+
+@pytest.mark.parametrize("how", [{}, {"spill": None, "n_jobs": 1}], ids=["spilled", "in passes"])
+def test_what_is_wrong_with_a_file_is_said_by_its_name_and_its_own_rows(tmp_path: Path, how: Any) -> None:
+    paths = [tmp_path / "good.jsonl", tmp_path / "bad.jsonl"]
+    for path, score in zip(paths, ("0.25", "NaN"), strict=True):
+        good = '{"y_score": [0.5, 0.5], "y_true": [0, 0]}\n'
+        path.write_text(good + good.replace("0.5]", f"{score}]"))
+    where = r"\(in the block of bad.jsonl that begins at row 0\)$"
+    with pytest.raises(InputError, match=rf"^y_score has NaN at row 1, label 1.* {where}"):
+        fit_chunks(paths, **how)
 
 
 def test_errors_of_sources_and_engines_pass_with_a_note() -> None:

@@ -160,28 +160,32 @@ class Accumulator:
         >>> len(rows)
         2
         """
-        if _has_no_rows(y_true) and _has_no_rows(y_score):
-            return
         try:
-            aligned = _checks.aligned_rows(
-                sample_weight, "sample_weight", y_score=y_score, y_true=y_true
-            )
-            batch = _checks.pair(
-                y_true,
-                y_score,
-                self._label_names,
-                unknown=self._stands_for_unknown,
-                some_known=False,
-            )
-            weights = _checked_weights(aligned, batch.scores.shape[0])
-            truth = batch.truth.astype(np.uint8)
-            if self._stands_for_unknown is not None:
-                truth = coded(batch.truth, batch.unknown)
-            if self._keep == "counts":
-                _refuse_fractions(weights)
-            self._append(truth, batch.scores, batch.label_names, weights)
+            self._take(y_true, y_score, sample_weight)
         except InputError as error:
             raise InputError(f"{error} (in the batch that begins at row {len(self)})") from None
+
+    def _take(self, y_true: Any, y_score: Any, sample_weight: Any) -> None:
+        """Append a batch; where a fault of it lies, the caller says."""
+        if _has_no_rows(y_true) and _has_no_rows(y_score):
+            return
+        aligned = _checks.aligned_rows(
+            sample_weight, "sample_weight", y_score=y_score, y_true=y_true
+        )
+        batch = _checks.pair(
+            y_true,
+            y_score,
+            self._label_names,
+            unknown=self._stands_for_unknown,
+            some_known=False,
+        )
+        weights = _checked_weights(aligned, batch.scores.shape[0])
+        truth = batch.truth.astype(np.uint8)
+        if self._stands_for_unknown is not None:
+            truth = coded(batch.truth, batch.unknown)
+        if self._keep == "counts":
+            _refuse_fractions(weights)
+        self._append(truth, batch.scores, batch.label_names, weights)
 
     def merge(self, other: "Accumulator") -> None:
         """Append the rows of another accumulator, or add its counts; it stays as it is.

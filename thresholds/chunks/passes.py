@@ -26,7 +26,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import Bar, workers
 from thresholds._arrays.types import Dense, Floats
 from thresholds._checks import plain
-from thresholds.chunks.sources import BlockSource, Rows, Shard, blocks_of, n_rows_of
+from thresholds.chunks.sources import BlockSource, Rows, Shard, blocks_of, n_rows_of, where_in
 from thresholds.errors import InputError, shown
 
 _ONE_ROW_IN = 64  # that a checksum reads
@@ -235,7 +235,7 @@ def read_shard(
     total = Sum(in_place=True)
     shard, begin = task
     where = "" if alone else f"in shard {begin.shard}, "
-    with said_where(lambda: f"{where}in the block that begins at row {seen.n_rows:,}"):
+    with said_where(lambda: where_in(shard, where, seen.n_rows)):
         for rows in blocks_of(shard):
             place = Place(
                 begin.shard, seen.n_rows, begin.rows + seen.n_rows, begin.stored + seen.n_stored

@@ -222,6 +222,13 @@ def blocks_of(shard: Shard) -> Iterator[Rows]:
             yield rows
 
 
+def where_in(shard: Shard, in_shard: str, n_rows: int) -> str:
+    """Say which block begins behind so many rows of a shard: of a file by its name, and its own number of the row."""
+    if isinstance(shard, OpenedFile) and shard.source.first_row is not None:
+        return f"in the block of {shard.source.name} that begins at row {shard.source.first_row + n_rows:,}"
+    return f"{in_shard}in the block that begins at row {n_rows:,}"
+
+
 def n_rows_of(array: Any) -> int:
     """Return the number of rows of an array, a frame or a list."""
     shape = getattr(array, "shape", None)

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from thresholds._arrays.sparse import is_sparse
 from thresholds.chunks.accumulator import Accumulator
 from thresholds.chunks.passes import n_stored_of, said_where
-from thresholds.chunks.sources import BlockSource, Rows, Shard, blocks_of, n_rows_of
+from thresholds.chunks.sources import BlockSource, Rows, Shard, blocks_of, n_rows_of, where_in
 from thresholds.errors import InputError, shown
 
 Spill: TypeAlias = str | os.PathLike[str] | Literal["auto"] | None
@@ -80,13 +80,14 @@ def spilled(
     rows = Accumulator(label_names=label_names, missing=missing, unknown=unknown, spill=folder.path)
     n_bytes = 0.0
     for number, shard in enumerate(source.shards):
-        where = f" (shard {number})" if len(source.shards) > 1 else ""
-        for block in _told(shard, "" if not where else f"in shard {number}, "):
+        where = f"in shard {number}, " if len(source.shards) > 1 else ""
+        n_before = 0  # of the shard
+        for block in _told(shard, where):
             n_rows = n_rows_of(block.y_score)
             try:
-                rows.update(block.y_true, block.y_score, block.sample_weight)
+                rows._take(block.y_true, block.y_score, block.sample_weight)
             except InputError as error:
-                raise InputError(f"{error}{where}") from None
+                raise InputError(f"{error} ({where_in(shard, where, n_before)})") from None
             except OSError as error:
                 if error.errno not in _FULL:
                     raise
@@ -96,6 +97,7 @@ def spilled(
                     f"spill is {shown(folder.path)}, which takes no more after {len(rows):,} rows ({error.strerror}),"
                     f" {_EXPECTED}"
                 ) from None
+            n_before += n_rows
             # What all rows will take, where their number is known.
             n_bytes += n_rows * rows.n_labels * _bytes_of_cell(block)
             needed = n_bytes if source.n_rows is None else n_bytes * source.n_rows // len(rows)
@@ -111,7 +113,7 @@ def spilled(
 def _told(shard: Shard, where: str) -> Iterator[Rows]:
     """Return the blocks of a shard; what reading them raises is said to have come up there."""
     n_rows = 0
-    with said_where(lambda: f"{where}in the block that begins at row {n_rows:,}"):
+    with said_where(lambda: where_in(shard, where, n_rows)):
         for block in blocks_of(shard):
             yield block
             n_rows += n_rows_of(block.y_score)
