@@ -199,7 +199,7 @@ def serial(paths: list[str]) -> Any:
 def test_labels_in_blocks(
     data: tuple[Any, Any], paths: list[str], block: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thresholds.chunks.candidates._FEW", few)
+    monkeypatch.setattr("thresholds.chunks.candidates._MOST_AT_ONCE", few)
     names = {"add_up": serial(paths), "n_labels": N_LABELS, "block": block}
     check(run("On a cluster", "Labels in blocks", **names), data)
 
