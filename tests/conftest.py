@@ -11,7 +11,6 @@ processes of their own, to compile or to be interrupted: `make test-integrations
 import gc
 import math
 import os
-import sys
 from collections import Counter
 from collections.abc import Generator, Mapping
 from itertools import combinations
@@ -74,8 +73,6 @@ def pytest_collection_finish() -> None:
         )
     StandIns.seconds_left = 0
     gc.set_threshold(20_000)  # Numba makes many objects: to look for garbage takes a sixth of compiling with 700.
-    if "hypothesis" in sys.modules:  # which asks, while it is imported, what refers to an object
-        gc.freeze()  # modules and tests, which stay
 
 
 def numbered(cases: list[Mapping[str, object]]) -> list[Mapping[str, int]]:
