@@ -96,8 +96,8 @@ def keep_entries(
 
     Returns the highest key of each label that is below all candidates, (n_labels,); `nothing` without one.
 
-    Bounds of all labels are looked up in the cache of a core for one part after another: in the order of the rows, each
-    would come from memory, and take four times as long.
+    Bounds of labels are looked up part by part, where they stay in the cache of a core: in the order of the rows each
+    would come from memory, which took more than twice as long for 670,000 labels.
     """
     as_key, one = candidates.dtype.type, candidates.dtype.type(1)
     n_labels, n_parts = offsets.size - 1, segments.shape[1] - 1
