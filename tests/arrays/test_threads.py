@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import numpy as np
 import pytest
@@ -52,6 +52,40 @@ def test_an_error_comes_out_and_stops_what_has_not_begun(n_jobs: int) -> None:
         engines.run(fail, range(500), n_jobs=n_jobs)
     assert len(begun) < 500
     assert threading.active_count() == before
+
+
+def test_one_item_is_made_ahead_and_no_more() -> None:
+    made, closed = [], []
+
+    def items() -> Generator[int, None, None]:
+        try:
+            for item in range(9):
+                made.append(item)
+                yield item
+        finally:
+            closed.append(threading.get_ident())
+
+    ahead = engines.read_ahead(items())
+    for item in ahead:
+        time.sleep(0.005)
+        assert made == list(range(min(item + 2, 9)))
+    before = threading.active_count()
+    ahead = engines.read_ahead(items())
+    assert next(ahead) == 0
+    ahead.close()
+    assert threading.active_count() == before
+    assert len(closed) == 2
+
+
+def test_what_making_an_item_raises_comes_up_in_its_turn() -> None:
+    def items() -> Generator[int, None, None]:
+        yield 1
+        raise KeyError("second")
+
+    ahead = engines.read_ahead(items())
+    assert next(ahead) == 1
+    with pytest.raises(KeyError, match="second"):
+        next(ahead)
 
 
 def test_short_work_is_silent(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from tests.chunks.sources import Blocks, draw, in_any_order
 from tests.chunks.test_fit_chunks import assert_same, expected
 from thresholds import InputError, fit_chunks
 from thresholds.chunks import spilling
-from thresholds.chunks.sources import BlockSource
+from thresholds.chunks.sources import BlockSource, OpenedFile, Rows
 from thresholds.data import growing
 
 ROWS = draw(np.random.default_rng(0), "dense", 500)
@@ -96,11 +97,50 @@ def test_a_disk_that_fills_up_is_refused_in_one_sentence(tmp_path: Path, monkeyp
 def test_what_cannot_fit_is_refused_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = spilling.Folder(str(tmp_path), 1000, is_asked_for=True)
     source = BlockSource([Blocks(ROWS.of(slice(None)), 10)], n_rows=500)
-    about: dict[str, Any] = {"missing": 0.0, "unknown": None, "label_names": None}
+    about: dict[str, Any] = {"missing": 0.0, "unknown": None, "label_names": None, "n_jobs": None}
     with pytest.raises(InputError, match="too little after 10 rows for"):
         spilling.spilled(source, folder, **about)
     unasked = spilling.Folder(str(tmp_path), 1000, is_asked_for=False)
     assert spilling.spilled(source, unasked, **about) is None
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_files_are_decoded_while_the_rows_before_are_written(
+    n_jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a thread where there may be two; what it meets is said as if there were one."""
+    readers = set()
+    read = OpenedFile.__call__
+
+    def watched(self: OpenedFile) -> Iterator[Rows]:
+        for block in read(self):
+            readers.add(threading.get_ident())
+            yield block
+
+    monkeypatch.setattr(OpenedFile, "__call__", watched)
+    paths = [tmp_path / f"{number}.npz" for number in range(4)]
+    for path, truth, scores in zip(paths, *(np.array_split(part, 4) for part in ROWS.of(slice(None))), strict=True):
+        np.savez_compressed(path, y_true=truth, y_score=scores)
+    assert_same(fit_chunks(paths, n_jobs=n_jobs), expected(ROWS))
+    assert (readers == {threading.get_ident()}) == (n_jobs == 1)
+    n_threads = threading.active_count()
+    np.savez_compressed(paths[2], y_true=truth, y_score=np.full(scores.shape, np.nan, scores.dtype))
+    with pytest.raises(InputError, match=r"y_score has .*NaN.* \(in the block of 2.npz that begins at row 0\)"):
+        fit_chunks(paths, n_jobs=n_jobs)
+    assert threading.active_count() == n_threads
+
+
+def test_an_array_that_a_source_fills_again_is_written_before(tmp_path: Path) -> None:
+    """Blocks of a caller are made by the thread that asks for them, one after another."""
+
+    def refilled() -> Iterator[Any]:
+        truth, scores = (np.empty_like(part[:1]) for part in (ROWS.y_true, ROWS.y_score))
+        for row in range(ROWS.n):
+            assert threading.current_thread() is threading.main_thread()
+            truth[0], scores[0] = ROWS.y_true[row], ROWS.y_score[row]
+            yield truth, scores
+
+    assert_same(fit_chunks(refilled, spill=tmp_path), expected(ROWS))
 
 
 def test_folders_in_memory_are_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,16 @@ import numbers
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any, TypeVar
 
 from thresholds.errors import InputError, shown
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
 ALL_CORES = -1
 
@@ -98,6 +100,19 @@ def on_threads(
             INTERRUPTED.set()
             pool.shutdown(wait=True)
             raise
+
+
+def read_ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
+    """Return items one after another; while one is used, a thread makes the next, and no more than that.
+
+    It is for what waits for a disk, or works without Python's lock. What making an item raises comes up in its turn.
+    Whoever stops early closes this iterator: the thread is joined, and `items` are closed.
+    """
+    with closing(items), ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = thread.submit(next, items, None)
+            yield item
 
 
 class Bar:

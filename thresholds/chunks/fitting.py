@@ -136,7 +136,7 @@ def fit(
         kept = None
         if passes.is_local and blocks.in_place is None and folder is not None:
             step = (lambda *_: None) if bar is None else bar.read
-            kept = spilled(blocks, folder, step=step, **about._asdict())
+            kept = spilled(blocks, folder, n_jobs=passes.n_jobs, step=step, **about._asdict())
         if kept is not None:
             # From here on, rows are arrays that are mapped.
             about = About(missing, kept.unknown, kept.label_names)
