@@ -354,6 +354,18 @@ TABLES = [
         r"s.csv has 1 cell at row 1 \('0.5'\), expected 2 as in its header",
     ),
     BadTable(
+        "csv with a cell in quotes that is never closed",
+        text("s.csv", 'cat,dog,note\n0.25,0.5,"a ""b"" c"\n\n0.25,0.5,"lost\n' + 3 * "0.25,0.5,5\n"),
+        "s.csv",
+        r"s.csv has a quotation mark at row 1 that is never closed, expected one behind the cell",
+    ),
+    BadTable(
+        "csv with such a cell before many rows",
+        text("s.csv", 'cat,dog,note\n0.25,0.5,"lost\n' + 200_000 * "0.25,0.5,5\n"),
+        "s.csv",
+        r"s.csv has a quotation mark at row 0 that is never closed, expected one behind the cell",
+    ),
+    BadTable(
         "csv with a name twice", text("s.csv", "cat,cat\n1,0.5\n"), "s.csv", r"s.csv has several columns named 'cat'"
     ),
     BadTable("no gzip", text("s.csv.gz", "cat,dog\n1,0.5\n"), "s.csv.gz", r".*s.csv.gz cannot be read: "),

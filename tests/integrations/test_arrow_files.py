@@ -204,6 +204,19 @@ def test_csv(suffix: str, tmp_path: Path) -> None:
     assert data.label_names == NAMES
 
 
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+@pytest.mark.parametrize("n_rows", [3, 60_000], ids=["one block", "many blocks"])
+def test_cells_of_csv_may_have_line_ends_and_marks(n_rows: int, suffix: str, tmp_path: Path) -> None:
+    """Marks within a cell that does not begin with one are letters, and need not be even."""
+    rows = [f'0.5,0.25,"two\nlines, ""{k}"""\n' for k in range(n_rows)] + ['1,0.75,5" pipe\n']
+    text = ("cat,dog,note\n" + "".join(rows)).encode()
+    path = tmp_path / f"s.{suffix}"
+    path.write_bytes(gzip.compress(text) if suffix.endswith("gz") else text)
+    scores = gather(open_scores(path)).y_score
+    assert scores.shape == (n_rows + 1, 2)
+    assert scores[-1].tolist() == [1, 0.75]
+
+
 def test_keys_of_csv_are_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "s.csv").write_text("id,cat,dog\n007,0.5,0.25\n7,0.75,0.5\n")
     (tmp_path / "t.jsonl").write_text('{"id": "7", "tags": ["cat"]}\n{"id": "007", "tags": ["dog"]}\n')

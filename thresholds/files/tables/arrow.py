@@ -44,6 +44,7 @@ from thresholds.files.tables.columns import (
     NoValue,
     Table,
 )
+from thresholds.files.tables.quotes import CountedQuotes, row_left_open
 from thresholds.files.tables.text import TextTable
 from thresholds.results import counted
 
@@ -68,6 +69,7 @@ _ODD_CELL = re.compile(
     r"(?:invalid value '(?P<text>.*)'|invalid UTF8 data)",
     re.DOTALL,
 )
+_LONGER_THAN_A_BLOCK = "straddl"  # as it says of a row
 _EXPECTED = {"double": "a number", "string": "UTF-8"}  # by pyarrow's types
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
@@ -321,27 +323,44 @@ class CsvTable(ArrowTable, TextTable):
     def _open(self, path: Path, columns: list[str] | None = None) -> Iterator[Any]:
         """Open the file; what is wrong with a row is said with its number."""
         pa = pyarrow(self.name)
+        stream = CountedQuotes(self._bytes(path))
         try:
-            with self._reader(path, columns) as reader:
+            with io.BufferedReader(stream) as file, self._reader(file, columns) as reader:
                 yield reader
         except pa.ArrowInvalid as error:
             refusal = self._refusal(str(error))
+            if refusal is None and _LONGER_THAN_A_BLOCK in str(error):
+                self._refuse_open_quote(path)
             if refusal is None:
                 raise
             raise refusal from None
+        if stream.is_odd:
+            self._refuse_open_quote(path)
 
-    def _reader(self, path: Path, columns: list[str] | None) -> Any:
+    def _bytes(self, path: Path) -> Any:
+        """Open the text, or the part of it that this is."""
+        if self._part != WHOLE:
+            return Stretch(path, self._layout.header, self._part)
+        return gzip.open(path) if path.suffix == ".gz" else open(path, "rb")
+
+    def _refuse_open_quote(self, path: Path) -> None:
+        """Refuse a cell in quotes that lasts until the file ends."""
+        with self._bytes(path) as stream:
+            row = row_left_open(stream, self._layout.separator)
+        if row is not None:
+            raise InputError(
+                f"{self.name} has a quotation mark at row {row} that is never closed, expected one behind the cell"
+            )
+
+    def _reader(self, file: Any, columns: list[str] | None) -> Any:
         """Return a reader of blocks of rows."""
         from pyarrow import csv
 
-        file: Any = os.fspath(path)
-        if self._part != WHOLE:
-            file = io.BufferedReader(Stretch(path, self._layout.header, self._part))
         return csv.open_csv(
             file,
             # One thread reads these streams as fast as two, and says in which row a fault is.
             csv.ReadOptions(block_size=self._layout.block_size, use_threads=False),
-            csv.ParseOptions(delimiter=self._layout.separator),
+            csv.ParseOptions(delimiter=self._layout.separator, newlines_in_values=True),
             csv.ConvertOptions(
                 column_types=self._types,
                 include_columns=columns,
