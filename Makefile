@@ -11,7 +11,6 @@ INSTALL := $(RUN) pip install $(PIP_OPTIONS)
 METADATA := pyproject.toml hatch_build.py thresholds/_version.py
 # A worker that is done takes work from another, so that none waits for the last tests of a slow one.
 WORKERS := -n auto --dist worksteal
-SLOW_TESTS := tests/kernels tests/arrays tests/chunks
 READING_TESTS := tests/data/test_unknown.py tests/files/test_unknown.py  # those of Arrow and Polars skip without them
 CONSTRAINTS := tests/integrations/constraints.txt
 OLDEST := .venv-oldest
@@ -23,7 +22,7 @@ OLDEST_TESTS := docs/inputs.md $(addprefix tests/,fitting/test_empirical.py rule
 N ?= 20000
 SEED ?= 1
 
-.PHONY: help demo test types cases soak test-without-compilation test-integrations test-engines test-oldest fuzz experiments clean
+.PHONY: help demo test style types cases soak test-without-compilation test-integrations test-engines test-oldest fuzz experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
@@ -41,10 +40,12 @@ demo: $(VENV)/.installed
 	$(RUN) thresholds demo
 
 test: $(VENV)/.installed-test
+	$(MAKE) --no-print-directory --jobs=3 style types cases
+
+style:
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(VENV)/bin/lint-imports --no-logo
-	$(MAKE) --no-print-directory --jobs=2 types cases
 
 types:
 	$(RUN) mypy
@@ -60,7 +61,7 @@ test-without-compilation: $(VENV)/.installed-test
 
 test-integrations: $(VENV)/.installed-integrations
 	$(RUN) pytest $(WORKERS) -q tests/integrations $(READING_TESTS)
-	$(RUN) pytest $(WORKERS) -q --slow -m slow tests/integrations $(SLOW_TESTS)
+	$(RUN) pytest $(WORKERS) -q --slow -m slow tests
 
 # Ray and Spark take longer to install, and to start, than all tests with Dask, Polars and DuckDB. Spark needs Java.
 test-engines: $(VENV)/.installed-engines

@@ -4,8 +4,9 @@ Nothing is said of compilation, in this process and in those that tests start: s
 `test_compile_notice.py` is about that line.
 
 `make test` leaves to `make soak`, which runs everything, what costs more than it detects: tests marked `soak`, and of
-functions marked `each_value` or `each_pair` the cases that repeat what others show. Tests marked `slow` take seconds in
-processes of their own, to compile or to be interrupted: `make test-integrations` runs them, with `--slow`.
+functions marked `each_value` or `each_pair` the cases that repeat what others show. Tests marked `slow` take a second
+or more, most of them in processes of their own, to compile, to be interrupted, or to lack a library: `make
+test-integrations` runs them, with `--slow`.
 """
 
 import gc

@@ -18,6 +18,7 @@ def cases() -> list[mutants.Case]:
     return mutants.core_cases()
 
 
+@pytest.mark.slow
 @pytest.mark.each_value(part=1)
 @pytest.mark.parametrize("part", range(4))
 def test_mutated_files_are_refused_or_read(part: int, tmp_path: Path) -> None:

@@ -352,6 +352,7 @@ def test_wrong_usage_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
         assert stopped.value.code == 2
 
 
+@pytest.mark.slow
 def test_demo_shows_the_platypus_without_scikit_learn() -> None:
     code = "import sys; sys.modules['sklearn'] = None; from thresholds.cli import main; sys.exit(main(['demo']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

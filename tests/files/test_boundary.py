@@ -394,6 +394,7 @@ def shell(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False, cwd=folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("streams", "status"), [pytest.param("2>&-", 0, marks=pytest.mark.soak), ("<&- >&- 2>&-", 0), (">/dev/full", 1)]
 )
@@ -410,6 +411,7 @@ def test_an_error_that_cannot_be_said_has_its_status(tmp_path: Path) -> None:
     assert shell("THRESHOLDS fit nothing.npz -o new.json 2>/dev/full", tmp_path).returncode == 1
 
 
+@pytest.mark.slow
 def test_what_is_written_to_a_pipe_comes_out(tmp_path: Path) -> None:
     scores_in(tmp_path)
     ran = shell("THRESHOLDS fit s.npz --cv 0 -o /dev/stdout | cat", tmp_path)

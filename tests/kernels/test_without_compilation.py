@@ -161,6 +161,7 @@ LONGEST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILES, reason="both ways are called in one process")
 @pytest.mark.parametrize("name", LONGEST)
 def test_counts_pass_16_bits(name: str) -> None:
@@ -262,6 +263,7 @@ FITS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", FITS)
 def test_a_fit_is_the_same_without_compilation(name: str, compiled: dict[Any, Any]) -> None:
     """With 600 positives of each label: sums of bytes would claim .056 where F is .42."""

@@ -112,6 +112,7 @@ def test_finite_batches_have_no_threshold_of_half_the_best_f1() -> None:
             assert p_next < HALF or more >= 0
 
 
+@pytest.mark.soak
 def test_the_largest_loss_on_a_grid() -> None:
     """Multiples of .05, up to three instances: the rule of theorem 5.3 loses .045 at most, and .45 may be left out."""
     grid = [Fraction(k, 20) for k in range(21)]
@@ -139,6 +140,7 @@ def test_dependent_labels() -> None:
     assert sum(w for y, w in sets if 1 in y) == Fraction(6, 10)
 
 
+@pytest.mark.soak
 def test_zero_division_1_turns_theorem_5_4_round() -> None:
     """Theorem 5.4: predicting everything is best only if 0/0 counts as 0."""
     assert best_set((TENTH,), 0) == ((0,), TENTH)

@@ -23,6 +23,7 @@ QUICK = json.loads((RESULTS / "quick.json").read_text("utf-8"))
 COMMITTED = {name: json.loads((RESULTS / f"{name}.json").read_text("utf-8")) for name in run_all.SCRIPTS}
 
 
+@pytest.mark.slow
 @pytest.mark.each_value(name=4)
 @pytest.mark.parametrize("name", run_all.SCRIPTS)
 def test_a_quick_run_reaches_the_same_verdicts(name: str, tmp_path: Path) -> None:

@@ -163,6 +163,7 @@ def cached(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 HOMELESS = {"HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.each_value(cache_dir=1)
 @pytest.mark.parametrize("cache_dir", ["", NOWHERE])
 def test_a_read_only_installation_without_a_home_imports(package: Path, cache_dir: str) -> None:
@@ -171,14 +172,17 @@ def test_a_read_only_installation_without_a_home_imports(package: Path, cache_di
     assert run("import thresholds\nprint(thresholds.__file__)", folder=package).startswith(str(package))
 
 
+@pytest.mark.slow
 def test_a_read_only_installation_without_a_home_compiles(package: Path) -> None:
     assert run(SCORE, folder=package, NUMBA_CACHE_DIR=NOWHERE, **HOMELESS) == "1.0\n"
 
 
+@pytest.mark.slow
 def test_kernels_are_cached_where_they_can_be(cached: Path) -> None:
     assert list(cached.rglob("*.nbi"))
 
 
+@pytest.mark.slow
 def test_the_cache_can_be_switched_off(package: Path, tmp_path: Path) -> None:
     environment = HOMELESS | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "THRESHOLDS_DISK_CACHE": "0"}
     assert run(SCORE, folder=package, **environment) == "1.0\n"

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from thresholds import InstanceRule
 
@@ -31,6 +32,7 @@ def run(calls: list[tuple[str, str]], folder: Path) -> subprocess.CompletedProce
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
 
 
+@pytest.mark.slow
 def test_a_call_names_the_library_that_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("y_score_cat,y_true_cat\n0.5,1\n")
     said = {
@@ -76,6 +78,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.slow
 def test_a_command_names_the_library_that_it_lacks(tmp_path: Path) -> None:
     InstanceRule().save(tmp_path / "rule.json")
     np.savez(tmp_path / "s.npz", y_score=np.float32([[0.5, 0.1]]))

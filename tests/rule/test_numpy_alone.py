@@ -43,6 +43,7 @@ def numpy_rule(name: str) -> Rule | None:
     return rule.to_regions() if isinstance(rule.rule, ThresholdRule) else None
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::thresholds.rule.ScoreChangeWarning")
 @pytest.mark.parametrize("change", ["none", "order", "logits"])
 def test_rules_are_served_by_numpy_alone(change: str, tmp_path: Path) -> None:
