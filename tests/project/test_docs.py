@@ -42,7 +42,8 @@ def test_readme_python_runs_when_pasted(tmp_path: Path, monkeypatch: pytest.Monk
 
 PAGES = [
     *("base_rates", "choosing", "guarantees", "guards", "inputs", "metrics", "plots"),
-    *("probabilities", "report", "scale", "scikit_learn", "serving"),
+    *("probabilities", "report", "scale", "serving"),
+    pytest.param("scikit_learn", marks=pytest.mark.slow),
 ]
 
 

@@ -22,6 +22,7 @@ def one_thread() -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @parametrize_with_checks([OF_SINGLE_LABELS])
 def test_scikit_learn_finds_no_fault(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
