@@ -360,6 +360,12 @@ TABLES = [
         r"s.csv has a quotation mark at row 1 that is never closed, expected one behind the cell",
     ),
     BadTable(
+        "csv with such a cell behind one with a mark that is a letter",
+        text("s.csv", 'cat,dog,note\n0.25,0.5,5" pipe\n0.25,0.5,"lost\n' + 3 * "0.25,0.5,5\n"),
+        "s.csv",
+        r"s.csv has a quotation mark at row 1 that is never closed, expected one behind the cell",
+    ),
+    BadTable(
         "csv with such a cell before many rows",
         text("s.csv", 'cat,dog,note\n0.25,0.5,"lost\n' + 200_000 * "0.25,0.5,5\n"),
         "s.csv",

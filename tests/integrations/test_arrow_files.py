@@ -208,12 +208,13 @@ def test_csv(suffix: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_rows", [3, 60_000], ids=["one block", "many blocks"])
 def test_cells_of_csv_may_have_line_ends_and_marks(n_rows: int, suffix: str, tmp_path: Path) -> None:
     """Marks within a cell that does not begin with one are letters, and need not be even."""
-    rows = [f'0.5,0.25,"two\nlines, ""{k}"""\n' for k in range(n_rows)] + ['1,0.75,5" pipe\n']
+    rows = [f'0.5,0.25,"two\nlines, ""{k}"""\n' for k in range(n_rows)]
+    rows += [f'0,0,"{140_000 * "x"}"\n', '1,0.75,5" pipe\n']
     text = ("cat,dog,note\n" + "".join(rows)).encode()
     path = tmp_path / f"s.{suffix}"
     path.write_bytes(gzip.compress(text) if suffix.endswith("gz") else text)
     scores = gather(open_scores(path)).y_score
-    assert scores.shape == (n_rows + 1, 2)
+    assert scores.shape == (n_rows + 2, 2)
     assert scores[-1].tolist() == [1, 0.75]
 
 

@@ -44,7 +44,7 @@ from thresholds.files.tables.columns import (
     NoValue,
     Table,
 )
-from thresholds.files.tables.quotes import CountedQuotes, row_left_open
+from thresholds.files.tables.quotes import WatchedQuotes, row_left_open
 from thresholds.files.tables.text import TextTable
 from thresholds.results import counted
 
@@ -323,19 +323,25 @@ class CsvTable(ArrowTable, TextTable):
     def _open(self, path: Path, columns: list[str] | None = None) -> Iterator[Any]:
         """Open the file; what is wrong with a row is said with its number."""
         pa = pyarrow(self.name)
-        stream = CountedQuotes(self._bytes(path))
+        stream = self._watched(path)
         try:
             with io.BufferedReader(stream) as file, self._reader(file, columns) as reader:
                 yield reader
         except pa.ArrowInvalid as error:
             refusal = self._refusal(str(error))
             if refusal is None and _LONGER_THAN_A_BLOCK in str(error):
-                self._refuse_open_quote(path)
+                with self._watched(path) as whole:
+                    whole.read_to_end()
+                refusal = self._open_quote(path) if whole.is_left_open else None
             if refusal is None:
                 raise
             raise refusal from None
-        if stream.is_odd:
-            self._refuse_open_quote(path)
+        if stream.is_left_open:
+            raise self._open_quote(path)
+
+    def _watched(self, path: Path) -> WatchedQuotes:
+        """Open the text, and follow its quotation marks."""
+        return WatchedQuotes(self._bytes(path), self._layout.separator)
 
     def _bytes(self, path: Path) -> Any:
         """Open the text, or the part of it that this is."""
@@ -343,14 +349,13 @@ class CsvTable(ArrowTable, TextTable):
             return Stretch(path, self._layout.header, self._part)
         return gzip.open(path) if path.suffix == ".gz" else open(path, "rb")
 
-    def _refuse_open_quote(self, path: Path) -> None:
-        """Refuse a cell in quotes that lasts until the file ends."""
+    def _open_quote(self, path: Path) -> InputError:
+        """Say where a cell in quotes begins that lasts until the file ends."""
         with self._bytes(path) as stream:
             row = row_left_open(stream, self._layout.separator)
-        if row is not None:
-            raise InputError(
-                f"{self.name} has a quotation mark at row {row} that is never closed, expected one behind the cell"
-            )
+        return InputError(
+            f"{self.name} has a quotation mark at row {row} that is never closed, expected one behind the cell"
+        )
 
     def _reader(self, file: Any, columns: list[str] | None) -> Any:
         """Return a reader of blocks of rows."""
