@@ -88,6 +88,29 @@ def test_what_making_an_item_raises_comes_up_in_its_turn() -> None:
         next(ahead)
 
 
+def test_whoever_is_interrupted_again_as_an_item_is_made_sees_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    busy, closed = threading.Event(), threading.Event()
+
+    def items() -> Generator[int, None, None]:
+        try:
+            yield 1
+            busy.set()
+            time.sleep(0.02)
+        finally:
+            closed.set()
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    ahead = engines.read_ahead(items())
+    assert next(ahead) == 1
+    assert busy.wait(9)
+    monkeypatch.setattr(engines.threading.Thread, "join", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ahead.throw(KeyboardInterrupt)
+    assert closed.wait(9)
+
+
 def test_short_work_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     engines.run(abs, range(9), n_jobs=2, progress=True, title="labels")
     assert capsys.readouterr() == ("", "")

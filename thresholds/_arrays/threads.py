@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from typing import Any, TypeVar
 
 from thresholds.errors import InputError, shown
@@ -106,13 +105,18 @@ def read_ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None
     """Return items one after another; while one is used, a thread makes the next, and no more than that.
 
     It is for what waits for a disk, or works without Python's lock. What making an item raises comes up in its turn.
-    Whoever stops early closes this iterator: the thread is joined, and `items` are closed.
+    Whoever stops early closes this iterator, which joins the thread. It is the thread that closes `items`: nobody else
+    may while it makes one.
     """
-    with closing(items), ThreadPoolExecutor(1) as thread:
+    thread = ThreadPoolExecutor(1)
+    try:
         coming = thread.submit(next, items, None)
         while (item := coming.result()) is not None:
             coming = thread.submit(next, items, None)
             yield item
+    finally:
+        thread.submit(items.close)
+        thread.shutdown()
 
 
 class Bar:
