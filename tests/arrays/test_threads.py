@@ -55,26 +55,38 @@ def test_an_error_comes_out_and_stops_what_has_not_begun(n_jobs: int) -> None:
 
 
 def test_one_item_is_made_ahead_and_no_more() -> None:
-    made, closed = [], []
+    made, asked = threading.Semaphore(0), []
+
+    def items() -> Generator[int, None, None]:
+        for item in range(9):
+            asked.append(item)
+            if item:
+                made.release()
+            yield item
+
+    for item in engines.read_ahead(items()):
+        assert item == 8 or made.acquire(timeout=9), "the next is made meanwhile"
+        time.sleep(0.002)
+        assert len(asked) <= item + 2
+    assert asked == list(range(9))
+
+
+def test_whoever_stops_early_leaves_no_thread() -> None:
+    closed = []
 
     def items() -> Generator[int, None, None]:
         try:
-            for item in range(9):
-                made.append(item)
-                yield item
+            yield from range(9)
         finally:
-            closed.append(threading.get_ident())
+            closed.append(True)
 
-    ahead = engines.read_ahead(items())
-    for item in ahead:
-        time.sleep(0.005)
-        assert made == list(range(min(item + 2, 9)))
     before = threading.active_count()
     ahead = engines.read_ahead(items())
     assert next(ahead) == 0
+    assert threading.active_count() == before + 1
     ahead.close()
     assert threading.active_count() == before
-    assert len(closed) == 2
+    assert closed
 
 
 def test_what_making_an_item_raises_comes_up_in_its_turn() -> None:
