@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import rivals
+from calls import DIAGNOSED, MACRO, MICRO, READ
 from measuring import THREADS, Clock, Measured, Ratio, Row, Scores, Truth, name_shape, shared_data
 from rivals import ARGSORT, BLOCK, LOOP, TORCH
 
@@ -14,8 +15,7 @@ import thresholds
 
 ROUNDS = 5
 TORCH_LABELS = 20  # spread over all labels; the time is scaled
-READ, MACRO, MICRO, ALONE = "one read of the scores", "macro", "joint micro", "macro on 1 thread"
-SHRUNK, DIAGNOSED = 'macro with `guard="shrink"`', "`diagnose`"
+ALONE = "macro on 1 thread"
 
 
 def our_calls(truth: Truth, scores: Scores) -> dict[str, Callable[[], Any]]:
@@ -27,7 +27,6 @@ def our_calls(truth: Truth, scores: Scores) -> dict[str, Callable[[], Any]]:
         MACRO: fit,
         MICRO: partial(fit, "micro"),
         ALONE: partial(fit, n_jobs=1),
-        SHRUNK: partial(fit, guard="shrink"),
         DIAGNOSED: partial(thresholds.diagnose, truth, scores, rule, n_jobs=THREADS),
     }
 
@@ -90,6 +89,5 @@ def compare(clock: Clock, shape: tuple[int, int]) -> list[Row]:
         row(f"macro / {READ}", macro / median[READ], at_most=30),
         row("joint micro / macro", median[MICRO] / macro, at_most=1.2),
         row(f"{ALONE} / macro", median[ALONE] / macro),
-        row(f"{SHRUNK} / macro", median[SHRUNK] / macro),
         row(f"{LOOP} / {DIAGNOSED}", loop / median[DIAGNOSED]),
     ]

@@ -137,7 +137,6 @@ def make_data(n_samples: int, n_labels: int, seed: int = 0) -> tuple[Truth, Scor
     return truth, scores
 
 
-@lru_cache(maxsize=1)
 def fit_by_sorting(truth: object, scores: object) -> object:
     """Fit macro-F1 as `fit_empirical` does where it cannot count: every label is sorted, on one thread."""
 
@@ -149,6 +148,7 @@ def fit_by_sorting(truth: object, scores: object) -> object:
     return cuts.placed(problem, "low")
 
 
+@lru_cache(maxsize=1)
 def shared_data(quick: bool) -> tuple[Truth, Scores]:
     """Draw what several sections measure."""
     return make_data(*(QUICK_SHAPE if quick else SHAPE))

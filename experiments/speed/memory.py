@@ -1,4 +1,4 @@
-"""Peak memory of fits beyond what the process held before, each in a fresh process (Linux: it is read from /proc)."""
+"""Peak memory of what users call beyond what the process held before, each in a fresh process (Linux: /proc)."""
 
 import subprocess
 import sys
@@ -7,16 +7,15 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from measuring import THREADS, Clock, Measured, Row, name_shape, shared_data
+from calls import CALLS, COMPARED, ISOTONIC, MACRO, MICRO, PLATT, WEIGHTED
+from measuring import Clock, Measured, Row, name_shape, shared_data
 
-import thresholds
-
-AVERAGES = ("macro", "weighted", "micro")
-COMPILED_ON = 4_000  # rows, which are fitted first
+BOUNDS = {MACRO: 0.25, WEIGHTED: 0.25, MICRO: 0.25, ISOTONIC: 2.0, PLATT: 2.0, COMPARED: 2.0}
+COMPILED_ON = 4_000  # rows, for which the call is made first
 
 
 def measure(quick: bool, clock: Clock) -> Measured:
-    """Run each fit in a fresh process; give its extra memory as a share of the scores."""
+    """Run each call in a fresh process; give its extra memory as a share of the scores."""
     if quick or not Path("/proc/self/clear_refs").exists():
         return [], []
     truth, scores = shared_data(quick=False)
@@ -24,22 +23,22 @@ def measure(quick: bool, clock: Clock) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder, "truth.npy"), truth)
         np.save(Path(folder, "scores.npy"), scores)
-        for average in AVERAGES:
-            command = [sys.executable, __file__, average, folder]
+        for name in CALLS:
+            command = [sys.executable, __file__, name, folder]
             run = partial(subprocess.run, command, check=True, capture_output=True, text=True)
-            extra = int(clock.time(f"whole process, {average}", run).stdout) / scores.nbytes
-            name = f"extra memory of {'joint ' * (average == 'micro')}{average} / memory of the scores"
-            rows.append(Row(name, extra, at_most=0.25, on=name_shape(scores.shape)))
+            extra = int(clock.time(f"whole process, {name}", run).stdout) / scores.nbytes
+            title = f"extra memory of {name} / memory of the scores"
+            rows.append(Row(title, extra, at_most=BOUNDS.get(name), on=name_shape(scores.shape)))
     return rows, []
 
 
-def extra_memory(average: str, folder: str) -> int:
-    """Give the bytes by which a fit on the saved data raises the peak of this process."""
+def extra_memory(name: str, folder: str) -> int:
+    """Give the bytes by which a call on the saved data raises the peak of this process."""
     truth, scores = np.load(Path(folder, "truth.npy")), np.load(Path(folder, "scores.npy"))
-    thresholds.fit_empirical(truth[:COMPILED_ON], scores[:COMPILED_ON], average, n_jobs=THREADS)  # type: ignore[arg-type]
+    CALLS[name](truth[:COMPILED_ON], scores[:COMPILED_ON])
     Path("/proc/self/clear_refs").write_text("5")  # The peak starts afresh from the memory held now.
     before = status("VmRSS")
-    thresholds.fit_empirical(truth, scores, average, n_jobs=THREADS)  # type: ignore[arg-type]
+    CALLS[name](truth, scores)
     return status("VmHWM") - before
 
 

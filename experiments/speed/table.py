@@ -26,6 +26,7 @@ import joint_micro
 import label_free
 import layouts
 import memory
+import questions
 import scaling
 import shared_cut
 from measuring import Clock, Measured, Ratio, Row, describe_machine, shared_data, unbounded
@@ -37,6 +38,7 @@ RESULTS = "results.md"
 PACKAGES = ("scipy", "llvmlite", "xcolumns", "optimal-classification-cutoffs", "torchmetrics", "torch")
 SECTIONS: dict[str, Callable[[bool, Clock], Measured]] = {
     "fits": fits.measure,
+    "questions": questions.measure,
     "layouts": layouts.measure,
     "shared": shared_cut.measure,
     "memory": memory.measure,
@@ -46,7 +48,7 @@ SECTIONS: dict[str, Callable[[bool, Clock], Measured]] = {
     "wide": scaling.measure_wide,
     "first-call": first_call.measure,
 }
-SHARING = ("fits", "layouts", "shared", "memory")  # sections that measure the same data
+SHARING = ("fits", "questions", "layouts", "shared", "memory")  # sections that measure the same data
 
 
 def measure(names: Sequence[str], quick: bool) -> tuple[list[Row], list[Ratio], dict[str, Any]]:
