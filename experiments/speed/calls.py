@@ -52,20 +52,23 @@ def predict_top(truth: Truth, scores: Scores) -> Any:
 
 
 # The names that the table shows.
-MACRO, MICRO, WEIGHTED, READ = "macro", "joint micro", "weighted", "one read of the scores"
-WEIGHTS, PRECISION, LIMITS = (
-    "macro with `sample_weight`",
-    "macro with `min_precision`",
-    "macro with `max_overprediction`",
-)
-SHRUNK, POOLED, DIAGNOSED = 'macro with `guard="shrink"`', 'micro with `guard="pool"`', "`diagnose`"
-FOLDS, FOLDS_SHRUNK, FOLDS_POOLED = (
-    "`cross_fit` of macro",
-    '`cross_fit` of macro with `guard="shrink"`',
-    '`cross_fit` of micro with `guard="pool"`',
-)
-ISOTONIC, PLATT = '`calibrate(method="isotonic")`', '`calibrate(method="platt")`'
-TOP, COMPARED = f"`TopKRule({N_PREDICTED}).predict`", "all rules and `compare`"
+READ = "one read of the scores"
+MACRO = "macro"
+MICRO = "joint micro"
+WEIGHTED = "weighted"
+WEIGHTS = "macro with `sample_weight`"
+PRECISION = "macro with `min_precision`"
+LIMITS = "macro with `max_overprediction`"
+SHRUNK = 'macro with `guard="shrink"`'
+POOLED = 'micro with `guard="pool"`'
+DIAGNOSED = "`diagnose`"
+FOLDS = "`cross_fit` of macro"
+FOLDS_SHRUNK = '`cross_fit` of macro with `guard="shrink"`'
+FOLDS_POOLED = '`cross_fit` of micro with `guard="pool"`'
+ISOTONIC = '`calibrate(method="isotonic")`'
+PLATT = '`calibrate(method="platt")`'
+TOP = f"`TopKRule({N_PREDICTED}).predict`"
+COMPARED = "all rules and `compare`"
 
 CALLS: dict[str, Call] = {
     MACRO: fit,
