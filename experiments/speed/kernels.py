@@ -1,7 +1,7 @@
 """Benchmark: the pieces of the staircase kernel, one label of 200,000 Gaussian scores, one thread.
 
 Prints nanoseconds a score for the radix sort, for NumPy's sort of the same keys, for finding each score's place
-among the positives by binary search, and for the whole staircase: why the kernels sort.
+among the positives by binary search, and for the whole staircase: why scores are sorted.
 
     python experiments/speed/kernels.py
 """
@@ -12,7 +12,9 @@ from collections.abc import Callable
 import numpy as np
 
 from thresholds._kernels.keys import to_keys
-from thresholds._kernels.sorting import _radix_sort, unit_staircases
+from thresholds._kernels.sorting import _radix_sort
+from thresholds.data.panels import Panel
+from thresholds.data.problem import Items
 
 N_SCORES = 200_000
 ROUNDS = 15
@@ -43,15 +45,14 @@ def main() -> None:
         )
         rows.setdefault("np.sort", []).append(nanoseconds(lambda keys=keys: np.sort(keys)))
         for rate in (0.001, 0.1):
-            truth = (rng.random((1, N_SCORES)) < rate).astype(np.uint8)
-            grid = np.unique(keys[truth[0] == 1])
+            truth = (rng.random(N_SCORES) < rate).astype(np.uint8)
+            grid = np.unique(keys[truth == 1])
+            items = Items(np.array([0, N_SCORES]), keys, truth, np.empty(0, np.int64))
             name = f"{rate:.1%} positives"
             rows.setdefault(f"binary search, {name}", []).append(
                 nanoseconds(lambda keys=keys, grid=grid: np.searchsorted(grid, keys))
             )
-            rows.setdefault(f"whole staircase, {name}", []).append(
-                nanoseconds(lambda keys=keys, truth=truth: unit_staircases(keys[np.newaxis], truth))
-            )
+            rows.setdefault(f"whole staircase, {name}", []).append(nanoseconds(lambda items=items: Panel.of(items)))
     for name, times in rows.items():
         print(f"{name:34}" + "".join(f"{value:9.1f}" for value in times))
 

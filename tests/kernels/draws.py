@@ -115,7 +115,7 @@ def of_resampled(rng: Generator, dtype: Any) -> Arguments:
 
 
 def of_steps(rng: Generator, dtype: Any) -> Arguments:
-    offsets, _, _, tp, fp, _ = sorting.unit_staircases(*tile(rng, dtype))
+    offsets, _, _, tp, fp, _ = sorting.unit_staircases(*sorted_panel(rng, dtype))
     positives = np.array([tp[last - 1] if last > first else 0 for first, last in itertools.pairwise(offsets)])
     unit = 1 if dtype == np.float32 else 2**50  # of weights
     return offsets, tp * unit, fp * unit, positives * unit
@@ -839,6 +839,28 @@ def of_staircases(rng: Generator, dtype: Any) -> Arguments:
     return tile(rng, dtype)
 
 
+def of_positives(rng: Generator, dtype: Any) -> Arguments:
+    """Keys and truth of groups of several lengths, one of them perhaps empty."""
+    found, truth = (cells.reshape(-1) for cells in tile(rng, dtype))
+    starts = np.sort(rng.integers(0, found.size + 1, rng.integers(0, 4)))
+    return np.concatenate([[0], starts, [found.size]]), found, truth
+
+
+def sorted_panel(rng: Generator, dtype: Any) -> Arguments:
+    """The same sorted, beside the keys of the positives, and with room for marks."""
+    starts, found, truth = of_positives(rng, dtype)
+    group = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    is_hit = truth == 1
+    true_starts = np.append(0, np.bincount(group[is_hit], minlength=starts.size - 1).cumsum())
+    up, hits = (own[np.lexsort((own, of))] for own, of in ((found, group), (found[is_hit], group[is_hit])))
+    return starts, up, true_starts, hits, np.zeros_like(truth)
+
+
+def of_places(rng: Generator, dtype: Any) -> Arguments:
+    starts, up, *_ = sorted_panel(rng, dtype)
+    return starts, up, rng.choice(up, starts.size - 1) + rng.integers(0, 2, starts.size - 1, up.dtype)
+
+
 def candidates(rng: Generator, starts: Array, found: Array) -> tuple[Array, Array]:
     """Some keys of each label and one beside them, rising, each once: starts, keys."""
     lists = []
@@ -1023,7 +1045,9 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "sorting.sorted_lists": of_lists_to_sort,
     "sorting.sorted_with_rows": of_sorted,
     "sorting.sorted_groups": of_sorted_groups,
-    "sorting.unit_staircases": of_staircases,
+    "sorting.listed_positives": of_positives,
+    "sorting.unit_staircases": sorted_panel,
+    "panels.places_of_keys": of_places,
     "sorting.staircases_between": of_parts_of_staircases,
     "sorting.weighted_staircases": items,
     "sorting.unit_aurocs": of_staircases,

@@ -153,11 +153,18 @@ def many_columns(rng: Generator) -> Arguments:
     return scores, marks, np.arange(70_000) % 2, np.array([0, 35_000]), np.zeros(70_000)
 
 
+def one_panel(rng: Generator) -> Arguments:
+    """The same, sorted."""
+    keys, truth = (values[0] for values in one_label(rng))
+    starts, hits = np.array([0, keys.size]), np.sort(keys[truth == 1])
+    return starts, np.sort(keys), np.array([0, hits.size]), hits, np.zeros_like(truth)
+
+
 LONGEST = {
     "confusion.count_by_sample": one_row,
     "counting.collect": many_columns,
     "sorting.unit_aurocs": one_label,
-    "sorting.unit_staircases": one_label,
+    "sorting.unit_staircases": one_panel,
 }
 
 

@@ -10,8 +10,9 @@ elsewhere would go unnoticed (numba issue 1833). `disk_cache.py` says where the 
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import update_wrapper, wraps
 from importlib import import_module
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -38,6 +39,14 @@ class StandIns:
         """Whether they will not run out of time over so much work, even where it takes three times as long."""
         return 3 * seconds <= cls.seconds_left
 
+    @classmethod
+    @contextmanager
+    def working(cls) -> Iterator[None]:
+        """Take what is done meanwhile off their time."""
+        start = time.perf_counter()
+        yield
+        cls.seconds_left -= time.perf_counter() - start
+
 
 class Kernel(Generic[P, R]):
     """A function that Numba compiles when it is first needed, by Python or by another kernel."""
@@ -54,10 +63,8 @@ class Kernel(Generic[P, R]):
         if self.stand_in is None or self.is_loaded or StandIns.seconds_left <= 0:
             arguments = map(_as_if_writable, args)
             return self.dispatcher(*arguments, **kwargs)  # type: ignore[no-any-return]
-        start = time.perf_counter()
-        result = self.stand_in(*args, **kwargs)
-        StandIns.seconds_left -= time.perf_counter() - start
-        return result
+        with StandIns.working():
+            return self.stand_in(*args, **kwargs)
 
     @property
     def is_loaded(self) -> bool:

@@ -1,10 +1,9 @@
 """Loops that sort scores, and those that sweep a label's sorted scores once: its staircase and its AUROC.
 
-Scores are keys (`keys.py`), sorted upwards by a radix sort of 11 bits a pass.
-`experiments/speed/kernels.py` prints why: 2.5 ns a float32 score, where a binary search for its
-place among the positives takes 35 to 75, as it mispredicts a branch at every step. `np.sort` takes
-1.8 with AVX-512, but cannot carry rows along. Scores below the lowest positive are never sorted: no
-useful cut lies there.
+Scores are keys (`keys.py`). Those that weigh 1 each come sorted by NumPy, beside those of the positives
+(`data/panels.py`): 2.3 ns a float32 score with AVX-512. What rows must travel with is sorted here, upwards, by a radix
+sort of 11 bits a pass; without rows it takes 3.2. `experiments/speed/kernels.py` prints both, and why they are sorted
+at all: to search for each among the positives takes 35 to 75, as it mispredicts a branch at every step.
 """
 
 from typing import Any
@@ -205,43 +204,52 @@ def _sweep(
     return step
 
 
-@kernel_after(stand_ins.unit_staircases)
-def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
-    """Return the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once."""
-    # Positives are sorted on their own: nothing has to travel with the scores, half the bytes.
-    n_labels, n = keys.shape
+@kernel_after(stand_ins.listed_positives)
+def listed_positives(starts: Ints, keys: Keys, truth: Bytes) -> tuple[Ints, Keys]:
+    """Return the keys of each group that are positive, those of group j being `offsets[j]:offsets[j + 1]`."""
     size = np.int64(0)
-    for j in range(n_labels):
-        for i in range(n):
-            size += truth[j, i]
+    for i in range(truth.size):
+        size += truth[i]
+    offsets = np.zeros(starts.size, np.int64)
+    listed = np.empty(size + 1, keys.dtype)  # One more, as it is written before it is known.
+    n = np.int64(0)
+    for j in range(starts.size - 1):
+        own, is_positive = keys[starts[j] : starts[j + 1]], truth[starts[j] : starts[j + 1]]
+        for i in range(own.size):  # Branch-free: always write, advance on a positive.
+            listed[n] = own[i]
+            n += is_positive[i]
+        offsets[j + 1] = n
+    return offsets, listed[:n]
+
+
+@kernel_after(stand_ins.unit_staircases)
+def unit_staircases(
+    starts: Ints, up: Keys, true_starts: Ints, true_keys: Keys, marks: Bytes
+) -> Steps:
+    """Return the staircase of each group of keys from those of its positives, all sorted upwards, each counting once.
+
+    Marks the keys that are positive, the first of equal ones.
+    """
+    n_labels, size = starts.size - 1, true_keys.size
     offsets = np.zeros(n_labels + 1, np.int64)
-    key, lower = np.empty(size, keys.dtype), np.empty(size, keys.dtype)
+    key, lower = np.empty(size, up.dtype), np.empty(size, up.dtype)
     tp, fp, higher = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    listed, spare_listed = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
-    kept, spare = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
-    no_rows = np.empty(0, np.int32)
-    none = keys.dtype.type(0)
+    none = up.dtype.type(0)
     step, nothing = np.int64(0), np.int64(0)
     for j in range(n_labels):
-        n_positives = np.int64(0)
-        for i in range(n):  # Branch-free: always write, advance on a positive.
-            listed[n_positives] = keys[j, i]
-            n_positives += truth[j, i]
-        if n_positives > 0:
-            positives, _ = _sort(listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows)
-            # No useful cut lies below the lowest positive: only what is higher is sorted.
-            lowest = positives[0]
-            n_kept, below = np.int64(0), none
-            for i in range(n):
-                x = keys[j, i]
-                kept[n_kept] = x
-                n_kept += x >= lowest
-            # Vectorised, as the loop above would not let it be: a third of the time of both.
-            for i in range(n):
-                below = max(below, keys[j, i] if keys[j, i] < lowest else none)
-            up, _ = _sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
-            step = _sweep(up, positives, nothing, nothing, below, key, lower, tp, fp, higher, step)
+        own, positives = (
+            up[starts[j] : starts[j + 1]],
+            true_keys[true_starts[j] : true_starts[j + 1]],
+        )
+        first = step
+        step = _sweep(own, positives, nothing, nothing, none, key, lower, tp, fp, higher, step)
         offsets[j + 1] = step
+        tp_above = np.int64(0)
+        for k in range(first, step):
+            lowest = starts[j + 1] - tp[k] - fp[k]
+            for i in range(lowest, lowest + tp[k] - tp_above):
+                marks[i] = 1
+            tp_above = tp[k]
     return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
 
 

@@ -21,34 +21,55 @@ def flip_back(keys: Keys, sign: np.unsignedinteger[Any], bits: Keys) -> None:
     np.bitwise_xor(keys, _ones_if_negative(~keys) | sign, out=bits)
 
 
-def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
-    """Return the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
+def listed_positives(starts: Ints, keys: Keys, truth: Bytes) -> tuple[Ints, Keys]:
+    """Return the keys of each group that are positive, those of group j being `offsets[j]:offsets[j + 1]`."""
+    groups = itertools.pairwise(starts.tolist())
+    offsets = np.append(
+        0, [np.count_nonzero(truth[own]) for own in itertools.starmap(slice, groups)]
+    )
+    return offsets.cumsum(), keys[truth.view(np.bool_)]
 
-    Complements of keys rise where scores fall.
+
+def unit_staircases(
+    starts: Ints, up: Keys, true_starts: Ints, true_keys: Keys, marks: Bytes
+) -> Steps:
+    """Return the staircase of each group of keys from those of its positives, all sorted upwards, each counting once.
+
+    Marks the keys that are positive, the first of equal ones.
     """
-    starts = np.append(0, [np.count_nonzero(row) for row in truth]).cumsum()
-    positives = ~keys[truth.view(np.bool_)]  # (n_positives,) of all labels
-    lower = np.empty_like(positives)
-    predicted, higher = np.empty((2, positives.size), np.int64)
-    falling = np.empty(keys.shape[1] + 1, keys.dtype)
-    # Sort each label's scores and positives: where these lie among those says what is predicted.
-    for label_keys, (first, last) in zip(keys, itertools.pairwise(starts.tolist()), strict=True):
-        if first < last:
-            np.invert(label_keys, out=falling[:-1])
-            falling[-1] = ~keys.dtype.type(0)  # "no score" comes last.
-            falling.sort()
-            positives[first:last].sort()
-            predicted[first:last] = falling.searchsorted(positives[first:last], "right")
-            higher[first:last] = falling.searchsorted(positives[first:last], "left")
-            lower[first:last] = falling[predicted[first:last]]
+    # From the top down: where each positive lies among all keys says what is predicted.
+    falling = np.empty_like(true_keys)  # (n_positives,)
+    lower = np.zeros_like(true_keys)
+    predicted, higher = np.empty((2, true_keys.size), np.int64)
+    groups = zip(
+        itertools.pairwise(starts.tolist()), itertools.pairwise(true_starts.tolist()), strict=True
+    )
+    for (first, last), (first_true, last_true) in groups:
+        if first_true < last_true:
+            own = up[first:last]
+            positives = falling[first_true:last_true] = true_keys[first_true:last_true][::-1]
+            at_or_above, above = (
+                own.searchsorted(positives, "left"),
+                own.searchsorted(positives, "right"),
+            )
+            predicted[first_true:last_true] = own.size - at_or_above
+            higher[first_true:last_true] = own.size - above
+            has_lower = at_or_above > 0
+            lower[first_true:last_true][has_lower] = own[at_or_above[has_lower] - 1]
+            place = (
+                np.arange(positives.size)
+                - positives.size
+                + positives[::-1].searchsorted(positives, "right")
+            )
+            marks[first + at_or_above + place] = 1
     # A step is the last of equal positives of a label.
-    is_last = np.append(positives[1:] != positives[:-1], True)[: positives.size]
-    is_last[starts[1:][starts[1:] > 0] - 1] = True
+    is_last = np.append(falling[1:] != falling[:-1], True)[: falling.size]
+    is_last[true_starts[1:][true_starts[1:] > 0] - 1] = True
     steps = np.flatnonzero(is_last)
-    rank = 1 + np.arange(positives.size) - np.repeat(starts[:-1], np.diff(starts))
+    rank = 1 + np.arange(falling.size) - np.repeat(true_starts[:-1], np.diff(true_starts))
     tp = rank[steps]
-    offsets = np.searchsorted(steps, starts)
-    return offsets, ~positives[steps], ~lower[steps], tp, predicted[steps] - tp, higher[steps]
+    offsets = np.searchsorted(steps, true_starts)
+    return offsets, falling[steps], lower[steps], tp, predicted[steps] - tp, higher[steps]
 
 
 def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:

@@ -22,8 +22,10 @@ from thresholds._arrays.types import AnyFloats, Floats, Ints, Keys
 from thresholds._kernels.calibration import interpolate
 from thresholds._kernels.choosing import upper_hulls
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds._kernels.sorting import unit_staircases, weighted_staircases
+from thresholds._kernels.sorting import weighted_staircases
 from thresholds.calibration.cells import Cells, map_labels
+from thresholds.data.panels import Panel
+from thresholds.data.problem import Items
 from thresholds.data.tallies import label_of
 
 _Knots = tuple[Ints, AnyFloats, Floats]
@@ -104,8 +106,5 @@ def _staircases(cells: Cells) -> tuple[Ints, Keys, Keys, Ints, Ints]:
     if cells.weights.size:
         positive_weights = np.where(cells.truth, cells.weights, 0)
         return weighted_staircases(cells.starts, keys, positive_weights, cells.weights)[:5]
-    own = [slice(first, last) for first, last in pairwise(cells.starts.tolist())]
-    stairs = [unit_staircases(keys[np.newaxis, at], cells.truth[np.newaxis, at]) for at in own]
-    n_steps = [offsets[1] for offsets, *_ in stairs]
-    _, key, lower, tp, fp, _ = (np.concatenate(parts) for parts in zip(*stairs, strict=True))
-    return np.append(0, np.cumsum(n_steps)), key, lower, tp, fp
+    items = Items(cells.starts, keys, cells.truth, np.empty(0, np.int64))
+    return Panel.sorting(items).steps[:5]

@@ -21,7 +21,9 @@ from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._checks import Placement
 from thresholds._kernels.choosing import best_steps
 from thresholds._kernels.keys import to_scores
-from thresholds._kernels.sorting import unit_staircases, weighted_staircases
+from thresholds._kernels.sorting import weighted_staircases
+from thresholds.data import panels
+from thresholds.data.panels import Panel
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.search.entries import steps_of_entries
@@ -162,23 +164,18 @@ def concatenate(parts: Sequence[Staircase]) -> Staircase:
 
 def of_labels(problem: Problem, first: int, last: int) -> Staircase:
     """Count the staircases of labels `first:last`."""
-    return of_items(problem.label_items(first, last)).cuttable(problem)
+    return of_items(panels.label_items(problem, first, last)).cuttable(problem)
 
 
 def of_items(items: Items) -> Staircase:
     """Count the staircase of each group of items."""
-    n_groups = items.starts.size - 1
-    lengths = np.diff(items.starts)
-    if items.is_unweighted and (lengths != lengths[0]).any():  # Some truth is not known.
-        return concatenate([of_items(items.group(number)) for number in range(n_groups)])
     if items.is_unweighted:
-        keys = items.keys.reshape(n_groups, -1)  # (n_groups, length of a group)
-        truth = items.positive_weights.reshape(n_groups, -1)
-        positives = np.array([np.count_nonzero(row) for row in truth])
-        offsets, key, lower, tp, fp, higher = unit_staircases(keys, truth)
+        panel = Panel.of(items)
+        positives, steps = panel.positives, panel.steps
     else:
         positives = np.add.reduceat(items.positive_weights, items.starts[:-1])
-        offsets, key, lower, tp, fp, higher = weighted_staircases(*items)
+        steps = weighted_staircases(*items)
+    offsets, key, lower, tp, fp, higher = steps
     return Staircase(offsets, to_scores(key), to_scores(lower), tp, fp, higher, positives)
 
 

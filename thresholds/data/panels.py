@@ -1,0 +1,86 @@
+"""Panels: a few labels whose scores are sorted once, from which all questions about a label are answered by walking.
+
+NumPy sorts, in vector registers where the processor has them, but carries nothing along. Nothing need be: the keys of
+the positives are sorted apart, and merged with those of all cells. Within a tie group it is not known which of the
+cells is positive, nor does anybody ask.
+"""
+
+import itertools
+from functools import cached_property
+
+import numpy as np
+
+from thresholds._arrays.types import Floats, Ints, Keys
+from thresholds._kernels._jit import StandIns
+from thresholds._kernels.panels import places_of_keys
+from thresholds._kernels.sorting import Steps, listed_positives, unit_staircases
+from thresholds.data.problem import Items, Problem
+
+
+class Panel(Items):
+    """Items that weigh 1 each, sorted: the keys of each group rise, and of equal keys the positive ones come first."""
+
+    true_starts: Ints  # (n_groups + 1,)
+    true_keys: Keys  # (n_positives,) the keys of the positives, which rise in each group
+    steps: Steps  # of the staircases
+
+    @classmethod
+    def of(cls, items: Items) -> "Panel":
+        """Sort a copy of unweighted items."""
+        if isinstance(items, cls):
+            return items
+        starts, keys, truth, weights = items
+        return cls.sorting(Items(starts, keys.copy(), truth, weights))
+
+    @classmethod
+    def sorting(cls, items: Items) -> "Panel":
+        """Sort unweighted items, whose keys are sorted in place."""
+        starts, keys, truth, weights = items
+        true_starts, true_keys = listed_positives(starts, keys, truth)
+        with StandIns.working():
+            _sort_groups(starts, keys)
+            _sort_groups(true_starts, true_keys)
+        marks = np.zeros_like(truth)
+        steps = unit_staircases(starts, keys, true_starts, true_keys, marks)
+        panel = cls(starts, keys, marks, weights)
+        panel.true_starts, panel.true_keys, panel.steps = true_starts, true_keys, steps
+        return panel
+
+    @cached_property
+    def positives(self) -> Ints:
+        """Number of positives of each group, (n_groups,)."""
+        return np.diff(self.true_starts)
+
+    def counts_at(self, keys: Keys) -> Ints:
+        """Return weight and true positives above a key of each group, then those at it, (4, n_groups)."""
+        counts = np.empty((4, keys.size), np.int64)
+        for row, starts, own in (
+            (0, self.starts, self.keys),
+            (1, self.true_starts, self.true_keys),
+        ):
+            lowest, highest = places_of_keys(starts, own, keys)  # (n_groups,) each
+            counts[row] = starts[1:] - highest
+            counts[row + 2] = highest - lowest
+        return counts
+
+    def keys_at(self, ranks: Floats) -> Keys:
+        """Return the keys at two ranks of each group, (2, n_groups) as the ranks, the second of which is no less."""
+        from_top = np.clip(np.ceil(ranks), 1, np.diff(self.starts)).astype(np.int64)
+        return self.keys[self.starts[1:] - from_top]
+
+
+def label_items(problem: Problem, first: int, last: int) -> Items:
+    """Return the items of labels `first:last`: a panel where each weighs 1."""
+    items = problem.label_items(first, last)
+    return Panel.sorting(items) if items.is_unweighted else items
+
+
+def _sort_groups(starts: Ints, keys: Keys) -> None:
+    """Sort the keys of each group upwards, in place."""
+    sizes = np.diff(starts)
+    if sizes.size and sizes[0] > 0 and (sizes == sizes[0]).all():
+        keys.reshape(sizes.size, -1).sort(axis=1)
+        return
+    for first, last in itertools.pairwise(starts.tolist()):
+        if last - first > 1:
+            keys[first:last].sort()
