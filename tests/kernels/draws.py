@@ -951,13 +951,22 @@ def of_halves(rng: Generator, dtype: Any) -> Arguments:
 # stratification
 
 
+def of_units_to_list(rng: Generator, dtype: Any) -> Arguments:
+    truth = sparse.csr_array(cells(rng, (int(rng.choice([7, 300])), 5), 0.3))
+    n_of_label = np.bincount(truth.indices, minlength=5)
+    return *entries_of_rows(truth), rng.permutation(truth.shape[0]), np.append(0, n_of_label.cumsum())
+
+
 def of_folds(rng: Generator, dtype: Any) -> Arguments:
     n_units, n_folds = int(rng.choice([7, 300])), 4
     truth = cells(rng, (n_units, 5), 0.3)
-    by_label, by_unit = sparse.csc_array(truth), sparse.csr_array(truth)
-    starts = [part.astype(np.int64) for part in (by_label.indptr, by_label.indices, by_unit.indptr, by_unit.indices)]
-    counts, sizes = rng.integers(1, 300, by_unit.nnz), rng.integers(1, 300, n_units)
-    return *starts, counts, sizes, rng.integers(0, n_folds, n_units), rng.permutation(n_units), n_folds
+    by_label = sparse.csc_array(truth)
+    label_starts, units = (part.astype(np.int64) for part in (by_label.indptr, by_label.indices))
+    unit_starts, labels = entries_of_rows(sparse.csr_array(truth))
+    counts = NO_WEIGHTS if rng.random() < 0.5 else rng.integers(1, 300, labels.size)
+    sizes = rng.integers(1, 300, n_units)
+    first, order = rng.integers(0, n_folds, n_units), rng.permutation(n_units)
+    return label_starts, units, unit_starts, labels, counts, sizes, first, order, n_folds
 
 
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
@@ -1052,5 +1061,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "sorting.weighted_staircases": items,
     "sorting.unit_aurocs": of_staircases,
     "sorting.weighted_aurocs": of_weighted_aurocs,
+    "folds.units_by_label": of_units_to_list,
     "folds.deal_out": of_folds,
 }

@@ -1,22 +1,73 @@
-"""The loop that deals rows, or groups of rows, out to folds, label by label."""
-
-from heapq import heapify, heappop, heappush
+"""The loops that deal rows, or groups of rows, out to folds, label by label."""
 
 import numpy as np
 
-from thresholds._arrays.types import Ints
+from thresholds._arrays.types import Ints, SmallInts
 from thresholds._kernels._jit import kernel
+
+
+@kernel
+def units_by_label(unit_starts: Ints, labels: SmallInts, order: Ints, label_starts: Ints) -> Ints:
+    """Return the units of each label, those of label j from `label_starts[j]` on, as `order` has them.
+
+    Unit u has `labels[unit_starts[u]:unit_starts[u + 1]]`.
+    """
+    place = label_starts[:-1].copy()
+    units = np.empty(labels.size, np.int64)
+    for u in order:
+        for i in range(unit_starts[u], unit_starts[u + 1]):
+            j = labels[i]
+            units[place[j]] = u
+            place[j] += 1
+    return units
 
 
 @kernel
 def _neediest(placed: Ints, size: Ints, first: int) -> int:
     """Return the fold with the least placed, then of the smallest size, then the first from `first` on."""
-    best = first
-    for step in range(1, size.size):
-        k = (first + step) % size.size
+    best = k = first
+    for _ in range(1, size.size):
+        k += 1
+        if k == size.size:
+            k = 0
         if placed[k] < placed[best] or (placed[k] == placed[best] and size[k] < size[best]):
             best = k
     return best
+
+
+@kernel
+def _sift_up(heap: Ints, place: Ints, left: Ints, at: int) -> None:
+    """Move the label at a place of the heap up to where all above it come first."""
+    j = heap[at]
+    while at > 0:
+        parent = (at - 1) // 2
+        above = heap[parent]
+        if left[above] < left[j] or (left[above] == left[j] and above < j):
+            break
+        heap[at] = above
+        place[above] = at
+        at = parent
+    heap[at] = j
+    place[j] = at
+
+
+@kernel
+def _sift_down(heap: Ints, place: Ints, left: Ints, size: int, at: int) -> None:
+    """Move the label at a place of the heap, of which `size` are left, down to where all below it come later."""
+    j = heap[at]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size:
+            one, other = heap[child], heap[child + 1]
+            child += left[other] < left[one] or (left[other] == left[one] and other < one)
+        below = heap[child]
+        if left[j] < left[below] or (left[j] == left[below] and j < below):
+            break
+        heap[at] = below
+        place[below] = at
+        at = child
+    heap[at] = j
+    place[j] = at
 
 
 @kernel
@@ -24,7 +75,7 @@ def deal_out(
     label_starts: Ints,
     units: Ints,
     unit_starts: Ints,
-    labels: Ints,
+    labels: SmallInts,
     counts: Ints,
     sizes: Ints,
     first: Ints,
@@ -34,8 +85,8 @@ def deal_out(
     """Return the fold of each unit, by iterative stratification.
 
     Label j is true in `units[label_starts[j]:label_starts[j + 1]]`, in the order in which they are dealt out; unit u
-    has `labels[unit_starts[u]:unit_starts[u + 1]]`, each `counts` times, and `sizes[u]` rows. Ties between folds go
-    to the first from `first[u]` on; units without labels come last, in `order`.
+    has `labels[unit_starts[u]:unit_starts[u + 1]]`, each `counts` times (an empty array: once), and `sizes[u]` rows.
+    Ties between folds go to the first from `first[u]` on; units without labels come last, in `order`.
     """
     n_labels = label_starts.size - 1
     fold = np.full(sizes.size, -1, np.int64)  # of each unit
@@ -43,16 +94,22 @@ def deal_out(
     size = np.zeros(n_folds, np.int64)  # rows in each fold
     left = np.zeros(n_labels, np.int64)  # positives of each label that are not dealt out
     for i in range(labels.size):
-        left[labels[i]] += counts[i]
+        left[labels[i]] += 1 if counts.size == 0 else counts[i]
 
-    # The label with the fewest left is dealt out next. A heap finds it, so that the work grows with the number of
-    # positives, not with its product with the number of labels.
-    heap = [(left[j], np.int64(j)) for j in range(n_labels)]
-    heapify(heap)
-    while len(heap) > 0:
-        rest, j = heappop(heap)
-        if rest == 0 or rest != left[j]:
-            continue  # All dealt out, or an older entry of the label.
+    # The label with the fewest left is dealt out next, the first of several. A heap of labels knows it; the place of
+    # each is kept, so that a label moves up when it has fewer left.
+    heap = np.arange(n_labels)
+    place = np.arange(n_labels)
+    for at in range(n_labels // 2 - 1, -1, -1):
+        _sift_down(heap, place, left, n_labels, at)
+    for n_waiting in range(n_labels - 1, -1, -1):
+        j = heap[0]
+        place[j] = -1
+        if n_waiting > 0:
+            heap[0] = heap[n_waiting]
+            _sift_down(heap, place, left, n_waiting, 0)
+        if left[j] == 0:
+            continue
         for at in range(label_starts[j], label_starts[j + 1]):
             u = units[at]
             if fold[u] >= 0:
@@ -63,10 +120,11 @@ def deal_out(
             size[k] += sizes[u]
             for i in range(unit_starts[u], unit_starts[u + 1]):
                 other = labels[i]
-                placed[other, k] += counts[i]
-                left[other] -= counts[i]
-                if other != j and left[other] > 0:
-                    heappush(heap, (left[other], other))
+                times = 1 if counts.size == 0 else counts[i]
+                placed[other, k] += times
+                left[other] -= times
+                if place[other] >= 0:
+                    _sift_up(heap, place, left, place[other])
 
     # Units without labels even out the sizes.
     for u in order:

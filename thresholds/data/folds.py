@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.sparse import is_sparse, row_of_entries
-from thresholds._arrays.types import Booleans, Ints, Matrix, Words
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Booleans, Ints, Matrix, SmallInts, Words
 from thresholds._checks import InputError
-from thresholds._kernels.folds import deal_out
+from thresholds._kernels.folds import deal_out, units_by_label
 from thresholds.results import counted
 
 N_SPLITS = 5  # folds of a cross-validation, unless another number is given; as in scikit-learn
@@ -30,11 +31,11 @@ class Halves(NamedTuple):
 
 
 class _Entries(NamedTuple):
-    """Which unit (a row, or a group of rows) has which label how often; sorted by unit."""
+    """Which unit (a row, or a group of rows) has which label how often: unit u has `starts[u]:starts[u + 1]`."""
 
-    unit: Ints  # (n_entries,)
-    label: Ints  # (n_entries,)
-    times: Ints  # (n_entries,)
+    starts: Ints  # (n_units + 1,)
+    label: SmallInts  # (n_entries,)
+    times: Ints  # (n_entries,), or empty where each is once
 
 
 def multilabel_folds(
@@ -118,22 +119,26 @@ def _stratified(
     # What falls to chance: the order of units that are alike, and the fold that ties begin with.
     turn = rng.permutation(n_units)  # (n_units,)
     first = rng.integers(n_folds, size=n_units)  # (n_units,)
+    by_turn = np.argsort(turn)  # (n_units,)
 
-    # The units of each label, those that have it most often first, and the labels of each unit.
+    # The labels of each unit; the units of each label, those that have it most often first.
     entries = _entries(truth, None if groups is None else unit)
-    by_label = np.lexsort((turn[entries.unit], -entries.times, entries.label))
     n_of_label = np.bincount(entries.label, minlength=truth.shape[1])  # (n_labels,)
-    n_of_unit = np.bincount(entries.unit, minlength=n_units)  # (n_units,)
     label_starts = np.append(0, n_of_label.cumsum())
-    unit_starts = np.append(0, n_of_unit.cumsum())
+    if entries.times.size:
+        unit_of_entry = np.repeat(np.arange(n_units), np.diff(entries.starts))
+        by_label = np.lexsort((turn[unit_of_entry], -entries.times, entries.label))
+        units = unit_of_entry[by_label]
+    else:
+        units = units_by_label(entries.starts, entries.label, by_turn, label_starts)
 
     # Units without labels even out the sizes in the end, the largest first.
     sizes = np.bincount(unit, minlength=n_units)  # (n_units,)
-    by_size = np.lexsort((turn, -sizes))
+    by_size = by_turn[np.argsort(-sizes[by_turn], kind="stable")]
     fold_of_unit = deal_out(
         label_starts,
-        entries.unit[by_label],
-        unit_starts,
+        units,
+        entries.starts,
         entries.label,
         entries.times,
         sizes,
@@ -344,15 +349,25 @@ def _rows(numbers: Any, n: int) -> Ints:
 def _entries(truth: Matrix, unit: Ints | None) -> _Entries:
     """Count the labels of each unit; without units, of each row."""
     if is_sparse(truth):
-        row, label = row_of_entries(truth), truth.indices
+        starts, label = truth.indptr, truth.indices
     else:
-        row, label = np.nonzero(truth)
+        n_of_row = np.count_nonzero(truth, axis=1)  # (n_rows,)
+        starts = np.append(0, n_of_row.cumsum())
+        blocks = [np.flatnonzero(truth[rows].astype(np.bool_)) for rows in row_blocks(*truth.shape)]
+        label = np.concatenate([(at % truth.shape[1]).astype(np.int32) for at in blocks])
     if unit is None:
-        return _Entries(row.astype(np.int64), label.astype(np.int64), np.ones(row.size, np.int64))
+        return _Entries(
+            starts.astype(np.int64, copy=False),
+            label.astype(np.int32, copy=False),
+            np.empty(0, np.int64),
+        )
     # One number for each pair of a unit and a label: equal ones are counted.
     n_labels = truth.shape[1]
-    pairs, times = np.unique(unit[row] * n_labels + label, return_counts=True)
-    return _Entries(pairs // n_labels, pairs % n_labels, times)
+    unit_of_entry = np.repeat(unit, np.diff(starts))  # (n_entries,)
+    pairs, times = np.unique(unit_of_entry * n_labels + label, return_counts=True)
+    n_of_unit = np.bincount(pairs // n_labels, minlength=int(unit.max()) + 1)  # (n_units,)
+    starts = np.append(0, n_of_unit.cumsum())
+    return _Entries(starts, (pairs % n_labels).astype(np.int32), times)
 
 
 def group_numbers(groups: Any, n: int) -> Ints:
