@@ -1,7 +1,8 @@
 """A problem in tiles of labels, on threads."""
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import in_pieces
@@ -10,6 +11,18 @@ from thresholds.data.matrices import stored
 from thresholds.data.problem import Problem
 
 Result = TypeVar("Result")
+
+
+class Pass(NamedTuple):
+    """What is to be done with each tile of labels, as `map_tiles` takes it."""
+
+    function: Callable[[int, int], Any]
+    light: bool = False
+    in_steps: bool = False
+
+
+# A fit that passes over the tiles some times: it is sent what came of each pass, a result a tile.
+Passes: TypeAlias = Generator[Pass, list[Any], Result]
 
 _MAX_LABELS = 16  # of a tile: float32 columns that share a cache line
 _TILES_PER_THREAD = 40
@@ -55,3 +68,52 @@ def map_tiles(
         progress=progress,
         title="labels",
     )
+
+
+def in_passes(
+    problem: Problem, fit: Passes[Result], *, n_jobs: int | None = -1, progress: bool = False
+) -> Result:
+    """Run a fit that passes over the tiles of a problem."""
+    return side_by_side(problem, [fit], n_jobs=n_jobs, progress=progress)[0]
+
+
+def side_by_side(
+    problem: Problem,
+    fits: Sequence[Passes[Result]],
+    *,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> list[Result]:
+    """Run fits to the same labels: each tile is passed over by one after the other, while it is in the cache."""
+    results: dict[int, Result] = {}
+    came_of: dict[int, list[Any] | None] = dict.fromkeys(range(len(fits)))
+    while came_of:
+        # What each fit that is not done wants of the next pass.
+        wanted: dict[int, Pass] = {}
+        for number, of_tiles in came_of.items():
+            try:
+                wanted[number] = fits[number].send(of_tiles)  # type: ignore[arg-type]
+            except StopIteration as end:
+                results[number] = end.value
+        if not wanted:
+            break
+
+        one_of_them = next(iter(wanted.values()))
+        tiles = map_tiles(
+            problem,
+            partial(_apply_each, [each.function for each in wanted.values()]),
+            n_jobs=n_jobs,
+            progress=progress,
+            light=one_of_them.light,
+            in_steps=one_of_them.in_steps,
+        )
+        came_of = {
+            number: list(of_tiles)
+            for number, of_tiles in zip(wanted, zip(*tiles, strict=True), strict=True)
+        }
+    return [results[number] for number in range(len(fits))]
+
+
+def _apply_each(functions: Sequence[Callable[[int, int], Any]], first: int, last: int) -> list[Any]:
+    """Apply functions to one tile."""
+    return [function(first, last) for function in functions]

@@ -1,6 +1,6 @@
 """Any rule of the list of all rules, fitted by its name: one way to fit each method of `fitting/rules.py`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -8,14 +8,20 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Matrix
+from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
+from thresholds.data.parts import parts_of_rows
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import blanked
 from thresholds.fitting.capping import with_cap
-from thresholds.fitting.empirical import fit_problem, refuse_unused_groups
+from thresholds.fitting.empirical import (
+    fit_problem,
+    fit_side_by_side,
+    go_side_by_side,
+    refuse_unused_groups,
+)
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import (
     DEFAULTS,
@@ -125,7 +131,11 @@ def fit_named(
         fitted = _calibrated(problem, options, {} if calibrators is None else calibrators)
     else:
         fitted = _FITS[options.named.method](problem, options)
-    fitted = with_cap(fitted, problem, options)
+    return _named(with_cap(fitted, problem, options), options)
+
+
+def _named(fitted: Rule, options: FitOptions) -> Rule:
+    """Have a rule say that it was asked for by its name, if it was."""
     if options.rule is None:
         return fitted
     given = {
@@ -136,6 +146,18 @@ def fit_named(
     made_by = MadeBy.of(fit, given)
     named = {"rule": options.rule, **made_by.options}
     return replace(fitted, made_by=replace(made_by, options=named))  # type: ignore[type-var]
+
+
+def fit_named_outside_folds(
+    problem: Problem, options: FitOptions, pairs: Sequence[tuple[Ints, Ints]]
+) -> list[Rule] | None:
+    """Fit to all rows, and to those that each fold is fitted on, side by side; None for what has to be fitted apart."""
+    if options.named.method != "thresholds" or options.max_predicted_per_row is not None:
+        return None
+    parts = parts_of_rows(problem, pairs) if go_side_by_side(problem, options) else None
+    if parts is None:
+        return None
+    return [_named(fitted, options) for fitted in fit_side_by_side(parts, [options] * len(parts))]
 
 
 def why_not(named: NamedRule, problem: Problem) -> str | None:

@@ -6,21 +6,25 @@ Lipton, Elkan & Naryanaswamy 2013, "F1-Optimal Thresholding in the Multi-Label S
 decisions) and 2.1 (averages).
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack, overload
+from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
 
+from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor, floors_of_labels
 from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
+from thresholds.data.tiles import Passes, side_by_side
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.fitting.record import data_in_brief, profile_of
 from thresholds.guarantees.floors import Floors
 from thresholds.guarantees.rows import RowFit, RowSearch
+from thresholds.guards.base import GuardedFit, GuardInPasses
 from thresholds.guards.fitting import fit_guarded
 from thresholds.guards.limited import LimitedFit
 from thresholds.guards.limits import Limits
@@ -32,6 +36,7 @@ from thresholds.rule import ThresholdRule
 from thresholds.rule.budget import Budget
 from thresholds.rule.capped import CappedRule
 from thresholds.rule.guarantees import Guarantees
+from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.row_guarantees import RowGuarantees
 from thresholds.search import staircase
@@ -42,6 +47,12 @@ from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
 
 _MOST_UNITS = 2.0**62  # no counts are higher
+
+# Of fits side by side: what they keep of a label between passes, and how much of the scores that may be.
+_KEPT_BYTES_OF_LABEL = 2**14
+_PART_OF_MEMORY = 0.125
+_LEAST_LABELS_PER_THREAD = 40
+_LITTLE_MEMORY = 2**26
 
 
 @overload
@@ -244,36 +255,101 @@ def refuse_unused_groups(problem: Problem, options: FitOptions) -> None:
         )
 
 
+class _Found(NamedTuple):
+    """The cuts of all labels, and what was found with them."""
+
+    cuts: Cuts
+    thresholds: Floats | None = None  # (n_labels,) where they are placed already
+    report: GuardReport | None = None
+    guarantees: Guarantees | RowGuarantees | None = None
+    within: CutsWithin | None = None
+
+
 def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     """Fit on what is checked already."""
-    guard = options.guarded_by
+    return _ruled(problem, options, _search(problem, options))
 
-    # Choose the cut of every label: the step of its staircase below which it is predicted no more.
-    report = within = None
-    guarantees: Guarantees | RowGuarantees | None = None
-    thresholds = None
+
+def go_side_by_side(problem: Problem, options: FitOptions) -> bool:
+    """Whether fits to several parts of the rows may pass over tiles of labels together, in little memory."""
+    # Without a guard counting reads so little that tiles, which are sorted, take longer.
+    passes_over_tiles = (
+        options.per_label
+        and options.max_predicted is None
+        and options.confidence is None
+        and isinstance(options.chosen_guard, GuardInPasses)
+    )
+    kept = problem.n_labels * _KEPT_BYTES_OF_LABEL
+    scores = problem.n_samples * problem.n_labels * problem.dtype.itemsize
+    # Each thread works on some copies of a tile, which is at least one label.
+    are_tiles_small = problem.n_labels >= _LEAST_LABELS_PER_THREAD * workers(options.n_jobs)
+    fits_into_memory = are_tiles_small and kept <= _PART_OF_MEMORY * scores
+    return passes_over_tiles and (fits_into_memory or max(scores, kept) <= _LITTLE_MEMORY)
+
+
+def fit_side_by_side(
+    problems: Sequence[Problem], options: Sequence[FitOptions]
+) -> list[ThresholdRule]:
+    """Fit to several parts of the rows, in tiles that hold them all."""
+    found = side_by_side(
+        problems[0],
+        [_in_passes(*each) for each in zip(problems, options, strict=True)],
+        n_jobs=options[0].n_jobs,
+        progress=options[0].progress,
+    )
+    return [_ruled(*each) for each in zip(problems, options, found, strict=True)]
+
+
+def _in_passes(problem: Problem, options: FitOptions) -> Passes[_Found]:
+    """Choose the cut of every label under a guard, passing over tiles of labels."""
+    guard = options.chosen_guard
+    assert isinstance(guard, GuardInPasses), "asked of `go_side_by_side`"
+    guarded = yield from guard.passes(
+        problem,
+        _limits(problem, options, None),
+        options.average,
+        options.beta,
+        options.placement,
+        options.n_jobs,
+    )
+    return _of_guard(problem, options, guarded)
+
+
+def _search(problem: Problem, options: FitOptions) -> _Found:
+    """Choose the cut of every label: the step of its staircase below which it is predicted no more."""
     if options.promises_rows:
-        thresholds, guarantees = _promised(problem, options)
+        thresholds, of_rows = _promised(problem, options)
         cuts = _uncounted(problem, thresholds, thresholds)
-    elif not options.per_label:
-        cuts = _shared(problem, options)
-    elif guard is not None:
+        return _Found(cuts, thresholds, guarantees=of_rows)
+    if not options.per_label:
+        return _Found(_shared(problem, options))
+    if options.guarded_by is not None:
         floors = _floors(problem, options)
         guarded, shown = _guarded(problem, options, floors)
-        cuts = guarded.cuts
-        report = guarded.report(
-            problem, guard, options.beta, options.zero_division, options.placement
-        )
-        thresholds = report.guarded
-        if floors is not None and shown is not None:
-            guarantees = floors.guarantees(shown, thresholds, problem.label_names)
-    elif options.max_predicted is not None:
+        found = _of_guard(problem, options, guarded)
+        if floors is None or shown is None or found.thresholds is None:
+            return found
+        of_labels = floors.guarantees(shown, found.thresholds, problem.label_names)
+        return found._replace(guarantees=of_labels)
+    if options.max_predicted is not None:
         within = _within_budget(problem, options)
-        cuts = within.cuts
-    elif options.average == "micro":
-        cuts = _joint_micro(problem, options)
-    else:
-        cuts = _each_label(problem, options)
+        return _Found(within.cuts, within=within)
+    if options.average == "micro":
+        return _Found(_joint_micro(problem, options))
+    return _Found(_each_label(problem, options))
+
+
+def _of_guard(problem: Problem, options: FitOptions, guarded: GuardedFit) -> _Found:
+    """Return what a guard found, or limits."""
+    report = guarded.report(
+        problem, options.guarded_by, options.beta, options.zero_division, options.placement
+    )
+    return _Found(guarded.cuts, report.guarded, report)
+
+
+def _ruled(problem: Problem, options: FitOptions, found: _Found) -> ThresholdRule:
+    """Make a rule of what was found."""
+    cuts, thresholds, report, guarantees, within = found
 
     # Place each threshold in the gap below its cut; a guard has placed its own, and what was tested stays where it is.
     rule = ThresholdRule(
@@ -283,7 +359,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         beta=options.beta,
         unsupported=cuts.positives == 0,
         missing=problem.missing,
-        guard=guard,
+        guard=options.guarded_by,
         per_label=options.per_label,
         zero_division=options.zero_division,
         placement=options.placement,
@@ -346,19 +422,25 @@ def _floors_of_labels(problem: Problem, options: FitOptions) -> tuple[Floats, Fl
     )
 
 
+def _limits(problem: Problem, options: FitOptions, floors: Floors | None) -> Limits:
+    """Return the limits on the rows of the fit; floors that are to hold on new rows are none."""
+    limits = Limits(options.max_overprediction)
+    if floors is not None:
+        return limits
+    min_precision, min_recall = _floors_of_labels(problem, options)
+    if options.min_precision is not None:
+        limits = limits._replace(min_precision=min_precision)
+    if options.min_recall is not None:
+        limits = limits._replace(min_recall=min_recall)
+    return limits
+
+
 def _guarded(problem: Problem, options: FitOptions, floors: Floors | None) -> LimitedFit:
     """Choose the cut of every label under a guard, within limits, or both."""
-    limits = Limits(options.max_overprediction)
-    if floors is None:
-        min_precision, min_recall = _floors_of_labels(problem, options)
-        if options.min_precision is not None:
-            limits = limits._replace(min_precision=min_precision)
-        if options.min_recall is not None:
-            limits = limits._replace(min_recall=min_recall)
     return fit_guarded(
         problem,
         options.chosen_guard,
-        limits,
+        _limits(problem, options, floors),
         floors,
         options.average,
         options.beta,

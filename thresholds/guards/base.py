@@ -10,6 +10,7 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Ints, Texts
 from thresholds._checks import Placement
 from thresholds.data.problem import Problem
+from thresholds.data.tiles import Passes, in_passes
 from thresholds.guards.limits import Limits
 from thresholds.metrics.counts import f_of_counts
 from thresholds.rule.guard_report import GuardReport
@@ -113,6 +114,36 @@ class BaseGuard(ABC):
             if getattr(self, field.name) != getattr(usual, field.name)
         ]
         return f"{self.name} ({', '.join(changed)})" if changed else self.name
+
+
+class GuardInPasses(BaseGuard):
+    """A guard that passes over tiles of labels: fits to several parts of the rows then go side by side."""
+
+    @abstractmethod
+    def passes(
+        self,
+        problem: Problem,
+        limits: Limits,
+        average: str,
+        beta: float,
+        placement: Placement,
+        n_jobs: int | None,
+    ) -> Passes[GuardedFit]:
+        """Choose the cut of every label."""
+
+    def fit(
+        self,
+        problem: Problem,
+        limits: Limits,
+        average: str,
+        beta: float,
+        placement: Placement,
+        n_jobs: int | None,
+        progress: bool,
+    ) -> GuardedFit:
+        """Choose the cut of every label."""
+        passes = self.passes(problem, limits, average, beta, placement, n_jobs)
+        return in_passes(problem, passes, n_jobs=n_jobs, progress=progress)
 
 
 def joined(tiles: Sequence[GuardedCuts]) -> GuardedCuts:

@@ -44,8 +44,8 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Placement
 from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tiles import map_tiles
-from thresholds.guards.base import BaseGuard, GuardedCuts, GuardedFit, joined
+from thresholds.data.tiles import Pass, Passes
+from thresholds.guards.base import GuardedCuts, GuardedFit, GuardInPasses, joined
 from thresholds.guards.cuts import cut_at_ranks, rows_per_unit_of
 from thresholds.guards.fall_back import fall_back, is_below_always
 from thresholds.guards.limited import within_limits
@@ -70,7 +70,7 @@ Unsupported = Literal["above_max", "never"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shrink(BaseGuard):
+class Shrink(GuardInPasses):
     """The guard "shrink": the number predicted is drawn towards what suits similar labels.
 
     Parameters
@@ -99,7 +99,7 @@ class Shrink(BaseGuard):
         ):
             object.__setattr__(self, name, _checks.option(getattr(self, name), name, known))
 
-    def fit(
+    def passes(
         self,
         problem: Problem,
         limits: Limits,
@@ -107,20 +107,18 @@ class Shrink(BaseGuard):
         beta: float,
         placement: Placement,
         n_jobs: int | None,
-        progress: bool,
-    ) -> GuardedFit:
+    ) -> Passes[GuardedFit]:
         """Shrink the thresholds of all labels; the average decides whether they fall back."""
         rows_per_unit = rows_per_unit_of(problem)
         # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
         items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
         steps = _Steps(problem, items_of, rows_per_unit, beta, limits, placement)
-        over_tiles = partial(map_tiles, problem, n_jobs=n_jobs, progress=progress)
 
         # What all labels say.
         curve = None
         if self.probabilities:
             curve = fit_pooled_curve(problem, items_of, 1 / rows_per_unit, n_jobs)
-        views = over_tiles(partial(steps.view, curve))
+        views = yield Pass(partial(steps.view, curve))
         own = np.concatenate([view.own for view in views])  # (n_supported, n_ratios)
         expected = np.concatenate([view.expected for view in views])  # (n_supported, n_ratios)
         optimum = staircase.all_cuts([view.optimum for view in views])
@@ -136,14 +134,15 @@ class Shrink(BaseGuard):
 
         # The cuts there, before and after the limits.
         is_light = problem.is_dense_unweighted
-        tiles = over_tiles(partial(steps.cut, ranks), light=is_light)
+        tiles = yield Pass(partial(steps.cut, ranks), light=is_light)
         shrunk = joined([before for before, _ in tiles])
         limited = joined([after for _, after in tiles])
 
         # Or always.
         if is_below_always(problem, shrunk, optimum.positives, average, beta):
             better_of_both = partial(steps.fall_back, shrunk, optimum.positives)
-            limited = joined(over_tiles(better_of_both, light=is_light))
+            tiles = yield Pass(better_of_both, light=is_light)
+            limited = joined(tiles)
         return GuardedFit(limited, optimum)
 
 

@@ -20,7 +20,6 @@ from thresholds.data.problem import Problem
 from thresholds.diagnosis import Diagnosis, Verdicts
 from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.states import conclude_from
-from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.odds import odds_by_score
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
@@ -34,7 +33,7 @@ from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import Drawable, Result, Table, are, counted, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
-from thresholds.validation.held_out import Folds, HeldOut, hold_out
+from thresholds.validation.held_out import Folds, HeldOut, fit_and_hold_out
 from thresholds.validation.promises import (
     RowPromise,
     promises_in_words,
@@ -379,8 +378,7 @@ def cross_fit_rows(
 
     # Fit on all rows and on those outside each fold, which the rules that have not seen it judge.
     weights = rows.given_weights
-    fitted = fit_named(problem, fit)
-    held_out = hold_out(problem, fit, pairs, weights)
+    fitted, held_out = fit_and_hold_out(problem, fit, pairs, weights)
     kept = OutOfFold(
         held_out.f(fit),
         len(pairs),

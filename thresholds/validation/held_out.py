@@ -7,7 +7,7 @@ import numpy as np
 
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds.data.problem import Problem
-from thresholds.fitting.by_name import Calibrators, fit_named
+from thresholds.fitting.by_name import Calibrators, fit_named, fit_named_outside_folds
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.counts import ConfusionCounts, stacked
 from thresholds.metrics.judging import Decisions, Judged, f_measure, judge
@@ -61,11 +61,25 @@ class HeldOut(NamedTuple):
         )
 
 
+def fit_and_hold_out(
+    problem: Problem, options: FitOptions, folds: Folds, given_weights: Floats | None
+) -> tuple[Rule, HeldOut]:
+    """Fit on all rows, and on those outside each fold, and judge those within; arguments as in `hold_out`."""
+    fitted = fit_named_outside_folds(problem, options, folds)
+    if fitted is None:
+        return fit_named(problem, options), hold_out(problem, options, folds, given_weights)
+    return fitted[0], _held_out(problem, fitted[1:], folds)
+
+
 def hold_out(
     problem: Problem, options: FitOptions, folds: Folds, given_weights: Floats | None
 ) -> HeldOut:
     """Fit on the rows outside each fold, and judge those within; `given_weights` are as the caller gave them."""
-    rules = rules_of_folds(problem, options, folds, given_weights)
+    return _held_out(problem, rules_of_folds(problem, options, folds, given_weights), folds)
+
+
+def _held_out(problem: Problem, rules: list[Rule], folds: Folds) -> HeldOut:
+    """Have the rule of each fold judge its rows."""
     judged = [
         judge(rule, problem.at_rows(test)) for rule, (_, test) in zip(rules, folds, strict=True)
     ]
