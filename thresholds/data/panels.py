@@ -66,7 +66,8 @@ class Panel(Items):
     def keys_at(self, ranks: Floats) -> Keys:
         """Return the keys at two ranks of each group, (2, n_groups) as the ranks, the second of which is no less."""
         from_top = np.clip(np.ceil(ranks), 1, np.diff(self.starts)).astype(np.int64)
-        return self.keys[self.starts[1:] - from_top]
+        keys: Keys = self.keys[self.starts[1:] - from_top]
+        return keys
 
 
 def label_items(problem: Problem, first: int, last: int) -> Items:
