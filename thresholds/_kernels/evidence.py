@@ -21,7 +21,10 @@ _LEAST_LOG_PROBABILITY = -80.0
 def group_by_ties(
     starts: Ints, up: Keys, row: SmallInts, positive_weights: Weights, weights: Ints
 ) -> tuple[Ints, Keys, Ints, Ints]:
-    """Add up items of equal score: offsets; key, positive weight and weight of each group, from the top down."""
+    """Add up items of equal score: offsets; key, positive weight and weight of each group, from the top down.
+
+    No rows at all (an empty array) stand for weights that lie in the order of the keys.
+    """
     n_labels = starts.size - 1
     offsets = np.zeros(n_labels + 1, np.int64)
     group_key = np.empty(up.size, up.dtype)
@@ -37,8 +40,9 @@ def group_by_ties(
             weight = np.int64(0)
             while i > first and up[i - 1] == key:
                 i -= 1
-                positive_weight += positive_weights[first + row[i]]
-                weight += 1 if weights.size == 0 else weights[first + row[i]]
+                at = i if row.size == 0 else first + row[i]
+                positive_weight += positive_weights[at]
+                weight += 1 if weights.size == 0 else weights[at]
             # Items of weight 0 are absent.
             if weight > 0:
                 group_key[n_groups] = key

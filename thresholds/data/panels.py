@@ -7,13 +7,20 @@ cells is positive, nor does anybody ask.
 
 import itertools
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints, Keys
 from thresholds._kernels._jit import StandIns
+from thresholds._kernels.evidence import group_by_ties
 from thresholds._kernels.panels import places_of_keys
-from thresholds._kernels.sorting import Steps, listed_positives, unit_staircases
+from thresholds._kernels.sorting import (
+    Steps,
+    listed_positives,
+    sorted_groups,
+    unit_staircases,
+)
 from thresholds.data.problem import Items, Problem
 
 
@@ -85,3 +92,22 @@ def _sort_groups(starts: Ints, keys: Keys) -> None:
     for first, last in itertools.pairwise(starts.tolist()):
         if last - first > 1:
             keys[first:last].sort()
+
+
+class TieGroups(NamedTuple):
+    """Items of equal score, added up: the groups of label j are `offsets[j]:offsets[j + 1]`, from the top down."""
+
+    offsets: Ints  # (n_labels + 1,)
+    key: Keys  # (n_groups,)
+    positive_weight: Ints  # (n_groups,)
+    weight: Ints  # (n_groups,) above 0
+
+
+def tie_groups(items: Items) -> TieGroups:
+    """Add up items of equal score."""
+    starts, keys, positive_weights, weights = items
+    if isinstance(items, Panel):
+        up, row = keys, np.empty(0, np.int32)
+    else:
+        up, row = sorted_groups(starts, keys)
+    return TieGroups(*group_by_ties(starts, up, row, positive_weights, weights))

@@ -29,14 +29,13 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._kernels.evidence import (
     best_cuts,
-    group_by_ties,
     p_value_of_best_f1,
     p_value_of_rank_sum,
     rank_statistics,
     steps_of_best_f1,
 )
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds._kernels.sorting import sorted_groups
+from thresholds.data import panels
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tallies import label_of, sums_of_labels
 from thresholds.data.tiles import map_tiles
@@ -116,9 +115,8 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     n = problem.rows_of_label[first:last]  # (n_labels,)
 
     # Tie groups of each label, from the top down.
-    items = problem.label_items(first, last)
-    starts, keys, hits, weights = items
-    offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
+    items = panels.label_items(problem, first, last)
+    offsets, key, hit, weight = panels.tie_groups(items)
     positives = sums_of_labels(hit, offsets)  # 0 for a label without known rows
 
     # What the ranks say, and the best F1 of any cut. Of counts, what lies in a run counts as if no two cells were tied.
@@ -151,8 +149,7 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
             tie_sizes = _tie_sizes(weight[own], are_runs[own])
             p_best_f1[j] = p_value_of_best_f1(tie_sizes, *counts, min(p_higher[j], 0.5))
 
-    # The scores of the caps; the last, NaN, stands for none.
-    scores = np.append(to_scores(key).astype(np.float64), np.nan)
+    # The tie groups of the caps, and those below them; -1 for none.
     below_cap = np.where((cap >= 0) & (cap + 1 < offsets[1:]), cap + 1, -1)
     return Evidence(
         auroc=ranks.auroc,
@@ -160,13 +157,21 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
         p_uninformative=_p_uninformative(ranks, positives, n, criteria.min_auroc),
         p_backwards=_p_backwards(ranks, p_lower, positives, n),
         best_f=f_of_counts(tp, predicted, positives, 1.0, np.nan),
-        cap_score=np.where(cap >= 0, scores[cap], np.inf),
-        cap_lower=scores[below_cap],
+        cap_score=_scores_at(key, cap, np.inf),
+        cap_lower=_scores_at(key, below_cap, np.nan),
         cap_predicted=cap_predicted,
         top_tp=_hits_down_to(top, offsets, hit),
         top_predicted=top_predicted,
         tie_cubes=ranks.tie_cubes,
     )
+
+
+def _scores_at(key: Keys, group: Ints, of_none: float) -> Floats:
+    """Return the score of a tie group of each label, (n_labels,)."""
+    scores = np.full(group.size, of_none)
+    exists = group >= 0  # (n_labels,)
+    scores[exists] = to_scores(key[group[exists]])
+    return scores
 
 
 def _are_runs(items: Items) -> Booleans:

@@ -24,10 +24,9 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
-from thresholds._kernels.evidence import group_by_ties
 from thresholds._kernels.keys import to_scores
-from thresholds._kernels.sorting import sorted_groups
 from thresholds.calibration.cells import Cells, log_odds
+from thresholds.data import panels
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import label_of
 from thresholds.data.tiles import map_tiles
@@ -176,8 +175,8 @@ def _first_ranks(n: int) -> Ints:
 
 def _bins_of(problem: Problem, first: int, last: int, of_shares: bool, ranks: Ints) -> _Bins:
     """Sort the scores of a tile of labels, and take those of neighbouring ranks together."""
-    starts, keys, hits, weights = problem.label_items(first, last)
-    offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
+    items = panels.label_items(problem, first, last)
+    offsets, key, hit, weight = panels.tie_groups(items)
     scores = to_scores(key).astype(np.float64)  # (n_groups,), ties being one group
 
     # Neither absent nor masked scores lie on a curve.
