@@ -74,7 +74,8 @@ def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Flo
         largest_rank = 0.0
         for k in range(last - 1, first - 1, -1):
             t = weights[k]
-            cubes += float(t) * t * t - t
+            if t > 1:
+                cubes += float(t) * t * t - t
             if t > largest_size:
                 largest_size = t
                 largest_rank = n + 0.5 * (t + 1)
@@ -95,22 +96,30 @@ def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Flo
         if others > 0:
             others_mean = (0.5 * n * (n + 1) - largest_size * largest_rank) / others
 
-        # Squares about the means.
+        # Squares about the means. What is 0 is not added, and a division that gives the same again is not made: most
+        # tie groups are one negative, and the variance of negatives takes the time of its additions.
         of_positives = 0.0
         of_negatives = 0.0
         of_others = 0.0
         below = np.int64(0)
         seen = np.int64(0)  # rows
         is_largest_to_come = True
+        has_both = positives > 0 and negatives > 0
+        of_negative = 0.0  # the square of each negative of the tie group
+        is_known = False
         for k in range(last - 1, first - 1, -1):
             t = weights[k]
-            lost = weights[k] - positive_weights[k]
-            if positives > 0 and negatives > 0:
-                off = (below + 0.5 * lost) / negatives - auroc
-                of_positives += positive_weights[k] * (off * off)
-                higher = positives - (seen - below) - 0.5 * positive_weights[k]
+            hit = positive_weights[k]
+            lost = t - hit
+            if has_both and (hit > 0 or not is_known):
+                if hit > 0:
+                    off = (below + 0.5 * lost) / negatives - auroc
+                    of_positives += hit * (off * off)
+                higher = positives - (seen - below) - 0.5 * hit
                 off = higher / positives - auroc
-                of_negatives += lost * (off * off)
+                of_negative = off * off
+                is_known = hit == 0  # and so for the tie groups above without positives
+            of_negatives += lost * of_negative
             if is_largest_to_come and t == largest_size:
                 is_largest_to_come = False
             else:
@@ -144,17 +153,23 @@ def best_cuts(
         predicted = np.int64(0)
         highest = 0.0  # F1 / 2
         cuts[2, j] = -1
+        are_few = positives[j] > 0
         for k in range(offsets[j], offsets[j + 1]):
-            tp += positive_weights[k]
             predicted += weights[k]
-            f = tp / (positives[j] + predicted) if tp > 0 else 0.0
-            if f > highest:
-                highest = f
-                cuts[0, j] = tp
-                cuts[1, j] = predicted
-            if positives[j] > 0 and predicted / positives[j] <= ratio:
-                cuts[2, j] = k
-                cuts[3, j] = predicted
+            # F is higher only where a positive is added.
+            if positive_weights[k] > 0:
+                tp += positive_weights[k]
+                f = tp / (positives[j] + predicted)
+                if f > highest:
+                    highest = f
+                    cuts[0, j] = tp
+                    cuts[1, j] = predicted
+            # Predictions grow: once they are too many they remain so.
+            if are_few:
+                are_few = predicted / positives[j] <= ratio
+                if are_few:
+                    cuts[2, j] = k
+                    cuts[3, j] = predicted
     return cuts
 
 
