@@ -244,7 +244,8 @@ def test_top_k_takes_absent_scores_beyond_the_dtype_of_the_others(missing: float
     assert TopKRule(1, missing=missing).predict(cells).indices.tolist() == [first]
 
 
-def test_top_k_crosses_blocks_of_rows() -> None:
+def test_top_k_crosses_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresholds.rule.top_k._BLOCK_CELLS", 50)
     cells, dense = sparse_scores(8)
     tall = sparse.vstack([cells] * 80, format="csr")
     expected = np.tile(naive.samples_top_k(dense, 2), (80, 1))

@@ -27,6 +27,7 @@ from thresholds.rule.saving import (
     written_settings,
 )
 from thresholds.rule.threshold import ThresholdRule
+from thresholds.rule.top_k import highest_of_lists
 from thresholds.rule.watching.profile import ScoreProfile
 
 Order = Literal["score", "margin", "gain"]
@@ -175,8 +176,10 @@ class CappedRule(Rule):
             stored = scores[rows]
             n_listed = rows.size * self.k + 2 * stored.nnz  # below, at most
             are_few = np.count_nonzero(decided[rows]) <= n_listed
+        width = decided.shape[1]
         if are_few:
-            row, column = np.nonzero(decided[rows])
+            places = np.flatnonzero(decided[rows].view(np.bool_))
+            row, column = np.divmod(places, width)
             return row, column
 
         # What a sparse matrix leaves out is decided and ordered alike in all rows: of m labels that it stores, no more
@@ -184,7 +187,6 @@ class CappedRule(Rule):
         n_first = np.minimum(self.k + np.diff(stored.indptr), self._absent_in_order.size)
         row = np.repeat(np.arange(rows.size), n_first)
         number = np.arange(row.size) - np.repeat(n_first.cumsum() - n_first, n_first)
-        width = decided.shape[1]
         listed = row * width + self._absent_in_order[number]  # places in the block of these rows
         among_stored = row_of_entries(stored) * width + stored.indices
         row, column = np.divmod(np.unique(np.concatenate([listed, among_stored])), width)
@@ -192,16 +194,12 @@ class CappedRule(Rule):
         return row[is_decided], column[is_decided]
 
     def _kept(self, scores: Matrix, rows: Ints, columns: Ints) -> Booleans:
-        """Tell which of some cells are among the first k of their rows."""
+        """Tell which of some cells, given row by row, are among the first k of their rows."""
         cells = _scores_at(scores, rows, columns, self.missing)  # (n_cells,)
-        order = np.lexsort((columns, -self._priority(cells, columns), rows))
-        ordered = rows[order]
-        is_first = np.append(True, ordered[1:] != ordered[:-1])[: ordered.size]
-        starts = np.flatnonzero(is_first)
-        rank = np.arange(ordered.size) - np.repeat(starts, np.diff(np.append(starts, ordered.size)))
-        kept = np.empty(rows.size, np.bool_)
-        kept[order] = rank < self.k
-        return kept
+        is_first = np.append(True, rows[1:] != rows[:-1])[: rows.size]
+        starts = np.append(np.flatnonzero(is_first), rows.size)
+        wanted = np.full(starts.size - 1, self.k)  # (n_rows,)
+        return highest_of_lists(self._priority(cells, columns), starts, wanted)
 
     def _priority(self, cells: Floats, columns: Ints) -> Floats:
         """Return the priority of some cells, (n_cells,) of these columns."""

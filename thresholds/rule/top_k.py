@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.blocks import by_cells, row_blocks
+from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, row_of_entries
-from thresholds._arrays.types import Dense, Ints, Matrix, Places
+from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Matrix, Places
 from thresholds.rule.base import Rule
 from thresholds.rule.saving import (
     check_parts,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from thresholds.rule.fitted_on import FittedOn, OutOfFold
     from thresholds.rule.made_by import MadeBy
     from thresholds.rule.watching.profile import ScoreProfile
+
+_BLOCK_CELLS = 2**17  # whose copies stay in the cache
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,7 +82,7 @@ class TopKRule(Rule):
         """Return decisions about scores that `validate` takes."""
         k = min(self.k, scores.shape[1])
         if not is_sparse(scores):
-            return _dense_choice(scores, k)
+            return highest_of_rows(scores, k)
         decided = _sparse_choice(scores, k, self.missing)
         return decided.toarray() if dense else decided
 
@@ -109,18 +112,6 @@ class TopKRule(Rule):
         )
         highest = "highest score" if self.k == 1 else f"{self.k} highest scores"
         return f"the {highest} of each row: {reached}{self.on_other_rows()}{self.source()}"
-
-
-def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
-    """Choose the k highest scores of each row, a block of rows at a time."""
-    decided = np.zeros(scores.shape, np.uint8)  # (n_samples, n_labels)
-    for rows in row_blocks(*scores.shape):
-        # Labels by falling score. A stable sort of the labels from the last on puts, of equal ones, the first last.
-        from_the_last = np.argsort(scores[rows, ::-1], axis=1, kind="stable")
-        rising = scores.shape[1] - 1 - from_the_last  # (n_rows, n_labels)
-        falling = rising[:, ::-1]
-        np.put_along_axis(decided[rows], falling[:, :k], 1, axis=1)
-    return decided
 
 
 def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
@@ -169,9 +160,79 @@ def _highest_entries(
     scores: Any, row: Places, among: npt.NDArray[np.bool_], wanted: Places
 ) -> Places:
     """Return the highest stored entries of each row, as many as it wants; equal scores by column."""
-    entry = np.flatnonzero(among)
-    by_row = np.lexsort((scores.indices[entry], -scores.data[entry].astype(np.float64), row[entry]))
-    ordered = entry[by_row]  # row by row, the highest first
-    in_row = np.bincount(row[ordered], minlength=wanted.size)  # (n_samples,)
-    rank = np.arange(ordered.size) - np.repeat(in_row.cumsum() - in_row, in_row)
-    return ordered[rank < wanted[row[ordered]]]
+    entries = np.flatnonzero(among)
+    in_row = np.bincount(row[entries], minlength=wanted.size)  # (n_samples,)
+    starts = np.append(0, in_row.cumsum())
+    values = scores.data[entries].astype(np.float64)
+    return entries[highest_of_lists(values, starts, wanted)]
+
+
+def highest_of_rows(cells: Dense, k: int) -> Bytes:
+    """Mark the k highest of each row, of equal ones the first: uint8 (n_rows, n_columns); all where there are fewer."""
+    n_columns = cells.shape[1]
+    if k == 0 or k >= n_columns:
+        return np.full(cells.shape, k > 0, np.uint8)
+    marks = np.empty(cells.shape, np.uint8)
+    for rows in by_cells(len(cells), cells.size, _BLOCK_CELLS):
+        # NumPy selects from floats of 32 and 64 bits in vector registers.
+        block = np.ascontiguousarray(cells[rows], key_dtype(cells.dtype))  # (n_rows, n_columns)
+        place = n_columns - k  # of the lowest to be marked, in rising order
+        lowest = np.partition(block, place, axis=1)[:, place : place + 1]  # (n_rows, 1)
+        _mark(block, lowest, k, marks[rows].view(np.bool_))
+    return marks
+
+
+def highest_of_lists(values: Floats, starts: Ints, wanted: Ints) -> Booleans:
+    """Mark as many of the highest values of each list as it wants, of equal ones the first; all where there are fewer.
+
+    Parameters
+    ----------
+    values : (n_values,), one list after another
+    starts : (n_lists + 1,), where they begin
+    wanted : (n_lists,)
+
+    Returns
+    -------
+    bool (n_values,)
+    """
+    sizes = np.diff(starts)  # (n_lists,)
+    marks = np.repeat(wanted >= sizes, sizes)
+
+    # Lists of about one length, side by side: what is beyond the end of one is as low as can be, and comes last.
+    some = np.flatnonzero((wanted > 0) & (wanted < sizes))
+    longest_first = some[np.argsort(-sizes[some], kind="stable")]
+    first = 0
+    while first < longest_first.size:
+        width = int(sizes[longest_first[first]])
+        lists = longest_first[first : first + max(1, _BLOCK_CELLS // width)]
+        first += lists.size
+        number = np.arange(width)
+        is_value = number < sizes[lists, np.newaxis]  # (n_given, width)
+        at = (starts[lists, np.newaxis] + number)[is_value]  # (n_given_values,)
+        cells = np.full(is_value.shape, -np.inf)
+        cells[is_value] = values[at]
+        lowest = np.sort(cells, axis=1)[np.arange(lists.size), width - wanted[lists]]  # (n_given,)
+        marked = np.empty(cells.shape, np.bool_)
+        _mark(cells, lowest[:, np.newaxis], wanted[lists], marked)
+        marks[at] = marked[is_value]
+    return marks
+
+
+def _mark(cells: Dense, lowest: Dense, wanted: int | Ints, marks: Booleans) -> None:
+    """Mark as many cells of each row as wanted, the lowest of which is given, (n_rows, 1)."""
+    np.greater_equal(cells, lowest, out=marks)
+    excess = marks.sum(axis=1, dtype=np.int32) - wanted  # (n_rows,)
+    tied = np.flatnonzero(excess)
+    if tied.size:
+        marks[tied] = _without_last(cells[tied], lowest[tied], excess[tied])
+
+
+def _without_last(cells: Dense, lowest: Dense, excess: Ints) -> Booleans:
+    """Mark what exceeds the lowest of each row, and of those that equal it all but the last, `excess` of them."""
+    is_equal = cells == lowest
+    equal = np.flatnonzero(is_equal)  # row by row
+    ends = is_equal.sum(axis=1, dtype=np.int64).cumsum()  # (n_rows,)
+    n_columns = cells.shape[1]
+    last = equal[ends - 1 - excess] % n_columns  # (n_rows,), the last column that is marked
+    is_first = np.arange(n_columns) <= last[:, np.newaxis]
+    return np.asarray((cells > lowest) | (is_equal & is_first))
