@@ -425,7 +425,8 @@ def test_regions_hold_their_lower_ends_and_not_their_upper_ones() -> None:
     assert RegionRule([[-inf]]).predict(scores).all()
 
 
-def test_an_odd_number_of_switches_passed_is_inside() -> None:
+def test_an_odd_number_of_switches_passed_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresholds.rule.region._BLOCK_CELLS", 200)
     rng = np.random.default_rng(10)
     switches = [np.unique(rng.integers(-9, 10, k)) / 4 for k in (0, 1, 2, 5, 12)]
     scores = rng.integers(-12, 13, (300, 5)) / 4

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
+from thresholds._arrays.blocks import by_cells
+from thresholds._arrays.dtypes import key_dtype, rounded_up
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Ints, Matrix
+from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Matrix, Places
 from thresholds._checks import InputError
 from thresholds.results import counted
 from thresholds.rule.base import Rule, positives_only
@@ -29,7 +31,10 @@ if TYPE_CHECKING:
     from thresholds.rule.made_by import MadeBy
     from thresholds.rule.watching.profile import ScoreProfile
 
-_FEW_ROWS = 32  # for which it takes longer to go from label to label than to compare each score with each switch
+_FEW_ROWS = (
+    32  # for which it takes longer to go from switch to switch than to compare each score with each
+)
+_BLOCK_CELLS = 2**17  # whose copies stay in the cache
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,8 +116,7 @@ class RegionRule(Rule):
         if not is_sparse(scores) and scores.shape[0] <= _FEW_ROWS:
             return self._inside_few_rows(scores).view(np.uint8)
         if not is_sparse(scores):
-            columns = [self._inside(j, scores[:, j]) for j in range(self.n_labels)]
-            return np.stack(columns, axis=1).view(np.uint8)  # (n_samples, n_labels)
+            return self._inside_many_rows(scores).view(np.uint8)
         if not dense:
             self._refuse_dense_answer(scores)
 
@@ -130,11 +134,6 @@ class RegionRule(Rule):
     def parts(self) -> Sequence[Hashable]:
         """Return the switches of each label."""
         return [tuple(scores.tolist()) for scores in self.switches]
-
-    def _inside(self, label: int, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Tell which scores lie in the region of a label."""
-        passed = np.searchsorted(self.switches[label], scores.astype(np.float64), side="right")
-        return np.asarray(passed % 2 == 1)
 
     def _inside_entries(
         self, labels: npt.NDArray[Any], scores: npt.NDArray[Any]
@@ -159,6 +158,45 @@ class RegionRule(Rule):
         np.cumsum(reached, axis=1, out=so_far[:, 1:])
         passed = np.diff(so_far[:, starts], axis=1)  # (n_samples, n_labels)
         return np.asarray(passed % 2 == 1)
+
+    def _inside_many_rows(self, scores: Dense) -> Booleans:
+        """Tell which scores (n_samples, n_labels) lie in the regions: each switch that is reached turns a decision."""
+        dtype = key_dtype(scores.dtype)
+        labels, by_rank = self._switches_by_rank
+        first, *others = (rounded_up(switches, dtype) for switches in by_rank)
+        inside = np.empty(scores.shape, np.bool_)
+        for rows in by_cells(len(scores), scores.size, _BLOCK_CELLS):
+            block = np.asarray(scores[rows], dtype)  # (n_rows, n_labels)
+            np.greater_equal(block, first, out=inside[rows])
+            if not labels.size:
+                continue
+            # Labels with more switches, those with most of them first.
+            columns = np.ascontiguousarray(block[:, labels].T)  # (n_given, n_rows)
+            turned = np.ascontiguousarray(inside[rows][:, labels].T)
+            for switches in others:
+                n = switches.size
+                turned[:n] ^= columns[:n] >= switches[:, np.newaxis]
+            inside[rows, labels] = turned.T
+        return inside
+
+    @cached_property
+    def _switches_by_rank(self) -> tuple[Places, list[Floats]]:
+        """The labels with several switches, those with most first; and the lowest switches, the second ones, ....
+
+        The lowest are of all labels, +inf where there is none; others of as many of these labels as have so many.
+        """
+        switches, _, starts = self._all_switches
+        sizes = np.diff(starts)  # (n_labels,)
+        lowest = np.full(sizes.size, np.inf)
+        lowest[sizes > 0] = switches[starts[:-1][sizes > 0]]
+
+        most_first = np.argsort(-sizes, kind="stable")
+        several = most_first[: np.count_nonzero(sizes > 1)]
+        by_rank = [lowest]
+        for rank in range(1, int(sizes.max())):
+            those = several[: np.count_nonzero(sizes > rank)]
+            by_rank.append(switches[starts[those] + rank])
+        return several, by_rank
 
     @cached_property
     def _all_switches(self) -> tuple[Floats, Ints, Ints]:
