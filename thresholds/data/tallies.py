@@ -260,6 +260,17 @@ def tie_groups(items: Items) -> Items:
     return Items(*add_equal_keys(items.starts, up, row, items.positive_weights, items.weights))
 
 
+def tie_groups_of(problem: Problem, first: int, last: int) -> Items:
+    """Add up the cells of labels `first:last` by score."""
+    if not problem.is_dense_unweighted:
+        return tie_groups(problem.label_items(first, last))
+
+    # The fast paths: nothing has to travel with the scores while they are sorted.
+    if _are_worth_histograms(problem):
+        return _half_groups(problem, first, last)
+    return Items(*unit_tie_groups(*problem.keys_and_truth(first, last)))
+
+
 def tally_of(groups: Items, candidates: LabelKeys, opened: Opened) -> Tally:
     """Count tie groups of some labels at candidates, and keep those that are opened."""
     counted = _empty_runs(candidates)
@@ -293,13 +304,8 @@ def _count_labels(
 ) -> tuple[Items, Keys]:
     """Count some labels into `counted`; return the tie groups that are opened, and the lowest key of each label."""
     first, last = labels.start, labels.stop
-    if not problem.is_dense_unweighted:
-        groups = tie_groups(problem.label_items(first, last))
-        return _count(groups, candidates, opened, counted), lowest_of(groups)
-
-    # The fast paths: nothing has to travel with the scores while they are sorted.
-    if problem.scores.dtype == np.float16 and problem.n_samples >= _WORTH_HISTOGRAMS:
-        groups = _half_groups(problem, first, last)
+    if not problem.is_dense_unweighted or _are_worth_histograms(problem):
+        groups = tie_groups_of(problem, first, last)
         return _count(groups, candidates, opened, counted), lowest_of(groups)
     keys, truth = problem.keys_and_truth(first, last)  # (n_labels, n_samples)
     lowest = keys.min(axis=1)
@@ -317,6 +323,11 @@ def _count(groups: Items, candidates: LabelKeys, opened: Opened, counted: Items)
         return groups
     count_between(*_where(groups, ~is_open), *candidates, counted[1:])
     return _where(groups, is_open)
+
+
+def _are_worth_histograms(problem: Problem) -> bool:
+    """Whether scores have few values and many rows, so that counting every value beats sorting."""
+    return problem.scores.dtype == np.float16 and problem.n_samples >= _WORTH_HISTOGRAMS
 
 
 def _half_groups(problem: Problem, first: int, last: int) -> Items:

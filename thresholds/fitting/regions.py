@@ -19,7 +19,7 @@ from thresholds._checks import Average
 from thresholds._kernels.choosing import best_steps, upper_hulls
 from thresholds._kernels.keys import to_scores
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tallies import label_of, sums_of_labels, tie_groups
+from thresholds.data.tallies import label_of, sums_of_labels, tie_groups_of
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.record import with_record
 from thresholds.rule import RegionRule
@@ -177,7 +177,7 @@ def best_regions(
 
     # The bins of each label.
     def bins_of(first: int, last: int) -> _Bins:
-        groups = _groups(problem.group_items("labels", first, last))
+        groups = _groups(tie_groups_of(problem, first, last))
         return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
     tiles = map_tiles(problem, bins_of, n_jobs=n_jobs, progress=progress, in_steps=True)
@@ -195,9 +195,8 @@ def best_regions(
     )
 
 
-def _groups(items: Items) -> _Bins:
-    """Return each distinct score of labels as a bin."""
-    groups = tie_groups(items)
+def _groups(groups: Items) -> _Bins:
+    """Return each distinct score of labels, given as tie groups, as a bin; none of labels without positives."""
     label = label_of(groups.starts)  # (n_groups,)
     has_positives = sums_of_labels(groups.positive_weights, groups.starts) > 0  # (n_labels,)
     kept = has_positives[label]
