@@ -17,7 +17,7 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Dense, Ints, Keys
 from thresholds._kernels.sorting import sorted_groups
-from thresholds.data.panels import tie_groups
+from thresholds.data.panels import TieGroups
 from thresholds.data.problem import Items
 from thresholds.data.tallies import items_in_order, label_of, sums_of_labels
 
@@ -37,7 +37,7 @@ class Bins:
     @classmethod
     def of(cls, items: Items, most: int | None) -> "Bins":
         """Put the items of labels into bins; those without weight count as absent."""
-        starts, keys, positive_weights, weights = tie_groups(items)
+        starts, keys, positive_weights, weights = TieGroups.of(items)
         dropped = np.zeros(starts.size - 1, np.int64)
         return cls(starts, keys, keys, positive_weights, weights, dropped, most)._merged()
 

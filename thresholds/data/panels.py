@@ -102,12 +102,12 @@ class TieGroups(NamedTuple):
     positive_weight: Ints  # (n_groups,)
     weight: Ints  # (n_groups,) above 0
 
-
-def tie_groups(items: Items) -> TieGroups:
-    """Add up items of equal score."""
-    starts, keys, positive_weights, weights = items
-    if isinstance(items, Panel):
-        up, row = keys, np.empty(0, np.int32)
-    else:
-        up, row = sorted_groups(starts, keys)
-    return TieGroups(*group_by_ties(starts, up, row, positive_weights, weights))
+    @classmethod
+    def of(cls, items: Items) -> "TieGroups":
+        """Add up items of equal score; those of a panel are sorted already."""
+        starts, keys, positive_weights, weights = items
+        if isinstance(items, Panel):
+            up, row = keys, np.empty(0, np.int32)
+        else:
+            up, row = sorted_groups(starts, keys)
+        return cls(*group_by_ties(starts, up, row, positive_weights, weights))

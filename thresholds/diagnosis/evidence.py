@@ -36,6 +36,7 @@ from thresholds._kernels.evidence import (
 )
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data import panels
+from thresholds.data.panels import TieGroups
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tallies import label_of, sums_of_labels
 from thresholds.data.tiles import map_tiles
@@ -116,7 +117,7 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
 
     # Tie groups of each label, from the top down.
     items = panels.label_items(problem, first, last)
-    offsets, key, hit, weight = panels.tie_groups(items)
+    offsets, key, hit, weight = TieGroups.of(items)
     positives = sums_of_labels(hit, offsets)  # 0 for a label without known rows
 
     # What the ranks say, and the best F1 of any cut. Of counts, what lies in a run counts as if no two cells were tied.

@@ -27,6 +27,7 @@ from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.keys import to_scores
 from thresholds.calibration.cells import Cells, log_odds
 from thresholds.data import panels
+from thresholds.data.panels import TieGroups
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import label_of
 from thresholds.data.tiles import map_tiles
@@ -176,7 +177,7 @@ def _first_ranks(n: int) -> Ints:
 def _bins_of(problem: Problem, first: int, last: int, of_shares: bool, ranks: Ints) -> _Bins:
     """Sort the scores of a tile of labels, and take those of neighbouring ranks together."""
     items = panels.label_items(problem, first, last)
-    offsets, key, hit, weight = panels.tie_groups(items)
+    offsets, key, hit, weight = TieGroups.of(items)
     scores = to_scores(key).astype(np.float64)  # (n_groups,), ties being one group
 
     # Neither absent nor masked scores lie on a curve.
