@@ -19,6 +19,8 @@ from thresholds._kernels._jit import kernel
 
 _DIGIT_BITS = 11
 _HIGH_BITS = 16
+# So many cells of a label are sorted by insertion, in less time than digits or bins are cleared.
+_FEW = 64
 
 
 @kernel
@@ -105,6 +107,33 @@ def _key_at_rank(
 
 
 @kernel
+def _keys_at_ranks_of_few(
+    keys: Keys, weights: Ints, rank: float, later: float, up: Keys, up_weights: Ints
+) -> tuple[Any, Any]:
+    """Return the keys of the cells that hold two ranks, the second no less, by sorting into `up` and `up_weights`."""
+    # 1. By insertion, with the weights.
+    for i in range(keys.size):
+        key, weight = keys[i], np.int64(1) if weights.size == 0 else weights[i]
+        k = i
+        while k > 0 and up[k - 1] > key:
+            up[k], up_weights[k] = up[k - 1], up_weights[k - 1]
+            k -= 1
+        up[k], up_weights[k] = key, weight
+
+    # 2. From the top down; the lowest key holds all ranks that are left.
+    k = keys.size - 1
+    above = up_weights[k]
+    while k > 0 and above < rank:
+        k -= 1
+        above += up_weights[k]
+    key = up[k]
+    while k > 0 and above < later:
+        k -= 1
+        above += up_weights[k]
+    return key, up[k]
+
+
+@kernel
 def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Keys:
     """Return the keys at two ranks of each label, (2, n_labels); the second rank is no less."""
     n_labels = starts.size - 1
@@ -112,13 +141,19 @@ def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Key
     for j in range(n_labels):
         longest = max(longest, starts[j + 1] - starts[j])
     spare = np.empty(longest, keys.dtype)
-    spare_weights = np.empty(longest if weights.size > 0 else 0, np.int64)
+    spare_weights = np.empty(max(longest if weights.size > 0 else 0, _FEW), np.int64)
     counts = np.empty(1 << _DIGIT_BITS, np.int64)
     keys_found = np.zeros((2, n_labels), keys.dtype)
     for j in range(n_labels):
         own = keys[starts[j] : starts[j + 1]]
         own_weights = weights if weights.size == 0 else weights[starts[j] : starts[j + 1]]
-        key = _key_at_rank(own, own_weights, ranks[0, j], counts, spare, spare_weights)
+        rank, later = ranks[0, j], ranks[1, j]
+        if own.size <= _FEW:
+            keys_found[0, j], keys_found[1, j] = _keys_at_ranks_of_few(
+                own, own_weights, rank, later, spare, spare_weights
+            )
+            continue
+        key = _key_at_rank(own, own_weights, rank, counts, spare, spare_weights)
         keys_found[0, j] = key
         if weights.size == 0:
             # Without weights the second is the same or the next lower: vectorised, .03 ns a score.
@@ -128,11 +163,9 @@ def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Key
                 n_reached += own[i] >= key
             for i in range(own.size):
                 below = max(below, own[i] if own[i] < key else none)
-            keys_found[1, j] = key if n_reached >= ranks[1, j] or below == none else below
+            keys_found[1, j] = key if n_reached >= later or below == none else below
         else:
-            keys_found[1, j] = _key_at_rank(
-                own, own_weights, ranks[1, j], counts, spare, spare_weights
-            )
+            keys_found[1, j] = _key_at_rank(own, own_weights, later, counts, spare, spare_weights)
     return keys_found
 
 
@@ -360,6 +393,48 @@ def count_bins(
 
 
 @kernel
+def _list_bins(
+    keys: Keys,
+    weights: Weights,
+    missing: np.uint32,
+    masked: np.uint32,
+    probable: bool,
+    order: Ints,
+    listed: Ints,
+    listed_weights: Ints,
+) -> np.int64:
+    """List the places in `order` at which few cells lie, rising, with their weight; return how many.
+
+    `order` has the bins, the last of which is that of what is `missing`; `masked` cells are left out.
+    """
+    n_bins = order.size - 1
+    place = bin_of(missing, probable)
+    n = np.int64(0)
+    for i in range(keys.size):
+        key, weight = keys[i], np.int64(1) if weights.size == 0 else np.int64(weights[i])
+        if weight == 0 or key == masked:
+            continue
+        if key == missing:
+            at = n_bins - place
+        else:
+            bin_of_key = bin_of(key, probable)
+            at = n_bins - bin_of_key - (bin_of_key >= place)
+
+        # By insertion; those of one bin are added up.
+        k = n
+        while k > 0 and listed[k - 1] > at:
+            k -= 1
+        if k > 0 and listed[k - 1] == at:
+            listed_weights[k - 1] += weight
+            continue
+        for later in range(n, k, -1):
+            listed[later], listed_weights[later] = listed[later - 1], listed_weights[later - 1]
+        listed[k], listed_weights[k] = at, weight
+        n += 1
+    return n
+
+
+@kernel
 def expected_f_at_ratios(
     starts: Ints,
     keys: Keys,
@@ -393,19 +468,38 @@ def expected_f_at_ratios(
             order[k] = b + 1
 
     counts = np.empty(n_bins + 1, np.int64)
+    filled, weight = np.empty(n_bins + 1, np.int64), np.empty(n_bins + 1, np.int64)
     for j in range(n_labels):
         if positives[j] == 0:
             continue
         first, last = starts[j], starts[j + 1]
         own = weights if weights.size == 0 else weights[first:last]
-        counts[:] = 0
-        count_bins(keys[first:last], own, missing, masked, probable, counts)
         most = np.int64(last - first)
         if own.size > 0:
             most = own.sum()
-        expected_positives = 0.0
-        for b in range(n_bins + 1):
-            expected_positives += counts[b] * p[b]
+
+        # The places in `order` that have cells, from the top down, and the weight of each.
+        n_filled = np.int64(0)
+        if last - first <= _FEW:
+            n_filled = _list_bins(
+                keys[first:last], own, missing, masked, probable, order, filled, weight
+            )
+        else:
+            counts[:] = 0
+            count_bins(keys[first:last], own, missing, masked, probable, counts)
+            for k in range(n_bins + 1):  # Branch-free: always write, advance on a bin with cells.
+                filled[n_filled], weight[n_filled] = k, counts[order[k]]
+                n_filled += counts[order[k]] > 0
+
+        # Bins are added up as they are numbered: from the lowest up, what is `missing` last.
+        expected_positives, of_missing = 0.0, 0.0
+        for k in range(n_filled - 1, -1, -1):
+            share = weight[k] * p[order[filled[k]]]
+            if order[filled[k]] == n_bins:
+                of_missing = share
+            else:
+                expected_positives += share
+        expected_positives += of_missing
 
         # Ratios rise, and take up one bin after another; a part of the last one.
         k = 0
@@ -413,11 +507,11 @@ def expected_f_at_ratios(
         tp_before = 0.0
         for g in range(ratios.size):
             wanted = min(ratios[g] * positives[j], float(most))
-            while k <= n_bins and before + counts[order[k]] < wanted:
-                before += counts[order[k]]
-                tp_before += counts[order[k]] * p[order[k]]
+            while k < n_filled and before + weight[k] < wanted:
+                before += weight[k]
+                tp_before += weight[k] * p[order[filled[k]]]
                 k += 1
-            tp = tp_before if k > n_bins else tp_before + (wanted - before) * p[order[k]]
+            tp = tp_before if k == n_filled else tp_before + (wanted - before) * p[order[filled[k]]]
             denominator = beta_squared * expected_positives + wanted
             if denominator > 0:
                 f[j, g] = (1.0 + beta_squared) * tp / denominator
