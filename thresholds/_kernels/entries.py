@@ -16,7 +16,10 @@ from thresholds._arrays.types import Buckets, Ints, Keys
 from thresholds._kernels._jit import kernel
 
 # At so many candidates all entries are counted in vector registers; among more, each is located.
-_FEW = 64
+_FEW = 12
+# The table by which they are located has so many buckets for each candidate, and so many at most.
+_BUCKETS_OF_CANDIDATE = np.uint64(2)
+_MOST_BUCKETS = 2**12
 
 
 @kernel
@@ -194,24 +197,65 @@ def _count_at_few(
 
 @kernel
 def _count_at_many(
-    keys: Keys, weights: Ints, candidates: Keys, tied: Ints, between: Ints, lower: Keys
+    keys: Keys,
+    weights: Ints,
+    candidates: Keys,
+    tied: Ints,
+    between: Ints,
+    lower: Keys,
+    firsts: Ints,
+    counts: Ints,
+    highest: Keys,
 ) -> None:
-    """Locate the keys of one label among many candidates, each by halves."""
+    """Locate the keys of one label among many candidates: by a table of equal buckets, then by halves.
+
+    `firsts` has room for the table, `counts` and `highest` for twice the candidates. No step has a branch that depends
+    on a key, as it could not be foreseen.
+    """
+    as_key, one = keys.dtype.type, np.uint64(1)
+    n = np.uint64(candidates.size)
+    lowest = candidates[candidates.size - 1]
+
+    # 1. A power of two of buckets from the lowest candidate to the highest, some for each.
+    n_buckets = one
+    while n_buckets < _BUCKETS_OF_CANDIDATE * n and n_buckets < np.uint64(firsts.size):
+        n_buckets += n_buckets
+    span = as_key(candidates[0] - lowest)
+    shift = as_key(0)
+    while np.uint64(as_key(span >> shift)) >= n_buckets:
+        shift = as_key(shift + as_key(1))
+    last_bucket = as_key(n_buckets - one)
+
+    # 2. Of each bucket, the highest candidate in it or below; the most candidates that one has.
+    c, most = np.uint64(candidates.size), np.uint64(0)
+    for b in range(n_buckets):
+        in_bucket = np.uint64(0)
+        while c > 0 and np.uint64(as_key(as_key(candidates[c - one] - lowest) >> shift)) == b:
+            c -= one
+            in_bucket += one
+        firsts[b] = c
+        most = max(most, in_bucket)
+
+    # 3. Count each key at, or above, the highest candidate that is not above it.
+    for c2 in range(2 * candidates.size):
+        counts[c2] = 0
+        highest[c2] = 0
     for e in range(keys.size):
         key = keys[e]
-        weight = weights[e] if weights.size > 0 else np.int64(1)
-        # The highest candidate at or below it; none of the keys is below all of them.
-        c, size = 0, candidates.size
-        while size > 1:
-            half = size // 2
-            c += half * (candidates[c + half - 1] > key)
+        at = np.uint64(firsts[min(as_key(as_key(key - lowest) >> shift), last_bucket)])
+        size = most + one
+        while size > one:
+            half = size >> one
+            # Candidates of lower buckets are not above the key; nor is the last.
+            at += half * np.uint64(candidates[min(at + half, n) - one] > key)
             size -= half
-        if candidates[c] == key:
-            tied[c] += weight
-        else:
-            between[c] += weight
-            if c > 0:
-                lower[c - 1] = max(lower[c - 1], key)
+        place = at + at + np.uint64(candidates[at] == key)
+        counts[place] += weights[e] if weights.size > 0 else np.int64(1)
+        highest[place] = max(highest[place], key)
+    for k in range(candidates.size):
+        between[k], tied[k] = counts[2 * k], counts[2 * k + 1]
+        if k > 0:
+            lower[k - 1] = max(lower[k - 1], highest[2 * k])
 
 
 @kernel
@@ -256,6 +300,11 @@ def count_entries(
             place[columns[e]] = to + 1
 
     # 2. Count, label by label.
+    most = np.int64(0)
+    for j in range(n_labels):
+        most = max(most, offsets[j + 1] - offsets[j])
+    firsts = np.empty(_MOST_BUCKETS if most > _FEW else 0, np.int64)
+    counts, highest = np.empty(2 * most, np.int64), np.empty(2 * most, keys.dtype)
     start = np.int64(0)
     for j in range(n_labels):
         at, end = slice(offsets[j], offsets[j + 1]), place[j]
@@ -266,7 +315,7 @@ def count_entries(
             if at.stop - at.start <= _FEW:
                 _count_at_few(own, own_weights, candidates[at], *counted)
             else:
-                _count_at_many(own, own_weights, candidates[at], *counted)
+                _count_at_many(own, own_weights, candidates[at], *counted, firsts, counts, highest)
         if at.stop > at.start:
             lower[at.stop - 1] = below[j]
         start = end

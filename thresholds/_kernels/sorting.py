@@ -63,11 +63,11 @@ def _radix_sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -
 
 
 @kernel
-def _insertion_sort(keys: Keys, rows: Integers) -> None:
-    """Sort few keys upwards in place, `rows` along with them unless empty."""
-    for i in range(1, keys.size):
+def _insertion_sort(keys: Keys, rows: Integers, first: Any, last: Any) -> None:
+    """Sort few keys, `first:last`, upwards in place, `rows` along with them unless empty."""
+    for i in range(first + 1, last):
         x, row, k = keys[i], rows[i] if rows.size > 0 else np.int64(0), i
-        while k > 0 and keys[k - 1] > x:
+        while k > first and keys[k - 1] > x:
             keys[k] = keys[k - 1]
             if rows.size > 0:
                 rows[k] = rows[k - 1]
@@ -82,7 +82,7 @@ def _sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tupl
     """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays."""
     if keys.size > _FEW:
         return _radix_sort(keys, rows, spare, spare_rows)
-    _insertion_sort(keys, rows)
+    _insertion_sort(keys, rows, 0, keys.size)
     return keys, rows
 
 
@@ -146,7 +146,8 @@ def sorted_lists(
                 rows[to] = i
             place[lists[i] - first_list] = to + 1
 
-    # 3. Sort each list, and keep one of equal keys, with their weight.
+    # 3. Sort each list, and keep one of equal keys, with their weight. Most lists have a key or none: a view of each
+    # would take longer than all else.
     spare = np.empty(longest, keys.dtype)
     spare_rows = np.empty(longest if weights.size > 0 else 0, np.int64)
     offsets = np.zeros(n_lists + 1, np.int64)
@@ -154,14 +155,17 @@ def sorted_lists(
     first, n_kept = np.int64(0), np.int64(0)
     for j in range(n_lists):
         last = place[j]
-        up, row = listed[first:last], rows[first:last] if weights.size > 0 else rows
-        up, row = _sort(up, row, spare[: up.size], spare_rows[: row.size])
-        for i in range(up.size - 1, -1, -1):
-            weight = weights[row[i]] if weights.size > 0 else np.int64(1)
-            if n_kept > offsets[j] and distinct[n_kept - 1] == up[i]:
+        if last - first <= _FEW:
+            _insertion_sort(listed, rows, first, last)
+        else:
+            own, row = listed[first:last], rows[first:last] if weights.size > 0 else rows
+            own[:], row[:] = _radix_sort(own, row, spare[: own.size], spare_rows[: row.size])
+        for i in range(last - 1, first - 1, -1):
+            weight = weights[rows[i]] if weights.size > 0 else np.int64(1)
+            if n_kept > offsets[j] and distinct[n_kept - 1] == listed[i]:
                 sums[n_kept - 1] += weight
             else:
-                distinct[n_kept], sums[n_kept] = up[i], weight
+                distinct[n_kept], sums[n_kept] = listed[i], weight
                 n_kept += 1
         first, offsets[j + 1] = last, n_kept
     return offsets, distinct[:n_kept], sums[:n_kept]
