@@ -29,6 +29,7 @@ import memory
 import questions
 import scaling
 import shared_cut
+import sparse_scores
 from measuring import Clock, Measured, Ratio, Row, describe_machine, shared_data, unbounded
 from rendering import comparisons, fill_page, page, table
 
@@ -46,6 +47,7 @@ SECTIONS: dict[str, Callable[[bool, Clock], Measured]] = {
     "joint-micro": joint_micro.measure,
     "growth": scaling.measure_growth,
     "wide": scaling.measure_wide,
+    "sparse": sparse_scores.measure,
     "first-call": first_call.measure,
 }
 SHARING = ("fits", "questions", "layouts", "shared", "memory")  # sections that measure the same data
