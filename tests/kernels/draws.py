@@ -309,6 +309,23 @@ def of_p_value_of_rank_sum(rng: Generator, dtype: Any) -> Arguments:
     return n, positives, rank_sum, int(tied), (tied + 1) / 2, mean, variance, least
 
 
+def of_p_values_of_best_f1(rng: Generator, dtype: Any) -> Arguments:
+    """The first and the last of three labels; the limit of steps lies where some draws exceed it."""
+    drawn = [of_chance(rng) for _ in range(3)]
+    offsets = np.append(0, np.cumsum([chance[0].size for chance in drawn]))
+    labels = np.array([0, 2])
+    n = np.array([drawn[j][0].sum() for j in labels])
+    counts = np.array([drawn[j][1:] for j in labels]).T.copy()
+    enough = rng.choice([0.01, 0.5], labels.size)
+    return offsets, np.concatenate([chance[0] for chance in drawn]), labels, n, *counts, enough, 5000.0
+
+
+def of_p_values_of_rank_sums(rng: Generator, dtype: Any) -> Arguments:
+    return tuple(
+        np.array(column) for column in zip(*(of_p_value_of_rank_sum(rng, dtype) for _ in range(3)), strict=True)
+    )
+
+
 # expectation, few_labels
 
 
@@ -996,6 +1013,8 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "evidence.steps_of_best_f1": of_steps_of_best_f1,
     "evidence.p_value_of_best_f1": of_p_value_of_best_f1,
     "evidence.p_value_of_rank_sum": of_p_value_of_rank_sum,
+    "evidence.p_values_of_best_f1": of_p_values_of_best_f1,
+    "evidence.p_values_of_rank_sums": of_p_values_of_rank_sums,
     "outcomes.centre": of_centre,
     "outcomes.best_prefixes": of_prefixes,
     "outcomes.expected_f_of_sets": of_sets,

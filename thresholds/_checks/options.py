@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from thresholds._arrays.types import Floats
 from thresholds.errors import InputError, shown
 
 Average = Literal["macro", "weighted", "micro", "samples"]
@@ -38,14 +39,20 @@ def finite(value: object, name: str) -> float:
     return number
 
 
-def finites(values: Sequence[object], name: str) -> None:
-    """Check many finite numbers: all at once where they are plain ones, as they nearly always are."""
+def reals(values: Sequence[object], name: str) -> Floats:
+    """Check many numbers, and return them: all at once where they are plain ones, as they nearly always are."""
     if set(map(type, values)) <= {int, float}:
         with suppress(OverflowError):
-            if np.isfinite(np.array(values, np.float64)).all():
-                return
-    for value in values:
-        finite(value, name)
+            return np.array(values, np.float64)
+    return np.array([real(value, name) for value in values], np.float64)
+
+
+def finites(values: Sequence[object], name: str) -> Floats:
+    """Check many finite numbers, and return them."""
+    numbers_found = reals(values, name)
+    for k in np.flatnonzero(~np.isfinite(numbers_found))[:1].tolist():
+        finite(values[k], name)
+    return numbers_found
 
 
 def text(value: object, name: str) -> str:

@@ -249,6 +249,31 @@ def p_value_of_best_f1(
 
 
 @kernel
+def p_values_of_best_f1(
+    offsets: Ints,
+    weights: Ints,
+    labels: Ints,
+    n: Ints,
+    positives: Ints,
+    tp: Ints,
+    predicted: Ints,
+    enough: Floats,
+    most_steps: float,
+) -> Floats:
+    """Return `p_value_of_best_f1` of some labels, NaN where it would take too many steps.
+
+    The tie groups of label j are `offsets[j]:offsets[j + 1]`; `n` and what follows are of the given labels alone.
+    """
+    p = np.full(labels.size, np.nan)
+    for i in range(labels.size):
+        counts = positives[i], tp[i], predicted[i]
+        if steps_of_best_f1(n[i], *counts) <= most_steps:
+            own = weights[offsets[labels[i]] : offsets[labels[i] + 1]]
+            p[i] = p_value_of_best_f1(own, *counts, enough[i])
+    return p
+
+
+@kernel
 def _log_factorial(n: int) -> float:
     """Return ln n!, from 16 on by Stirling's series; `math.lgamma` has other last bits where Numba compiles it."""
     if n < 16:
@@ -307,3 +332,30 @@ def p_value_of_rank_sum(
                 break
         total += math.exp(log_p) * beyond
     return min(total, 1.0)
+
+
+@kernel
+def p_values_of_rank_sums(
+    n: Ints,
+    positives: Ints,
+    rank_sum: Floats,
+    tied: Ints,
+    tied_rank: Floats,
+    mean: Floats,
+    variance: Floats,
+    least_variance: Floats,
+) -> Floats:
+    """Return `p_value_of_rank_sum` of each label, (n_labels,) as its arguments."""
+    p = np.empty(n.size)
+    for j in range(n.size):
+        p[j] = p_value_of_rank_sum(
+            n[j],
+            positives[j],
+            rank_sum[j],
+            tied[j],
+            tied_rank[j],
+            mean[j],
+            variance[j],
+            least_variance[j],
+        )
+    return p

@@ -30,7 +30,8 @@ from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._kernels.evidence import (
     best_cuts,
     p_value_of_best_f1,
-    p_value_of_rank_sum,
+    p_values_of_best_f1,
+    p_values_of_rank_sums,
     rank_statistics,
     steps_of_best_f1,
 )
@@ -47,6 +48,7 @@ FEWEST = 5  # positives, and negatives, for a test of AUROC
 
 _CERTAIN = 1e-12  # a p-value of ranks that no other test need confirm
 _MAX_STEPS = 2.0**31  # of the exact test of F1, about .3 s: above, a bound must do
+_FEW_STEPS = 2.0**16
 _MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
 
 
@@ -141,14 +143,21 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
 
     # Would chance reach that F1? Not asked where ranks alone are certain.
     p_best_f1 = np.ones(positives.size)
-    for j in np.flatnonzero(p_higher > _CERTAIN):
-        counts = (positives[j], tp[j], predicted[j])
-        if steps_of_best_f1(int(n[j]), *counts) > _MAX_STEPS:
-            p_best_f1[j] = _bound_of_best_f1(int(n[j]), *counts)
+    asked = np.flatnonzero(p_higher > _CERTAIN)
+    counts = n[asked], positives[asked], tp[asked], predicted[asked]
+    enough = np.minimum(p_higher[asked], 0.5)
+    if not are_runs.any():  # At once where it takes microseconds, as for most of many labels.
+        most = min(_FEW_STEPS, _MAX_STEPS)
+        p_best_f1[asked] = p_values_of_best_f1(offsets, weight, asked, *counts, enough, most)
+        asked = asked[np.isnan(p_best_f1[asked])]
+    for j in asked:
+        own_counts = (positives[j], tp[j], predicted[j])
+        if steps_of_best_f1(int(n[j]), *own_counts) > _MAX_STEPS:
+            p_best_f1[j] = _bound_of_best_f1(int(n[j]), *own_counts)
         else:
             own = slice(offsets[j], offsets[j + 1])
             tie_sizes = _tie_sizes(weight[own], are_runs[own])
-            p_best_f1[j] = p_value_of_best_f1(tie_sizes, *counts, min(p_higher[j], 0.5))
+            p_best_f1[j] = p_value_of_best_f1(tie_sizes, *own_counts, min(p_higher[j], 0.5))
 
     # The tie groups of the caps, and those below them; -1 for none.
     below_cap = np.where((cap >= 0) & (cap + 1 < offsets[1:]), cap + 1, -1)
@@ -275,18 +284,18 @@ def _p_of_ranks(ranks: _Ranks, positives: Ints, n: Ints) -> Floats:
         p = ndtr(-np.where((excess == 0) & (spread == 0), 0, excess / spread))
 
     # Where many are, normal given how many positives lie outside the largest tie group.
-    for j in np.flatnonzero((ranks.n_most_tied > _MANY_TIED * n) & ~np.isnan(ranks.auroc)):
-        rank_sum = ranks.auroc[j] * pairs[j] + positives[j] * (positives[j] + 1) / 2
-        p[j] = p_value_of_rank_sum(
-            int(n[j]),
-            positives[j],
-            rank_sum,
-            int(ranks.n_most_tied[j]),
-            ranks.most_tied_rank[j],
-            ranks.others_mean[j],
-            ranks.others_variance[j],
-            ranks.others_least_variance[j],
-        )
+    some = np.flatnonzero((ranks.n_most_tied > _MANY_TIED * n) & ~np.isnan(ranks.auroc))
+    rank_sum = ranks.auroc[some] * pairs[some] + positives[some] * (positives[some] + 1) / 2
+    p[some] = p_values_of_rank_sums(
+        n[some],
+        positives[some],
+        rank_sum,
+        ranks.n_most_tied[some].astype(np.int64),
+        ranks.most_tied_rank[some],
+        ranks.others_mean[some],
+        ranks.others_variance[some],
+        ranks.others_least_variance[some],
+    )
     return np.where(np.isnan(ranks.auroc), np.nan, p)
 
 

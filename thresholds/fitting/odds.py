@@ -75,11 +75,16 @@ def odds_by_score(
 
     # (5, n_labels)
     values = np.concatenate(map_tiles(problem, fit, n_jobs=n_jobs, progress=progress), axis=1)
-    rounded = (
-        tuple(float(f"{value:.{digits}g}") for value in row)
-        for row, digits in zip(values.tolist(), _DIGITS, strict=True)
-    )
+    rounded = (_rounded(row, digits) for row, digits in zip(values, _DIGITS, strict=True))
     return OddsByScore(of_shares, *rounded)
+
+
+def _rounded(values: Floats, digits: int) -> tuple[float, ...]:
+    """Round to so many digits; equal values, which labels without positives have, once."""
+    bits, place = np.unique(values.view(np.int64), return_inverse=True)  # -0.0 is not 0.0.
+    texts = (f"{value:.{digits}g}" for value in bits.view(np.float64).tolist())
+    rounded = list(map(float, texts))
+    return tuple(map(rounded.__getitem__, place.tolist()))
 
 
 def _weight_per_row(problem: Problem) -> Floats:

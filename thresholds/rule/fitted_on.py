@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Ints
+from thresholds._arrays.types import Booleans, Ints
 from thresholds._checks import InputError
 from thresholds._version import __version__
 from thresholds.results import Result, Shown, Table, counted, records_of
@@ -41,12 +41,11 @@ class FittedOn(Shown):
         _checks.count(self.n_samples, "n_samples", 1)
         for name in ("dtype", "version"):
             _checks.text(getattr(self, name), name)
-        for name in ("positives", "quantiles", "known"):
-            _checks.finites(getattr(self, name) or (), name)
+        _checks.finites(self.quantiles, "quantiles")
         for name in ("positives", "known"):
-            lowest = min(getattr(self, name) or (), default=0)
-            if lowest < 0:
-                raise InputError(f"{name} has {lowest}, expected weights of at least 0")
+            weights = getattr(self, name) or ()
+            if (_checks.finites(weights, name) < 0).any():
+                raise InputError(f"{name} has {min(weights)}, expected weights of at least 0")
         if self.known is not None and len(self.known) != len(self.positives):
             raise InputError(
                 f"known has {len(self.known)} values, expected {len(self.positives)} as positives has"
@@ -158,19 +157,19 @@ class LabelCounts(Shown):
     def __post_init__(self) -> None:
         """Check what may come from a file."""
         most = _checks.positive(self.n_samples, "n_samples")
+        counted = {}
         for name in ("tp", "predicted", "positives"):
             counts = getattr(self, name)
             if len(counts) != len(self.tp):
                 raise InputError(f"{name} has {len(counts)} values, expected {len(self.tp)}")
-            for count in counts:
-                if not 0 <= _checks.finite(count, name) <= most:
-                    raise InputError(f"{name} has {count}, expected counts from 0 to {most:g}")
-        for tp, predicted, positives in zip(self.tp, self.predicted, self.positives, strict=True):
-            if tp > min(predicted, positives):
-                raise InputError(
-                    f"tp has {tp} with predicted {predicted} and positives {positives}, expected no"
-                    " more than these"
-                )
+            counted[name] = _checks.finites(counts, name)  # (n_labels,)
+            for j in _first((counted[name] < 0) | (counted[name] > most)):
+                raise InputError(f"{name} has {counts[j]}, expected counts from 0 to {most:g}")
+        for j in _first(counted["tp"] > np.minimum(counted["predicted"], counted["positives"])):
+            raise InputError(
+                f"tp has {self.tp[j]} with predicted {self.predicted[j]} and positives"
+                f" {self.positives[j]}, expected no more than these"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`."""
@@ -261,6 +260,11 @@ class OutOfFold(Result):
             **{name: values[name] for name in names},
             by_label=None if by_label is None else LabelCounts.from_dict(by_label),
         )
+
+
+def _first(where: Booleans) -> list[int]:
+    """Return the first place at which something is so, in a list that is empty without one."""
+    return np.flatnonzero(where)[:1].tolist()
 
 
 def places_of_sample(n_stored: int) -> Ints:

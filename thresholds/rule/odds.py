@@ -39,12 +39,13 @@ class OddsByScore(Shown):
                 raise InputError(
                     f"{name} of odds has {len(values)} values, expected {len(self.at)} as at has"
                 )
-            is_error = name.endswith("error")
-            for number in values:
-                if is_error and not _checks.real(number, name) >= 0:
-                    raise InputError(f"{name} of odds has {number}, expected at least 0")
-                if not is_error:
-                    _checks.finite(number, name)
+            if not name.endswith("error"):
+                _checks.finites(values, name)
+                continue
+            is_error = _checks.reals(values, name) >= 0  # (n_labels,); NaN is none
+            if not is_error.all():
+                found = values[int(is_error.argmin())]
+                raise InputError(f"{name} of odds has {found}, expected at least 0")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`: an infinite error is null."""
