@@ -264,7 +264,7 @@ class OutOfFold(Result):
 
 def _first(where: Booleans) -> list[int]:
     """Return the first place at which something is so, in a list that is empty without one."""
-    return np.flatnonzero(where)[:1].tolist()
+    return [int(place) for place in np.flatnonzero(where)[:1]]
 
 
 def places_of_sample(n_stored: int) -> Ints:
