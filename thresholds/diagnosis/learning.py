@@ -165,7 +165,7 @@ def _loss(fits: _Fits, is_useless: Booleans) -> tuple[Floats, Floats]:
     """Return the loss of each label, and the F that its fitted threshold is expected to have; 0 without positives."""
     others = np.flatnonzero(~is_useless)
     positives = fits.positives[others].astype(np.float64)
-    means, size = of_siblings(fits.own[others], positives)
+    means, size = of_siblings([fits.own[others]], positives)
     own_share = positives / (positives + PRIOR_ROWS)
     loss = np.empty(fits.positives.size)
     f_now = np.empty_like(loss)

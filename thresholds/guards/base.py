@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats, Ints, Texts
+from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Texts
 from thresholds._checks import Placement
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import Passes, in_passes
@@ -16,18 +16,22 @@ from thresholds.metrics.counts import f_of_counts
 from thresholds.rule.guard_report import GuardReport
 from thresholds.search.staircase import Cuts
 
-# Why a label is cut elsewhere
-SHRUNK = "shrunk"
-POOLED = "pooled"
-TIED = "tied scores"
-NO_POSITIVES = "no positives"
-LIMITED = "limits"
-
-# The same, of labels that fell back on being predicted always
-ALWAYS = "always"
-ALWAYS_LIMITED = "always, within limits"
-NO_HIT = "no hit within limits"
-FELL_BACK = (ALWAYS, ALWAYS_LIMITED, NO_HIT)
+# Why a label is cut elsewhere, as numbers: texts of very many labels would take more memory than all else.
+REASONS = (
+    "",  # It is not.
+    "shrunk",
+    "pooled",
+    "tied scores",
+    "no positives",
+    "limits",
+    # The same, of labels that fell back on being predicted always.
+    "always",
+    "always, within limits",
+    "no hit within limits",
+)
+UNMOVED, SHRUNK, POOLED, TIED, NO_POSITIVES, LIMITED, ALWAYS, ALWAYS_LIMITED, NO_HIT = np.arange(
+    len(REASONS), dtype=np.uint8
+)
 
 
 class GuardedCuts(NamedTuple):
@@ -36,7 +40,7 @@ class GuardedCuts(NamedTuple):
     thresholds: Floats  # (n_labels,) positive iff score >= threshold
     tp: Ints  # (n_labels,) in the unit of the problem's weights
     predicted: Ints  # (n_labels,)
-    reason: Texts  # (n_labels,)
+    reason: Bytes  # (n_labels,) places in `REASONS`
 
 
 class GuardedFit(NamedTuple):
@@ -72,9 +76,9 @@ class GuardedFit(NamedTuple):
             predicted_after=after.predicted * problem.unit,
             f_before=f_of_counts(before.tp, before.predicted, positives, beta, zero_division),
             f_after=f_of_counts(after.tp, after.predicted, positives, beta, zero_division),
-            reason=np.where(before.predicted == after.predicted, "", after.reason),
+            reason=_in_words(after.reason, before.predicted != after.predicted),
             label_names=problem.label_names,
-            fell_back=np.isin(after.reason, FELL_BACK),
+            fell_back=after.reason >= ALWAYS,
         )
 
 
@@ -146,6 +150,13 @@ class GuardInPasses(BaseGuard):
         return in_passes(problem, passes, n_jobs=n_jobs, progress=progress)
 
 
+def _in_words(reason: Bytes, moved: Booleans) -> Texts:
+    """Return the reasons, empty where nothing was moved."""
+    places = np.where(moved, reason, UNMOVED)
+    found = np.unique(places)
+    return np.array([REASONS[k] for k in found])[np.searchsorted(found, places)]
+
+
 def joined(tiles: Sequence[GuardedCuts]) -> GuardedCuts:
     """Join the cuts of consecutive labels."""
     return GuardedCuts(*(np.concatenate(arrays) for arrays in zip(*tiles, strict=True)))
@@ -153,10 +164,11 @@ def joined(tiles: Sequence[GuardedCuts]) -> GuardedCuts:
 
 def either(where: Booleans, first: GuardedCuts, second: GuardedCuts) -> GuardedCuts:
     """Take the cuts of the first where asked to, else of the second."""
-    return GuardedCuts(*(np.where(where, *pair) for pair in zip(first, second, strict=True)))
+    pairs: Any = zip(first, second, strict=True)
+    return GuardedCuts(*(np.where(where, *pair) for pair in pairs))
 
 
-def never(n_labels: int, reason: str) -> GuardedCuts:
+def never(n_labels: int, reason: np.uint8) -> GuardedCuts:
     """Predict none of some labels."""
     nothing = np.zeros(n_labels, np.int64)
     return GuardedCuts(np.full(n_labels, np.inf), nothing, nothing, np.full(n_labels, reason))

@@ -53,7 +53,15 @@ from thresholds._kernels.guards import pooled_depths
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
-from thresholds.guards.base import NO_POSITIVES, POOLED, BaseGuard, GuardedCuts, GuardedFit, joined
+from thresholds.guards.base import (
+    NO_POSITIVES,
+    POOLED,
+    UNMOVED,
+    BaseGuard,
+    GuardedCuts,
+    GuardedFit,
+    joined,
+)
 from thresholds.guards.cuts import representable, rows_per_unit_of
 from thresholds.guards.limits import Limits
 from thresholds.search.counting.passes import map_useful_steps
@@ -267,5 +275,5 @@ def _scores_at(u: Floats, depth: Floats, cuts: Floats, problem: Problem) -> Floa
 
 def _as_they_are(cuts: Cuts, problem: Problem, placement: Placement) -> GuardedCuts:
     """Return cuts that are not moved."""
-    unmoved = np.full(cuts.tp.size, "")
+    unmoved = np.full(cuts.tp.size, UNMOVED)
     return GuardedCuts(cuts.placed(problem, placement), cuts.tp, cuts.predicted, unmoved)

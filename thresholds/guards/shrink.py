@@ -30,7 +30,7 @@ bounds for statistical estimation"; the shrinkage towards siblings is empirical 
 "Large-Scale Inference", chapter 1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import ClassVar, Literal, NamedTuple
@@ -38,7 +38,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.blocks import in_pieces, row_blocks
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Placement
@@ -119,8 +119,6 @@ class Shrink(GuardInPasses):
         if self.probabilities:
             curve = fit_pooled_curve(problem, items_of, 1 / rows_per_unit, n_jobs)
         views = yield Pass(partial(steps.view, curve))
-        own = np.concatenate([view.own for view in views])  # (n_supported, n_ratios)
-        expected = np.concatenate([view.expected for view in views])  # (n_supported, n_ratios)
         optimum = staircase.all_cuts([view.optimum for view in views])
 
         # The rank of each label.
@@ -128,9 +126,8 @@ class Shrink(GuardInPasses):
         positives = optimum.positives[is_supported] * np.float64(rows_per_unit)  # in rows
         rank_of_others = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
         ranks = np.full(problem.n_labels, rank_of_others, np.float64)
-        ranks[is_supported] = _ranks(
-            own, None if curve is None else expected, positives, self.siblings
-        )
+        ranks[is_supported] = _ranks(views, curve is not None, positives, self.siblings)
+        del views  # those of many labels take more memory than all else
 
         # The cuts there, before and after the limits.
         is_light = problem.is_dense_unweighted
@@ -227,28 +224,33 @@ def _view(
     return _Views(own[is_supported], expected[is_supported], stairs.cuts_at(stairs.best(beta)))
 
 
-def _ranks(own: Floats, expected: Floats | None, positives: Floats, siblings: bool) -> Floats:
-    """Return the rank of each label, some labels at a time: ratios of all would take much memory."""
+def _ranks(
+    views: Sequence[_Views], probabilities: bool, positives: Floats, siblings: bool
+) -> Floats:
+    """Return the rank of each label that has positives, (n_supported,), from the views of consecutive labels."""
     if siblings:
-        sibling_f, sibling_of_label = of_siblings(own, positives)
+        sibling_f, sibling_of_label = of_siblings([view.own for view in views], positives)
     ranks = np.empty(positives.size)
-    for labels in row_blocks(*own.shape):
+    first = 0
+    for view in views:
+        labels = slice(first, first + len(view.own))
         # The prior: the mean of what is borrowed.
         borrowed = []
         if siblings:
             borrowed.append(sibling_f[sibling_of_label[labels]])
-        if expected is not None:
-            borrowed.append(expected[labels])
-        prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(own[labels])
+        if probabilities:
+            borrowed.append(view.expected)
+        prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(view.own)
 
-        # The evidence: a F_own + 20 F_prior, (n_labels of the block, n_ratios).
-        evidence = positives[labels, np.newaxis] * own[labels] + PRIOR_ROWS * prior
+        # The evidence: a F_own + 20 F_prior, (n_labels of the view, n_ratios).
+        evidence = positives[labels, np.newaxis] * view.own + PRIOR_ROWS * prior
         ranks[labels] = _EXTRA_RANKS + positives[labels] * _mean_ratio(evidence)
+        first = labels.stop
     return ranks
 
 
-def of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
-    """Average figures of labels, (n_labels, n_figures), over labels with about as many positives.
+def of_siblings(own: Sequence[Floats], positives: Floats) -> tuple[Floats, Ints]:
+    """Average figures of labels, (n_some, n_figures) of some after others, over labels with about as many positives.
 
     Returns one average for each number of positives, (n_sizes, n_figures), and which each label has.
 
@@ -263,8 +265,11 @@ def of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
     # Labels of one size weigh alike: F added up over them, once.
     sizes, size_of_label = np.unique(log_size, return_inverse=True)
     n_labels = np.bincount(size_of_label).astype(np.float64)  # (n_sizes,)
-    sums = np.zeros((sizes.size, own.shape[1]))
-    np.add.at(sums, size_of_label, own)
+    sums = np.zeros((sizes.size, own[0].shape[1]))
+    first = 0
+    for figures in own:
+        np.add.at(sums, size_of_label[first : first + len(figures)], figures)
+        first += len(figures)
 
     # A block of sizes against all others: exp(-(difference / bandwidth)^2 / 2).
     means = np.zeros_like(sums)

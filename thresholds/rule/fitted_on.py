@@ -262,9 +262,9 @@ class OutOfFold(Result):
         )
 
 
-def _first(where: Booleans) -> list[int]:
-    """Return the first place at which something is so, in a list that is empty without one."""
-    return [int(place) for place in np.flatnonzero(where)[:1]]
+def _first(where: Booleans) -> Ints:
+    """Return the first place at which something is so, in an array that is empty without one."""
+    return np.flatnonzero(where)[:1]
 
 
 def places_of_sample(n_stored: int) -> Ints:
