@@ -9,7 +9,7 @@ import numpy as np
 import rivals
 from calls import DIAGNOSED, MACRO, MICRO, READ
 from measuring import THREADS, Clock, Measured, Ratio, Row, Scores, Truth, name_shape, shared_data
-from rivals import ARGSORT, BLOCK, LOOP, TORCH
+from rivals import ARGSORT, BLOCK, LOOP, NUMPY_SORT, TORCH
 
 import thresholds
 
@@ -38,6 +38,7 @@ def measure(quick: bool, clock: Clock) -> Measured:
     calls = our_calls(truth, scores)
     found = {name: call() for name, call in calls.items()}  # The first calls, which compile.
     by_loop, by_argsort, starts = np.empty(n_labels), np.empty(n_labels), np.arange(0, n_labels, BLOCK)
+    by_numpy = np.empty(n_labels)
     rivals.argsort_cuts(truth[:64], scores[:64], starts, by_argsort)
     for turn in range(rounds):
         for name, call in calls.items():
@@ -45,8 +46,11 @@ def measure(quick: bool, clock: Clock) -> Measured:
         labels = np.arange(turn, n_labels, rounds)
         clock.time(LOOP, partial(rivals.sklearn_cuts, truth, scores, labels, by_loop))
         clock.time(ARGSORT, partial(rivals.argsort_cuts, truth, scores, starts[turn::rounds], by_argsort))
+        clock.time(NUMPY_SORT, partial(rivals.numpy_sort_f1, truth, scores, by_numpy))
         clock.time(MACRO, calls[MACRO])  # again, as the machine is now
-    checks = [*check(truth, scores, found, {LOOP: by_loop, ARGSORT: by_argsort}), measure_torch(truth, scores, clock)]
+    ours = rivals.f1_by_label(truth, scores, found[MACRO].thresholds)
+    checks = [rivals.same(f"F1 of a label, macro and {NUMPY_SORT}", ours, by_numpy)]
+    checks += [*check(truth, scores, found, {LOOP: by_loop, ARGSORT: by_argsort}), measure_torch(truth, scores, clock)]
     return compare(clock, scores.shape), checks
 
 
@@ -83,8 +87,9 @@ def compare(clock: Clock, shape: tuple[int, int]) -> list[Row]:
     macro, by_torch = median[MACRO], clock.total(TORCH) * shape[1] / TORCH_LABELS
     row = partial(Row, on=name_shape(shape))
     return [
-        row(f"{LOOP} / macro", loop / macro, at_least=50),
+        row(f"{LOOP} / macro", loop / macro, at_least=60),
         row(f"{ARGSORT} / macro", clock.total(ARGSORT) / macro, at_least=25),
+        row(f"{NUMPY_SORT} / macro", median[NUMPY_SORT] / macro, at_least=4),
         row(f"{TORCH} ({TORCH_LABELS} labels, scaled) / macro", by_torch / macro),
         row(f"macro / {READ}", macro / median[READ], at_most=30),
         row("joint micro / macro", median[MICRO] / macro, at_most=1.2),

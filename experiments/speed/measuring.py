@@ -88,6 +88,10 @@ class Clock:
         """Give the median of the rounds."""
         return float(np.median(self.times[name]))
 
+    def lowest(self, name: str) -> float:
+        """Give the shortest of the rounds, of what takes milliseconds."""
+        return min(self.times[name])
+
     def total(self, name: str) -> float:
         """Give the sum, of what is measured in parts."""
         return sum(self.times[name])

@@ -22,6 +22,7 @@ from typing import Any
 
 import first_call
 import fits
+import inputs
 import joint_micro
 import label_free
 import layouts
@@ -43,6 +44,7 @@ SECTIONS: dict[str, Callable[[bool, Clock], Measured]] = {
     "layouts": layouts.measure,
     "shared": shared_cut.measure,
     "memory": memory.measure,
+    "inputs": inputs.measure,
     "label-free": label_free.measure,
     "joint-micro": joint_micro.measure,
     "growth": scaling.measure_growth,
