@@ -18,6 +18,7 @@ from itertools import combinations
 from zlib import crc32
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Before NumPy is loaded: threads of OpenBLAS wait for each other, busily, where the tests of two workers run. A
 # calibration of a few labels, whose search has matrices of 20 by 20, takes seven times as long with them.
@@ -29,6 +30,10 @@ from thresholds._kernels.notice import SWITCH
 
 os.environ[SWITCH] = "0"
 StandIns.seconds_left = math.inf  # while tests are collected
+
+# A busy machine is no fault of a test.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
