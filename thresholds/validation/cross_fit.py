@@ -241,8 +241,8 @@ def cross_fit(
         With `confidence`, promises are about new groups, as in `fit_empirical`.
     random_state : seed of the folds; the same each time with 0 (default), others with None
     verdicts : tell which labels may be relied on, at the cost of one more pass over sorted scores
-        That takes a fifth of the time of a guarded fit, and up to as long again as one without a guard. The curves that
-        `diff_rules` needs (`rule.odds`) are fitted in any case, in a seventh to a half of that time.
+        That takes a fifth of the time with a guard, and two fifths without one. The curves that `diff_rules` needs
+        (`rule.odds`) are fitted in any case.
     alternatives : cross-fit one threshold for all labels, too, and, if there is no guard, with one
         That takes up to three times as long again, and says whether such a rule would do better on new rows.
     sample_weight, missing, unknown, label_names, and the options from `beta` on : as in `fit_empirical`
