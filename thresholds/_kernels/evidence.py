@@ -259,18 +259,19 @@ def p_values_of_best_f1(
     predicted: Ints,
     enough: Floats,
     most_steps: float,
-) -> Floats:
-    """Return `p_value_of_best_f1` of some labels, NaN where it would take too many steps.
+) -> tuple[Floats, Floats]:
+    """Return `p_value_of_best_f1` of some labels, NaN where it would take too many steps, and how many it takes.
 
     The tie groups of label j are `offsets[j]:offsets[j + 1]`; `n` and what follows are of the given labels alone.
     """
-    p = np.full(labels.size, np.nan)
+    p, steps = np.full(labels.size, np.nan), np.empty(labels.size)
     for i in range(labels.size):
         counts = positives[i], tp[i], predicted[i]
-        if steps_of_best_f1(n[i], *counts) <= most_steps:
+        steps[i] = steps_of_best_f1(n[i], *counts)
+        if steps[i] <= most_steps:
             own = weights[offsets[labels[i]] : offsets[labels[i] + 1]]
             p[i] = p_value_of_best_f1(own, *counts, enough[i])
-    return p
+    return p, steps
 
 
 @kernel
