@@ -1,6 +1,4 @@
-"""A panel answers what its items do, from keys that are sorted once."""
-
-from typing import Any
+"""A panel has the cells of its items, sorted."""
 
 import numpy as np
 import pytest
@@ -33,18 +31,3 @@ def test_its_cells_are_those_of_the_items_in_order(pairs: list[Pair]) -> None:
         np.testing.assert_array_equal(
             panel.positives, np.add.reduceat(items.positive_weights, items.starts[:-1], dtype=np.int64)
         )
-
-
-def test_it_counts_at_keys_as_they_do(pairs: list[Pair]) -> None:
-    rng = np.random.default_rng(0)
-    for panel, items in pairs:
-        keys: Any = rng.choice(items.keys, panel.positives.size) + rng.integers(0, 2, panel.positives.size, np.uint8)
-        np.testing.assert_array_equal(panel.counts_at(keys), items.counts_at(keys))
-
-
-def test_it_has_their_keys_at_ranks(pairs: list[Pair]) -> None:
-    rng = np.random.default_rng(0)
-    for panel, items in pairs:
-        first = np.maximum(rng.random(panel.positives.size) * np.diff(items.starts), 0.5)
-        both = np.stack([first, np.minimum(first + rng.choice([0, 1]), np.diff(items.starts))])
-        np.testing.assert_array_equal(panel.keys_at(both), items.keys_at(both))

@@ -874,11 +874,6 @@ def sorted_panel(rng: Generator, dtype: Any) -> Arguments:
     return starts, up, true_starts, hits, np.zeros_like(truth)
 
 
-def of_places(rng: Generator, dtype: Any) -> Arguments:
-    starts, up, *_ = sorted_panel(rng, dtype)
-    return starts, up, rng.choice(up, starts.size - 1) + rng.integers(0, 2, starts.size - 1, up.dtype)
-
-
 def candidates(rng: Generator, starts: Array, found: Array) -> tuple[Array, Array]:
     """Some keys of each label and one beside them, rising, each once: starts, keys."""
     lists = []
@@ -1076,7 +1071,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "sorting.sorted_groups": of_sorted_groups,
     "sorting.listed_positives": of_positives,
     "sorting.unit_staircases": sorted_panel,
-    "panels.places_of_keys": of_places,
     "sorting.staircases_between": of_parts_of_staircases,
     "sorting.weighted_staircases": items,
     "sorting.unit_aurocs": of_staircases,

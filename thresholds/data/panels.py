@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Floats, Ints, Keys
+from thresholds._arrays.types import Ints, Keys
 from thresholds._kernels._jit import StandIns
 from thresholds._kernels.evidence import group_by_ties
-from thresholds._kernels.panels import places_of_keys
 from thresholds._kernels.sorting import (
     Steps,
     listed_positives,
@@ -57,24 +56,6 @@ class Panel(Items):
     def positives(self) -> Ints:
         """Number of positives of each group, (n_groups,)."""
         return np.diff(self.true_starts)
-
-    def counts_at(self, keys: Keys) -> Ints:
-        """Return weight and true positives above a key of each group, then those at it, (4, n_groups)."""
-        counts = np.empty((4, keys.size), np.int64)
-        for row, starts, own in (
-            (0, self.starts, self.keys),
-            (1, self.true_starts, self.true_keys),
-        ):
-            lowest, highest = places_of_keys(starts, own, keys)  # (n_groups,) each
-            counts[row] = starts[1:] - highest
-            counts[row + 2] = highest - lowest
-        return counts
-
-    def keys_at(self, ranks: Floats) -> Keys:
-        """Return the keys at two ranks of each group, (2, n_groups) as the ranks, the second of which is no less."""
-        from_top = np.clip(np.ceil(ranks), 1, np.diff(self.starts)).astype(np.int64)
-        keys: Keys = self.keys[self.starts[1:] - from_top]
-        return keys
 
 
 def label_items(problem: Problem, first: int, last: int) -> Items:
