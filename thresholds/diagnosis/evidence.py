@@ -22,7 +22,7 @@ It is not exact: of 5 to 100 positives of 400, each either at one point below th
 chosen to make it worst, P(p <= .05) is at most .05, P(p <= .01) .015 and P(p <= .001) .003.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,6 @@ _CERTAIN = 1e-12  # a p-value of ranks that no other test need confirm
 _MAX_STEPS = 2.0**31  # of the exact test of F1, about .3 s: above, a bound must do
 _FEW_STEPS = 2.0**16  # tens of microseconds: many labels may be asked at once
 _NO_STEPS = -1.0
-_FIRST = np.array([0])  # the only label of some
 _MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
 
 
@@ -144,32 +143,29 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     # Would chance reach that F1? Not asked where ranks alone are certain.
     p_best_f1 = np.ones(positives.size)
     asked = np.flatnonzero(p_higher > _CERTAIN)
-    counts = (
+    enough = np.minimum(p_higher, 0.5)
+    # At once where it takes microseconds, as for most of many labels.
+    most = _NO_STEPS if are_runs.any() else min(_FEW_STEPS, _MAX_STEPS)
+    p_best_f1[asked], steps = p_values_of_best_f1(
+        offsets,
+        weight,
+        asked,
         n[asked],
         positives[asked],
         tp[asked],
         predicted[asked],
-        np.minimum(p_higher[asked], 0.5),
+        enough[asked],
+        most,
     )
-    # At once where it takes microseconds, as for most of many labels.
-    most = _NO_STEPS if are_runs.any() else min(_FEW_STEPS, _MAX_STEPS)
-    p_best_f1[asked], steps = p_values_of_best_f1(offsets, weight, asked, *counts, most)
+    # The others one by one, so that Ctrl-C is heard in between.
     for i in np.flatnonzero(np.isnan(p_best_f1[asked])):
         j = asked[i]
         if steps[i] > _MAX_STEPS:
             p_best_f1[j] = _bound_of_best_f1(int(n[j]), positives[j], tp[j], predicted[j])
-            continue
-        own = slice(offsets[j], offsets[j + 1])
-        tie_sizes = _tie_sizes(weight[own], are_runs[own])
-        whole = np.array([0, tie_sizes.size])
-        alone: Any = (
-            whole,
-            tie_sizes,
-            _FIRST,
-            *(column[i : i + 1] for column in counts),
-            _MAX_STEPS,
-        )
-        p_best_f1[[j]], _ = p_values_of_best_f1(*alone)
+        else:
+            own = slice(offsets[j], offsets[j + 1])
+            tie_sizes = _tie_sizes(weight[own], are_runs[own])
+            p_best_f1[j] = _p_of_one(tie_sizes, n[j], positives[j], tp[j], predicted[j], enough[j])
 
     # The tie groups of the caps, and those below them; -1 for none.
     below_cap = np.where((cap >= 0) & (cap + 1 < offsets[1:]), cap + 1, -1)
@@ -186,6 +182,24 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
         top_predicted=top_predicted,
         tie_cubes=ranks.tie_cubes,
     )
+
+
+def _p_of_one(
+    tie_sizes: Ints, n: int, positives: int, tp: int, predicted: int, enough: float
+) -> float:
+    """Test the best F1 of one label."""
+    p, _ = p_values_of_best_f1(
+        np.array([0, tie_sizes.size]),
+        tie_sizes,
+        np.array([0]),
+        np.array([n]),
+        np.array([positives]),
+        np.array([tp]),
+        np.array([predicted]),
+        np.array([enough]),
+        _MAX_STEPS,
+    )
+    return float(p[0])
 
 
 def _scores_at(key: Keys, group: Ints, of_none: float) -> Floats:
