@@ -18,7 +18,6 @@ class Pass(NamedTuple):
 
     function: Callable[[int, int], Any]
     light: bool = False
-    in_steps: bool = False
 
 
 # A fit that passes over the tiles some times: it is sent what came of each pass, a result a tile.
@@ -105,7 +104,6 @@ def side_by_side(
             n_jobs=n_jobs,
             progress=progress,
             light=one_of_them.light,
-            in_steps=one_of_them.in_steps,
         )
         came_of = {
             number: list(of_tiles)

@@ -157,7 +157,7 @@ def fit_named_outside_folds(
     parts = parts_of_rows(problem, pairs) if go_side_by_side(problem, options) else None
     if parts is None:
         return None
-    return [_named(fitted, options) for fitted in fit_side_by_side(parts, [options] * len(parts))]
+    return [_named(fitted, options) for fitted in fit_side_by_side(parts, options)]
 
 
 def why_not(named: NamedRule, problem: Problem) -> str | None:

@@ -287,17 +287,17 @@ def go_side_by_side(problem: Problem, options: FitOptions) -> bool:
     return passes_over_tiles and (fits_into_memory or max(scores, kept) <= _LITTLE_MEMORY)
 
 
-def fit_side_by_side(
-    problems: Sequence[Problem], options: Sequence[FitOptions]
-) -> list[ThresholdRule]:
+def fit_side_by_side(problems: Sequence[Problem], options: FitOptions) -> list[ThresholdRule]:
     """Fit to several parts of the rows, in tiles that hold them all."""
     found = side_by_side(
         problems[0],
-        [_in_passes(*each) for each in zip(problems, options, strict=True)],
-        n_jobs=options[0].n_jobs,
-        progress=options[0].progress,
+        [_in_passes(problem, options) for problem in problems],
+        n_jobs=options.n_jobs,
+        progress=options.progress,
     )
-    return [_ruled(*each) for each in zip(problems, options, found, strict=True)]
+    return [
+        _ruled(problem, options, of_part) for problem, of_part in zip(problems, found, strict=True)
+    ]
 
 
 def _in_passes(problem: Problem, options: FitOptions) -> Passes[_Found]:

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from thresholds.rule.made_by import MadeBy
     from thresholds.rule.watching.profile import ScoreProfile
 
-_FEW_ROWS = (
-    32  # for which it takes longer to go from switch to switch than to compare each score with each
-)
+# For so few rows it takes longer to go from switch to switch than to compare each score with each.
+_FEW_ROWS = 32
 _BLOCK_CELLS = 2**17  # whose copies stay in the cache
 
 
