@@ -1,5 +1,7 @@
 """What NumPy answers before a kernel is worth loading: the same as the kernel, bit for bit."""
 
+import os
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,12 +10,16 @@ import pytest
 
 import thresholds
 from tests.kernels.draws import DRAWS, KERNELS, Array
+from tests.kernels.test_without_compilation import reached
 from thresholds import metrics
-from thresholds._kernels import _jit, sorting
-from thresholds._kernels._jit import StandIns, kernel_after
+from thresholds._kernels import _jit, cache_folders, sorting
+from thresholds._kernels._jit import StandIns, kernel_after, late_kernel, late_kernel_of
 from thresholds.search.counting import passes
 
 WITH_STAND_IN = {name: kernel for name, kernel in KERNELS.items() if kernel.stand_in is not None}
+IN_NUMPY = {name for name, kernel in WITH_STAND_IN.items() if kernel.n_steps is None}
+# Loops that Python runs are held to what is compiled in `test_without_compilation.py`; here those that call NumPy's.
+CALLING_NUMPY = [name for name in DRAWS if name in WITH_STAND_IN and reached({name}) & IN_NUMPY]
 
 
 @pytest.fixture
@@ -28,11 +34,11 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", WITH_STAND_IN)
+@pytest.mark.parametrize("name", CALLING_NUMPY)
 def test_a_stand_in_gives_what_its_kernel_does(name: str, dtype: Any) -> None:
     kernel = WITH_STAND_IN[name]
     assert kernel.stand_in is not None
-    for seed in range(100):
+    for seed in range(100 if name in IN_NUMPY else 10):
         given, also_given = (DRAWS[name](np.random.default_rng(seed), dtype) for _ in range(2))
         found, expected = kernel.stand_in(*given), kernel.dispatcher(*also_given)
         for ours, theirs in zip((*given, *_several(found)), (*also_given, *_several(expected)), strict=True):
@@ -47,14 +53,22 @@ def _several(result: Any) -> tuple[Any, ...]:
 # When they answer
 
 
-def test_stand_ins_answer_until_they_have_taken_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, answers = [0.0], []
-    monkeypatch.setattr(_jit, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of a thread, which passes when it is told to; stand-ins have half a second of it."""
+    now = [0.0]
+    monkeypatch.setattr(_jit, "time", SimpleNamespace(thread_time=lambda: now[0]))
     monkeypatch.setattr(StandIns, "seconds_left", 0.5)
+    return now
+
+
+def adding(clock: list[float], seconds: float) -> tuple[_jit.Kernel[..., int], list[int]]:
+    """A kernel whose stand-in takes so long, and what was asked of the stand-in."""
+    answers = []
 
     def add_in_numpy(values: Array, more: int = 0) -> int:
         answers.append(values.size)
-        now[0] += 0.3
+        clock[0] += seconds
         return int(values.sum()) + more
 
     @kernel_after(add_in_numpy)
@@ -64,14 +78,81 @@ def test_stand_ins_answer_until_they_have_taken_their_time(monkeypatch: pytest.M
             total += value
         return total
 
+    return add, answers
+
+
+def test_stand_ins_answer_until_they_have_taken_their_time(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jit, "is_kept", lambda _: True)
+    add, answers = adding(clock, 0.2)
     assert StandIns.can_do(0.16)
     assert not StandIns.can_do(0.17)
     assert [add(np.ones(9, np.int64)), add(values=np.ones(9, np.int64), more=1)] == [9, 10]
-    assert StandIns.seconds_left <= 0
+    assert StandIns.seconds_left == pytest.approx(0.1)
     assert not add.is_loaded
     assert [add(np.ones(9, np.int64)), add(values=np.ones(9, np.int64), more=1)] == [9, 10]
     assert answers == [9, 9]
     assert add.is_loaded
+
+
+def test_what_was_never_compiled_may_take_as_long_as_that_takes(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_jit, "_TO_COMPILE", 1.0)  # a byte
+    add, answers = adding(clock, 1.0)
+    for _ in range(9):
+        add(np.ones(9, np.int64))
+    assert len(answers) == 9
+    assert StandIns.seconds_left == 0.5
+
+
+def test_a_loop_is_run_in_python_while_it_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StandIns, "seconds_left", 2.0)
+
+    @late_kernel
+    def add(values: Array) -> int:
+        total = 0
+        for value in values:
+            total += value
+        return total
+
+    @late_kernel_of(lambda n: float(n) ** 2)
+    def halve(n: int) -> float:
+        return n / 2
+
+    assert (add(np.ones(1000, np.int64)), halve(100)) == (1000, 50.0)
+    assert not add.is_loaded
+    assert not halve.is_loaded
+    assert (add(np.ones(10**7, np.int64)), halve(10**6)) == (10**7, 500_000.0)
+    assert add.is_loaded
+    assert halve.is_loaded
+
+
+def test_who_forbids_stand_ins_has_kernels_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StandIns, "seconds_left", 0)
+    add, answers = adding([0.0], 0.0)
+    assert add(np.ones(9, np.int64)) == 9
+    assert add.is_loaded
+    assert answers == []
+
+
+def test_a_kernel_is_kept_whose_lock_was_held_since_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = sorting.sorted_groups.py_func
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(cache_folders, "__file__", str(tmp_path / "_kernels" / "cache_folders.py"))
+    lock = tmp_path / "_kernels_0" / cache_folders.name_of_lock(loop)
+    lock.parent.mkdir()
+    written = Path(loop.__code__.co_filename).stat().st_mtime
+    found = []
+    for age in (None, -1.0, 1.0):
+        if age is not None:
+            lock.touch()
+            os.utime(lock, (written + age, written + age))
+        cache_folders._locks.cache_clear()
+        found.append(cache_folders.is_kept(loop))
+    cache_folders._locks.cache_clear()
+    assert found == [False, False, True]
 
 
 def test_once_numba_is_loaded_they_have_less_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,9 @@ class CompileLock:
             CompileLock.open_files.add(self._file)
             if not self._tried(self._file):
                 self._wait(self._file)
+            os.utime(
+                self._path
+            )  # `cache_folders.is_kept` asks whether it was compiled since its file was written.
         except OSError:
             self.release()
         except BaseException:

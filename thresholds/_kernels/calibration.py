@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Floats, Ints
-from thresholds._kernels._jit import kernel
+from thresholds._kernels._jit import kernel, late_kernel
 
 # Loss; its first, then its second derivatives.
 Slopes = tuple[float, float, float, float, float, float]
@@ -125,7 +125,7 @@ def _half_square(a: float, b: float, by_aa: float, by_ab: float, by_bb: float) -
     return 0.5 * (by_aa * a * a + 2 * by_ab * a * b + by_bb * b * b)
 
 
-@kernel
+@late_kernel
 def standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
     """Replace finite values by (x / scale - centre) / spread, in place, and return the three.
 
@@ -175,7 +175,7 @@ def _classes_overlap(x: Floats, truth: Bytes) -> bool:
     return bool(most[0] > least[1] and most[1] > least[0])
 
 
-@kernel
+@late_kernel
 def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing: float) -> Floats:
     """Fit truth ~ sigmoid(slope (x / scale - centre) + intercept) to each group of cells.
 
@@ -221,7 +221,7 @@ def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing
     return curves
 
 
-@kernel
+@late_kernel
 def pull_lines(
     starts: Ints,
     x: Floats,
@@ -248,7 +248,7 @@ def pull_lines(
     return pulled
 
 
-@kernel
+@late_kernel
 def tally(p: Floats, truth: Bytes, weights: Ints, edges: Floats) -> Floats:
     """Return weight, sum of p, positives and log-loss of each bin, (4, n_bins).
 
@@ -275,7 +275,7 @@ def tally(p: Floats, truth: Bytes, weights: Ints, edges: Floats) -> Floats:
     return sums
 
 
-@kernel
+@late_kernel
 def interpolate(
     starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats
 ) -> Floats:

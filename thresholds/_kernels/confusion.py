@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from thresholds._arrays.types import Bytes, Dense, Ints
 from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after
+from thresholds._kernels._jit import kernel, kernel_after, late_kernel
 
 _FULL = 255  # Rows that a byte can count.
 
@@ -65,7 +65,7 @@ def count_by_sample(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
         counts[0, i], counts[1, i], counts[2, i] = tp, p, t
 
 
-@kernel
+@late_kernel
 def count_sparse(
     true_starts: Dense,
     true_columns: Dense,
@@ -109,7 +109,7 @@ def count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> N
             counts[0, true[i]] += weights[i]
 
 
-@kernel
+@late_kernel
 def ranks_of_positives(
     true_starts: Ints,
     true_columns: Ints,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from thresholds._kernels._compile_lock import CompileLock
-from thresholds._kernels.cache_folders import is_off
+from thresholds._kernels.cache_folders import is_off, name_of_lock
 
 
 class Kept:
@@ -93,8 +93,7 @@ def _cache_class() -> Any:
                     self._readable.append(found)
             if self._kept is not None:
                 self._readable.append(self._kept)
-            name = f"{function.__module__}.{function.__qualname__}.lock"
-            self.lock = CompileLock(Path(self.cache_path or os.devnull, name))
+            self.lock = CompileLock(Path(self.cache_path or os.devnull, name_of_lock(function)))
 
         @property
         def cache_path(self) -> str | None:

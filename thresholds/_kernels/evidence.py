@@ -5,11 +5,13 @@ and the positive part of it, lie in its group; no weights at all (an empty array
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Floats, Ints, Keys, SmallInts, Weights
-from thresholds._kernels._jit import kernel
+from thresholds._arrays.types import AnyFloats, Floats, Ints, Keys, SmallInts, Weights
+from thresholds._kernels import stand_ins
+from thresholds._kernels._jit import kernel, kernel_after, late_kernel, late_kernel_of
 
 # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
 _NOTHING = 1e-24
@@ -17,7 +19,7 @@ _NOTHING = 1e-24
 _LEAST_LOG_PROBABILITY = -80.0
 
 
-@kernel
+@late_kernel
 def group_by_ties(
     starts: Ints, up: Keys, row: SmallInts, positive_weights: Weights, weights: Ints
 ) -> tuple[Ints, Keys, Ints, Ints]:
@@ -53,7 +55,7 @@ def group_by_ties(
     return offsets, group_key[:n_groups], group_positives[:n_groups], group_weight[:n_groups]
 
 
-@kernel
+@late_kernel
 def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Floats:
     """Return (8, n_labels): AUROC; sample variances of the placements of positives and of negatives; the sum of t^3 - t
     over ties; size and mid-rank of the largest tie group; mean and sample variance of the mid-ranks of all others.
@@ -141,7 +143,7 @@ def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Flo
     return statistics
 
 
-@kernel
+@late_kernel
 def best_cuts(
     offsets: Ints, positive_weights: Ints, weights: Ints, positives: Ints, ratio: float
 ) -> Ints:
@@ -173,7 +175,7 @@ def best_cuts(
     return cuts
 
 
-@kernel
+@late_kernel
 def steps_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
     """Return about how many steps `p_value_of_best_f1` takes: rows, times the width of the distribution."""
     rows = min(float(n), positives * (positives + predicted) / max(tp, 1) - positives)
@@ -182,7 +184,22 @@ def steps_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
     return rows * min(float(positives), width)
 
 
-@kernel
+@kernel_after(stand_ins.next_row)
+def _next_row(old: AnyFloats, rest: AnyFloats, each: float, new: Floats) -> None:
+    """Write the probabilities of paths one row later, if it is positive with probability `rest` times `each`."""
+    new[0] = old[0] * (1.0 - rest[0] * each)
+    for i in range(1, old.size):
+        new[i] = old[i] * (1.0 - rest[i] * each) + old[i - 1] * (rest[i - 1] * each)
+
+
+def _steps_in_python(n: Any, positives: Any, tp: Any, predicted: Any) -> Any:
+    """Return about how many steps `p_value_of_best_f1` takes in Python: ten a row, and those that NumPy adds up."""
+    rows = np.minimum(n, positives * (positives + predicted) / np.maximum(tp, 1) - positives)
+    width = np.minimum(positives, 12.0 * np.sqrt(n) + 1.0)
+    return rows * (10.0 + width / 100.0)
+
+
+@late_kernel_of(lambda weights, *counts: _steps_in_python(weights.sum(), *counts[:3]))
 def p_value_of_best_f1(
     weights: Ints, positives: int, tp: int, predicted: int, enough: float
 ) -> float:
@@ -219,9 +236,7 @@ def p_value_of_best_f1(
             each = 1.0 / (n - k)
             top = high + 1 if high < positives else high
             old, new, rest = path[low : top + 1], after[low : top + 1], remaining[low : top + 1]
-            new[0] = old[0] * (1.0 - rest[0] * each)
-            for i in range(1, old.size):
-                new[i] = old[i] * (1.0 - rest[i] * each) + old[i - 1] * (rest[i - 1] * each)
+            _next_row(old, rest, each, new)
             after[top + 1] = 0.0
             path, after = after, path
             high = top
@@ -248,7 +263,7 @@ def p_value_of_best_f1(
     return min(reached, 1.0)
 
 
-@kernel
+@late_kernel_of(lambda *given: float(_steps_in_python(*given[3:7]).sum()))
 def p_values_of_best_f1(
     offsets: Ints,
     weights: Ints,
@@ -335,7 +350,8 @@ def p_value_of_rank_sum(
     return min(total, 1.0)
 
 
-@kernel
+# Ten steps for each number of positives that may lie outside the tie group.
+@late_kernel_of(lambda n, positives, *_: 10.0 * float(positives.sum()))
 def p_values_of_rank_sums(
     n: Ints,
     positives: Ints,

@@ -7,10 +7,10 @@ decisions they lead to, give the same bits.
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Dense, Floats
-from thresholds._kernels._jit import kernel
+from thresholds._kernels._jit import kernel, late_kernel
 
 
-@kernel
+@late_kernel
 def add_rows(
     p: Dense,
     weights: Floats,

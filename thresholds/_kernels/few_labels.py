@@ -8,12 +8,13 @@ of a matrix: sorting them, and marking the highest values.
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Dense, Floats, Ints
-from thresholds._kernels._jit import kernel
+from thresholds._kernels import stand_ins
+from thresholds._kernels._jit import kernel, kernel_after, late_kernel
 
 _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
 
 
-@kernel
+@kernel_after(stand_ins.best_prefixes_of_few)
 def best_prefixes_of_few(
     starts: Ints,
     values: Dense,
@@ -85,14 +86,14 @@ def _leave_out(chance: Floats, p: float, without: Floats) -> None:
             without[s - 1] = (chance[s] - (1.0 - p) * without[s]) / p
 
 
-@kernel
+@late_kernel
 def sort_rows(starts: Ints, values: Dense) -> None:
     """Sort each list, rising, in place."""
     for i in range(starts.size - 1):
         values[starts[i] : starts[i + 1]].sort()
 
 
-@kernel
+@late_kernel
 def mark_highest(starts: Ints, values: Dense, rising: Dense, wanted: Ints, marks: Bytes) -> None:
     """Mark as many of the highest values of each list as wanted, the first among equals.
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import AnyFloats, Floats, Ints, Keys, Weights
-from thresholds._kernels._jit import kernel
+from thresholds._kernels import stand_ins
+from thresholds._kernels._jit import kernel, kernel_after, late_kernel
 
 _DIGIT_BITS = 11
 _HIGH_BITS = 16
@@ -23,7 +24,7 @@ _HIGH_BITS = 16
 _FEW = 64
 
 
-@kernel
+@late_kernel
 def f_at_ratios(
     offsets: Ints,
     tp: Ints,
@@ -133,7 +134,7 @@ def _keys_at_ranks_of_few(
     return key, up[k]
 
 
-@kernel
+@kernel_after(stand_ins.keys_at_ranks)
 def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Keys:
     """Return the keys at two ranks of each label, (2, n_labels); the second rank is no less."""
     n_labels = starts.size - 1
@@ -169,7 +170,7 @@ def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Key
     return keys_found
 
 
-@kernel
+@kernel_after(stand_ins.count_at_keys)
 def count_at_keys(
     starts: Ints,
     keys: Keys,
@@ -211,7 +212,7 @@ def count_at_keys(
     return counts
 
 
-@kernel
+@kernel_after(stand_ins.counts_at_cuts)
 def counts_at_cuts(
     starts: Ints,
     keys: Keys,
@@ -254,7 +255,7 @@ def counts_at_cuts(
     return counts
 
 
-@kernel
+@late_kernel
 def pooled_depths(
     tp: AnyFloats,
     predicted: AnyFloats,
@@ -349,7 +350,7 @@ def bin_of(key: np.uint32, probable: bool) -> np.int64:
     return 2 * SIDE - 1 - place if p > 0.5 else place
 
 
-@kernel
+@kernel_after(stand_ins.weight_at)
 def _weight_at(keys: Keys, weights: Weights, key: np.uint32) -> np.int64:
     """Add up the weights of one key."""
     total = np.int64(0)  # a loop of its own is vectorised
@@ -363,7 +364,34 @@ def _weight_at(keys: Keys, weights: Weights, key: np.uint32) -> np.int64:
     return total
 
 
-@kernel
+def bins_of(keys: Keys, probable: bool) -> Ints:
+    """Return the bin of each key, as `bin_of` does."""
+    if not probable:
+        return (keys >> _SHIFT).astype(np.int64)
+    p = np.where(keys & _SIGN, keys ^ _SIGN, ~keys).view(np.float32).astype(np.float64)
+    from_end = np.maximum(np.minimum(p, 1.0 - p), LEAST).astype(np.float32)
+    place = (from_end.view(np.uint32) >> _SHIFT).astype(np.int64) - LOWEST
+    return np.where(p > 0.5, 2 * SIDE - 1 - place, place)
+
+
+def _add_bins_in_numpy(keys: Keys, weights: Weights, probable: bool, total: Ints) -> None:
+    """Stand in for `_add_bins`."""
+    np.add.at(total, bins_of(keys, probable), 1 if weights.size == 0 else weights)
+
+
+@kernel_after(_add_bins_in_numpy)
+def _add_bins(keys: Keys, weights: Weights, probable: bool, total: Ints) -> None:
+    """Add weights up by bin."""
+    if weights.size == 0:
+        for i in range(keys.size):
+            total[bin_of(keys[i], probable)] += 1
+    else:
+        for i in range(keys.size):
+            if weights[i] > 0:
+                total[bin_of(keys[i], probable)] += weights[i]
+
+
+@late_kernel
 def count_bins(
     keys: Keys,
     weights: Weights,
@@ -376,14 +404,7 @@ def count_bins(
 
     `masked` cells do not count. No weights at all (an empty array) stand for ones.
     """
-    if weights.size == 0:
-        for i in range(keys.size):
-            total[bin_of(keys[i], probable)] += 1
-    else:
-        for i in range(keys.size):
-            if weights[i] > 0:
-                total[bin_of(keys[i], probable)] += weights[i]
-
+    _add_bins(keys, weights, probable, total)
     # Few cells are apart: they are moved from their bins afterwards, which spares a branch for each.
     missing_weight = _weight_at(keys, weights, missing)
     total[bin_of(masked, probable)] -= _weight_at(keys, weights, masked)
@@ -434,7 +455,17 @@ def _list_bins(
     return n
 
 
-@kernel
+@kernel_after(stand_ins.list_filled)
+def _list_filled(counts: Ints, order: Ints, filled: Ints, weight: Ints) -> np.int64:
+    """List the places in `order` of bins with cells, and the weight of each; return how many."""
+    n = np.int64(0)
+    for k in range(order.size):  # Branch-free: always write, advance on a bin with cells.
+        filled[n], weight[n] = k, counts[order[k]]
+        n += counts[order[k]] > 0
+    return n
+
+
+@late_kernel
 def expected_f_at_ratios(
     starts: Ints,
     keys: Keys,
@@ -487,9 +518,7 @@ def expected_f_at_ratios(
         else:
             counts[:] = 0
             count_bins(keys[first:last], own, missing, masked, probable, counts)
-            for k in range(n_bins + 1):  # Branch-free: always write, advance on a bin with cells.
-                filled[n_filled], weight[n_filled] = k, counts[order[k]]
-                n_filled += counts[order[k]] > 0
+            n_filled = _list_filled(counts, order, filled, weight)
 
         # Bins are added up as they are numbered: from the lowest up, what is `missing` last.
         expected_positives, of_missing = 0.0, 0.0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Dense, Floats, Ints, SmallInts, Words
-from thresholds._kernels._jit import kernel, summing_kernel
+from thresholds._kernels._jit import kernel, late_kernel, summing_kernel
 
 N_TERMS = 4  # numbers that leaving a row out changes, and that are added up over its labels
 
@@ -39,7 +39,7 @@ def sort_by_unit(unit: Ints, starts: Ints, order: Ints) -> None:
         starts[unit[i]] += 1
 
 
-@kernel
+@late_kernel
 def list_cells(
     true: Words, predicted: Words, starts: Ints, cells: SmallInts, counts: Floats
 ) -> None:
@@ -112,7 +112,7 @@ def list_sparse_cells(
         counts[2, i] = last - first
 
 
-@kernel
+@late_kernel
 def leave_out_rows(
     starts: Ints,
     cells: SmallInts,

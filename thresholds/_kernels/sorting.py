@@ -12,7 +12,7 @@ import numpy as np
 
 from thresholds._arrays.types import Bytes, Floats, Integers, Ints, Keys, SmallInts, Weights
 from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after
+from thresholds._kernels._jit import kernel, kernel_after, late_kernel
 
 # The keys of list j are `sizes[j]` from `firsts[j]` on.
 ListArrays = tuple[Ints, Ints, Keys]
@@ -86,7 +86,7 @@ def _sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tupl
     return keys, rows
 
 
-@kernel
+@kernel_after(stand_ins.sorted_with_rows)
 def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
     """Return keys upwards, and where each was, leaving `keys` alone."""
     rows = np.empty(keys.size, np.int32)
@@ -95,7 +95,7 @@ def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
     return _sort(keys.copy(), rows, np.empty_like(keys), np.empty_like(rows))
 
 
-@kernel
+@late_kernel
 def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
     """Sort the keys of each group upwards, and return where each was in its group."""
     up, rows = np.empty_like(keys), np.empty(keys.size, np.int32)

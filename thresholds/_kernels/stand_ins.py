@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Bytes, Ints, Keys
+from thresholds._arrays.types import AnyFloats, Bytes, Dense, Floats, Ints, Keys, SmallInts, Weights
+
+_EQUAL = 1e-12  # as in `few_labels.py`
 
 Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
 
@@ -72,6 +74,169 @@ def unit_staircases(
     return offsets, falling[steps], lower[steps], tp, predicted[steps] - tp, higher[steps]
 
 
+def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
+    """Return keys upwards, and where each was."""
+    rows = keys.argsort(kind="stable").astype(np.int32)
+    return keys[rows], rows
+
+
+def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Keys:
+    """Return the keys at two ranks of each label, (2, n_labels)."""
+    found = np.zeros((2, starts.size - 1), keys.dtype)
+    for j, (first, last) in enumerate(itertools.pairwise(starts.tolist())):
+        falling = keys[first:last].argsort()[::-1]
+        if weights.size == 0:
+            places = np.ceil(ranks[:, j]).astype(np.int64) - 1
+        else:
+            places = weights[first:last][falling].cumsum().searchsorted(ranks[:, j])
+        found[:, j] = keys[first:last][falling[places.clip(0, last - first - 1)]]
+    return found
+
+
+def count_at_keys(
+    starts: Ints, keys: Keys, positive_weights: Weights, weights: Ints, label_keys: Keys
+) -> Ints:
+    """Return weight and true positives above a key of each label, then those at it, (4, n_labels)."""
+    own = label_keys.repeat(np.diff(starts))  # (n_items,)
+    counts = np.empty((4, label_keys.size), np.int64)
+    for row, marks in ((0, keys > own), (2, keys == own)):
+        counts[row] = _sums_of_groups(starts, marks if weights.size == 0 else marks * weights)
+        counts[row + 1] = _sums_of_groups(starts, marks * positive_weights)
+    return counts
+
+
+def counts_at_cuts(
+    starts: Ints, keys: Keys, positive_weights: Weights, weights: Ints, cuts: Keys
+) -> Ints:
+    """Return true positives and weight of each label at or above each cut, (2, n_labels, n_cuts); cuts rise."""
+    counts = np.zeros((2, starts.size - 1, cuts.size), np.int64)
+    below = cuts.searchsorted(keys, "right")  # (n_items,) cuts at or below each
+    label = np.arange(starts.size - 1).repeat(np.diff(starts))  # (n_items,)
+    reached = below > 0
+    places = label[reached], below[reached] - 1
+    np.add.at(counts[0], places, positive_weights[reached])
+    np.add.at(counts[1], places, 1 if weights.size == 0 else weights[reached])
+    return counts[:, :, ::-1].cumsum(axis=2)[:, :, ::-1].copy()
+
+
+def weight_at(keys: Keys, weights: Weights, key: np.uint32) -> np.int64:
+    """Add up the weights of one key."""
+    marks = keys == key
+    return (marks if weights.size == 0 else weights[marks]).sum(dtype=np.int64)  # type: ignore[no-any-return]
+
+
+def list_filled(counts: Ints, order: Ints, filled: Ints, weight: Ints) -> np.int64:
+    """List the places in `order` of bins with cells, and the weight of each; return how many."""
+    places = np.flatnonzero(counts[order] > 0)
+    filled[: places.size] = places
+    weight[: places.size] = counts[order[places]]
+    return np.int64(places.size)
+
+
+def pooled_gains(
+    grid: Keys,
+    up: Keys,
+    row: SmallInts,
+    starts: Ints,
+    positive_weights: Ints,
+    weights: Ints,
+    positives: Ints,
+    shares: Floats,
+    beta_squared: float,
+    zero_division: float,
+    unit: float,
+) -> Ints:
+    """Return the change of the mean F-beta over groups as the shared cut falls to `grid[k]`, in multiples of 1/unit."""
+    # Items with weight at or above the grid: group by group, from the top down within each.
+    place = grid.searchsorted(up, "right")[::-1] - 1  # (n_items,) of the candidate at or below each
+    counts = (place >= 0) & (weights[row[::-1]] > 0)
+    place, row = place[counts], row[::-1][counts]
+    group = starts.searchsorted(row, "right") - 1
+    order = group.argsort(kind="stable")
+    place, row, group = place[order], row[order], group[order]
+
+    # The part of the mean that its group has once an item is predicted, and the one that it had before.
+    offsets = group.searchsorted(np.arange(starts.size))
+    tp, predicted = (_sums_so_far(offsets, part[row]) for part in (positive_weights, weights))
+    f = (1.0 + beta_squared) * tp / (beta_squared * positives[group] + predicted)
+    after = np.rint(shares[group] * f * unit).astype(np.int64)
+    before = np.roll(after, 1)
+    alone = np.where(positives == 0, np.rint(shares * zero_division * unit), 0.0).astype(np.int64)
+    has_items = np.diff(offsets) > 0
+    before[offsets[:-1][has_items]] = alone[has_items]
+    gains = np.zeros(grid.size, np.int64)
+    np.add.at(gains, place, after - before)
+    return gains
+
+
+def best_prefixes_of_few(
+    starts: Ints, values: Dense, beta_squared: float, zero_division: float, whole_ties: bool
+) -> tuple[Ints, Floats]:
+    """Return the size and the expected F-beta of the best set of the highest of each list."""
+    best_k = np.zeros(starts.size - 1, np.int64)
+    best_f = np.zeros(starts.size - 1)
+    # Lists of as many values that may be predicted go side by side.
+    label = np.arange(starts.size - 1).repeat(np.diff(starts))
+    sizes = np.bincount(label[values > 0], minlength=starts.size - 1)
+    for n in np.unique(sizes).tolist():
+        lists = np.flatnonzero(sizes == n)
+        places = starts[lists + 1] - 1 - np.arange(n)[:, np.newaxis]
+        p = values[places].astype(np.float64)  # (n, n_lists), falling
+        with np.errstate(
+            all="ignore"
+        ):  # Of two ways to leave a label out, one divides by 0 where p is 0 or 1.
+            best_k[lists], best_f[lists] = _best_prefixes(
+                p, beta_squared, zero_division, whole_ties
+            )
+    return best_k, best_f
+
+
+def _best_prefixes(
+    p: Floats, beta_squared: float, zero_division: float, whole_ties: bool
+) -> tuple[Ints, Floats]:
+    """Search lists (n, n_lists) by the recursion of `few_labels.py`."""
+    n, n_lists = p.shape
+    # The distribution of the number of positives, one label after another.
+    chance = np.zeros((n + 1, n_lists))
+    chance[0] = 1.0
+    for i in range(n):
+        chance[1 : i + 2] = chance[1 : i + 2] * (1.0 - p[i]) + chance[: i + 1] * p[i]
+        chance[0] *= 1.0 - p[i]
+
+    # One label more in the set; the sum over s is its expectation.
+    best_k, best_f = np.zeros(n_lists, np.int64), zero_division * chance[0]
+    gained = np.zeros((n, n_lists))
+    for k in range(1, n + 1):
+        gained += (1.0 + beta_squared) * p[k - 1] * _left_out(chance, p[k - 1])
+        f = np.zeros(n_lists)
+        for s in range(1, n + 1):
+            f += gained[s - 1] / (beta_squared * s + k)
+        is_better = f > best_f * (1.0 + _EQUAL)
+        if whole_ties and k < n:
+            is_better &= p[k] != p[k - 1]
+        best_k[is_better] = k
+        best_f[is_better] = f[is_better]
+    return best_k, best_f
+
+
+def _left_out(chance: Floats, p: Floats) -> Floats:
+    """Take one label out of distributions (n + 1, n_lists), (n, n_lists), from the end where errors shrink."""
+    n = len(chance) - 1
+    up, down = np.empty((2, n, p.size))
+    up[0], down[n - 1] = chance[0] / (1.0 - p), chance[n] / p
+    for s in range(1, n):
+        up[s] = (chance[s] - p * up[s - 1]) / (1.0 - p)
+        down[n - 1 - s] = (chance[n - s] - (1.0 - p) * down[n - s]) / p
+    return np.where(p <= 0.5, up, down)
+
+
+def next_row(old: AnyFloats, rest: AnyFloats, each: float, new: Floats) -> None:
+    """Write the probabilities of paths one row later."""
+    stays, rises = old * (1.0 - rest * each), old * (rest * each)
+    new[0] = stays[0]
+    np.add(stays[1:], rises[:-1], out=new[1:])
+
+
 def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
     """Return the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
     starts, sizes = offsets[:-1], np.diff(offsets)
@@ -101,6 +266,18 @@ def count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> N
     np.add.at(counts[0], true[right], weights[right])
     np.add.at(counts[1], predicted, weights)
     np.add.at(counts[2], true, weights)
+
+
+def _sums_of_groups(starts: Ints, values: Weights) -> Ints:
+    """Add up what each group has."""
+    sums: Ints = np.append(0, values.cumsum(dtype=np.int64))
+    return sums[starts[1:]] - sums[starts[:-1]]
+
+
+def _sums_so_far(offsets: Ints, values: Weights) -> Ints:
+    """Add up what each group has up to each item, this one too."""
+    sums: Ints = np.append(0, values.cumsum(dtype=np.int64))
+    return sums[1:] - sums[offsets[:-1]].repeat(np.diff(offsets))
 
 
 def _ones_if_negative(bits: Keys) -> Keys:

@@ -193,14 +193,8 @@ def _lowest_of_bins(itemsize: int, probable: bool) -> Keys:
 
 
 def _bins_of(keys: Keys, probable: bool) -> Ints:
-    """Return the bin of each key, as `bin_of` of the kernels does."""
-    narrow = narrow_keys(keys)
-    if not probable:
-        return (narrow >> np.uint32(kernels.SHIFT)).astype(np.int64)
-    p = to_scores(narrow).astype(np.float64)
-    from_end = np.maximum(np.minimum(p, 1.0 - p), kernels.LEAST).astype(np.float32)
-    place = (from_end.view(np.uint32) >> np.uint32(kernels.SHIFT)).astype(np.int64) - kernels.LOWEST
-    return np.where(p > 0.5, 2 * kernels.SIDE - 1 - place, place)
+    """Return the bin of each key of any width."""
+    return kernels.bins_of(narrow_keys(keys), probable)
 
 
 def _known_scores(problem: Problem) -> Iterator[Dense]:
