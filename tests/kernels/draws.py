@@ -985,7 +985,7 @@ def of_folds(rng: Generator, dtype: Any) -> Arguments:
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "bootstrap.resample": of_resampled,
     "choosing.best_steps": of_best_steps,
-    "choosing._upper_hulls": of_hulls,
+    "choosing.upper_hulls": of_hulls,
     "counting.code_by_value": of_values_to_code,
     "counting.code_by_bits": of_bits_to_code,
     "counting.count_codes": of_codes,

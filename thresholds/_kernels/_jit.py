@@ -1,8 +1,8 @@
 """How kernels are compiled: on first use, without the interpreter lock, cached on disk where that is safe.
 
-To import Numba and load what it once compiled takes a second, to compile it several: longer than many a fit. So Numba
-is imported when a kernel is first needed, and some kernels have a *stand-in* in plain NumPy, with the same results,
-which answers until all stand-ins have worked for two seconds: then compiled loops pay.
+To import Numba and load what it once compiled takes a second, to compile it many: longer than many a fit. So Numba is
+imported when a kernel is first needed, and most kernels have a *stand-in*, with the same results: plain NumPy, or the
+loop itself, run by Python. It answers until it has taken as long as Numba would: then compiled loops pay.
 
 Numba keys its cache on the file that holds a kernel, so a kernel may call only what its own file defines: a change
 elsewhere would go unnoticed (numba issue 1833). `disk_cache.py` says where the cache lies.

@@ -4,7 +4,7 @@ import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel_after
+from thresholds._kernels._jit import kernel_after, late_kernel
 
 
 @kernel_after(stand_ins.best_steps)
@@ -21,7 +21,8 @@ def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared:
     return best
 
 
-def _upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, Floats]:
+@late_kernel
+def upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, Floats]:
     """Return the vertices of the upper hull of (predicted, true positives) of each label, from the origin.
 
     Returns offsets, the step of each vertex, and the slope of the edge that ends there. F-beta, and
@@ -50,6 +51,3 @@ def _upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, Floats]
         starts[j + 1] = top
     # Copies, as views would keep room for every step alive.
     return starts, vertex[:top].copy(), slope[:top].copy()
-
-
-upper_hulls = kernel_after(_upper_hulls)(_upper_hulls)  # The stand-in is the loop, not compiled.
