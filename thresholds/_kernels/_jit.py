@@ -37,7 +37,7 @@ _NOTHING_LEFT = 1e-9  # more than 0, which forbids stand-ins
 _IN_NUMPY = 1e-8
 _IN_PYTHON = 1e-6
 _FIXED = 1000  # steps of any call
-_LOST_IN_PYTHON = 3.0  # A second of a loop counts so often, as compiled it takes next to nothing.
+_LOST_IN_PYTHON = 6.0  # A second of a loop counts so often, as compiled it takes next to nothing.
 
 
 class StandIns:

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from thresholds._arrays.types import Bytes, Dense, Ints
 from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after, late_kernel
+from thresholds._kernels._jit import kernel_after, late_kernel
 
 _FULL = 255  # Rows that a byte can count.
 
@@ -36,7 +36,7 @@ def count_by_label(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
             counts[2, j] += t[j]
 
 
-@kernel
+@late_kernel
 def weigh_by_label(truth: Bytes, predicted: Bytes, weights: Ints, counts: Ints) -> None:
     """Add the weights of true positives, predictions and positives of each label to `counts` (3, n_labels).
 

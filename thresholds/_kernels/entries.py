@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Buckets, Ints, Keys
-from thresholds._kernels._jit import kernel
+from thresholds._kernels._jit import kernel, late_kernel
 
 # At so many candidates all entries are counted in vector registers; among more, each is located.
 _FEW = 12
@@ -30,7 +30,7 @@ def _key(bits: Any, sign: Any) -> Any:
     return bits ^ (sign | (sign - np.uint32(1))) if bits & sign else bits ^ sign
 
 
-@kernel
+@late_kernel
 def found_entries(
     starts: Ints,
     columns: Ints,
@@ -62,7 +62,7 @@ def found_entries(
             keys[t] = _key(bits[at], sign) if is_stored else missing
 
 
-@kernel
+@late_kernel
 def weigh_entries(starts: Ints, columns: Ints, weights: Ints, total: Ints) -> None:
     """Add the weight of the entries of each column to `total` (n_columns,); without `weights` each row weighs 1."""
     for i in range(starts.size - 1):
@@ -71,7 +71,7 @@ def weigh_entries(starts: Ints, columns: Ints, weights: Ints, total: Ints) -> No
             total[columns[e]] += weight
 
 
-@kernel
+@late_kernel
 def keep_entries(
     starts: Ints,
     columns: Ints,
@@ -258,7 +258,7 @@ def _count_at_many(
             lower[k - 1] = max(lower[k - 1], highest[2 * k])
 
 
-@kernel
+@late_kernel
 def count_entries(
     part: int,
     columns: Buckets,
@@ -321,7 +321,7 @@ def count_entries(
         start = end
 
 
-@kernel
+@late_kernel
 def add_up_steps(
     offsets: Ints,
     candidates: Keys,

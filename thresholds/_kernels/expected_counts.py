@@ -7,7 +7,7 @@ decisions they lead to, give the same bits.
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Dense, Floats
-from thresholds._kernels._jit import kernel, late_kernel
+from thresholds._kernels._jit import late_kernel
 
 
 @late_kernel
@@ -39,7 +39,7 @@ def add_rows(
             least[j] = min(least[j], x if is_predicted else np.inf)
 
 
-@kernel
+@late_kernel
 def add_sparse_rows(
     starts: Dense,
     labels: Dense,
@@ -63,7 +63,7 @@ def add_sparse_rows(
                 least[j] = min(least[j], p[k])
 
 
-@kernel
+@late_kernel
 def add_decisions(
     p: Dense,
     decided: Bytes,
@@ -84,7 +84,7 @@ def add_decisions(
             predicted[j] += weight if is_predicted else 0.0
 
 
-@kernel
+@late_kernel
 def add_sparse_decisions(
     starts: Dense,
     labels: Dense,

@@ -24,7 +24,7 @@ _POWER_OF = np.argsort(_POWERS)  # (64,) which power has that value
 _ROUNDING = 1e-12
 
 
-@kernel
+@late_kernel
 def sort_by_unit(unit: Ints, starts: Ints, order: Ints) -> None:
     """Write the rows, unit by unit and rising within each; `starts` (n_units + 1,) holds 0.
 
@@ -70,7 +70,7 @@ def list_cells(
         counts[0, i], counts[1, i], counts[2, i] = both, predictions, positives
 
 
-@kernel
+@late_kernel
 def list_sparse_cells(
     true_starts: Dense,
     true_columns: Dense,
@@ -157,7 +157,7 @@ def leave_out_rows(
         )
 
 
-@kernel
+@late_kernel
 def add_up_units(
     starts: Ints,
     cells: SmallInts,
@@ -230,7 +230,7 @@ def _f(tp: float, predicted: float, positives: float, beta: float, zero_division
     return min((1.0 + beta2) * tp / (beta2 * positives + predicted), 1.0)
 
 
-@kernel
+@late_kernel
 def leave_out_units(
     tops: Floats,
     bottoms: Floats,

@@ -77,7 +77,7 @@ def _insertion_sort(keys: Keys, rows: Integers, first: Any, last: Any) -> None:
             rows[k] = row
 
 
-@kernel
+@kernel_after(stand_ins.sort)
 def _sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tuple[Keys, Any]:
     """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays."""
     if keys.size > _FEW:
@@ -107,7 +107,7 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
     return up, rows
 
 
-@kernel
+@late_kernel
 def sorted_lists(
     lists: Ints, keys: Keys, weights: Ints, first_list: int, last_list: int, lowest: Any
 ) -> tuple[Ints, Keys, Ints]:
@@ -257,7 +257,7 @@ def unit_staircases(
     return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
 
 
-@kernel
+@late_kernel
 def unit_tie_groups(keys: Keys, truth: Bytes) -> tuple[Ints, Keys, Ints, Ints]:
     """Return the distinct keys of each row of `keys` (n_labels, n_samples), rising: offsets, keys, positives, cells."""
     n_labels, n = keys.shape
@@ -291,7 +291,7 @@ def unit_tie_groups(keys: Keys, truth: Bytes) -> tuple[Ints, Keys, Ints, Ints]:
     return offsets, key[:group].copy(), hits[:group].copy(), cells[:group].copy()
 
 
-@kernel
+@late_kernel
 def unit_counts_between(
     keys: Keys, truth: Bytes, starts: Ints, candidates: Keys, items: tuple[Keys, Ints, Ints]
 ) -> None:
@@ -381,7 +381,7 @@ def staircases_between(
         )
 
 
-@kernel
+@late_kernel
 def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weights: Ints) -> Steps:
     """Return the staircases of the labels whose items are `starts[j]:starts[j + 1]`.
 
@@ -438,7 +438,7 @@ def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weight
     return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
 
 
-@kernel
+@late_kernel
 def unit_aurocs(keys: Keys, truth: Bytes) -> Floats:
     """Return the AUROC of the labels in the rows of `keys` (n_labels, n_samples), NaN where one class has no score."""
     n_labels, n = keys.shape
@@ -474,7 +474,7 @@ def unit_aurocs(keys: Keys, truth: Bytes) -> Floats:
     return auroc
 
 
-@kernel
+@late_kernel
 def weighted_aurocs(
     starts: Ints, keys: Keys, positive_weights: Weights, weights: Weights
 ) -> Floats:

@@ -5,7 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import AnyFloats, Bytes, Dense, Floats, Ints, Keys, SmallInts, Weights
+from thresholds._arrays.types import (
+    AnyFloats,
+    Bytes,
+    Dense,
+    Floats,
+    Integers,
+    Ints,
+    Keys,
+    SmallInts,
+    Weights,
+)
 
 _EQUAL = 1e-12  # as in `few_labels.py`
 
@@ -72,6 +82,14 @@ def unit_staircases(
     tp = rank[steps]
     offsets = np.searchsorted(steps, true_starts)
     return offsets, falling[steps], lower[steps], tp, predicted[steps] - tp, higher[steps]
+
+
+def sort(keys: Keys, rows: Integers, _spare: Keys, _spare_rows: Integers) -> tuple[Keys, Integers]:
+    """Return keys upwards, and `rows` along with them unless empty."""
+    if rows.size == 0:
+        return np.sort(keys), rows
+    order = keys.argsort(kind="stable")
+    return keys[order], rows[order]
 
 
 def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
