@@ -1,6 +1,7 @@
 """Arrow's columns as plain ones: what their types say, and their values as arrays of NumPy."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,10 @@ def values_of(array: Any, *, nullable: bool = False) -> Dense | ListColumn:
     """
     from pyarrow import types
 
+    # Asked for each column of each block, so that what most columns are comes first.
+    if not array.null_count and _is_number(array.type):
+        return np.asarray(array.to_numpy(zero_copy_only=False))
+
     # An extension is what it is stored as; text that was coded as numbers is text.
     array = getattr(array, "storage", array)
     array = array.dictionary_decode() if types.is_dictionary(array.type) else array
@@ -113,6 +118,14 @@ def values_of(array: Any, *, nullable: bool = False) -> Dense | ListColumn:
     return ListColumn(
         coded.indices.to_numpy(zero_copy_only=False), offsets, tuple(coded.dictionary.to_pylist())
     )
+
+
+@cache
+def _is_number(type_: Any) -> bool:
+    """Whether there is one number in each row, or a truth value."""
+    from pyarrow import types
+
+    return bool(types.is_floating(type_) or types.is_integer(type_) or types.is_boolean(type_))
 
 
 def _refuse_shared(n_values: int, n_stored: int) -> None:
