@@ -20,6 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import command
 import first_call
 import fits
 import inputs
@@ -31,6 +32,7 @@ import questions
 import scaling
 import shared_cut
 import sparse_scores
+import starting
 from measuring import Clock, Measured, Ratio, Row, describe_machine, shared_data, unbounded
 from rendering import comparisons, fill_page, page, table
 
@@ -51,6 +53,8 @@ SECTIONS: dict[str, Callable[[bool, Clock], Measured]] = {
     "wide": scaling.measure_wide,
     "sparse": sparse_scores.measure,
     "first-call": first_call.measure,
+    "starting": starting.measure,
+    "command": command.measure,
 }
 SHARING = ("fits", "questions", "layouts", "shared", "memory")  # sections that measure the same data
 

@@ -9,7 +9,8 @@ import math
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Floats, Ints
-from thresholds._kernels._jit import kernel, late_kernel
+from thresholds._kernels import stand_ins
+from thresholds._kernels._jit import kernel, kernel_after, late_kernel
 
 # Loss; its first, then its second derivatives.
 Slopes = tuple[float, float, float, float, float, float]
@@ -26,7 +27,7 @@ _LEAST_SHARE = 1e-4  # of the promised gain that a step must keep
 _NO_PRIOR = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@kernel
+@kernel_after(stand_ins.loss_and_slopes)
 def _loss_and_slopes(
     x: Floats,
     truth: Bytes,

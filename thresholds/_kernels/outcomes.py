@@ -230,8 +230,17 @@ def _best_prefix(
 @kernel
 def _split(p: Dense, powers: Floats) -> Floats:
     """Add small probabilities to the power sums; return the others."""
-    _add_powers(p[p <= SMALL].astype(np.float64), powers)
-    return p[p > SMALL].astype(np.float64)
+    small, large = np.empty(p.size), np.empty(p.size)
+    n_small, n_large = 0, 0
+    for i in range(p.size):
+        if p[i] <= SMALL:
+            small[n_small] = p[i]
+            n_small += 1
+        else:
+            large[n_large] = p[i]
+            n_large += 1
+    _add_powers(small[:n_small], powers)
+    return large[:n_large]
 
 
 @kernel
@@ -288,7 +297,8 @@ def _expected_f(
     room: Floats,
 ) -> float:
     """Integrate for one set of k labels."""
-    x, v, away, product, share, _, small = room
+    x, v, away = room[0], room[1], room[2]
+    product, share, small = room[3], room[4], room[6]
     powers, set_powers = np.zeros(POWERS), np.zeros(POWERS)
     large = _split(p, powers)
     if k == 0:

@@ -1,6 +1,7 @@
 """What NumPy answers in place of some kernels, bit for bit, until these are worth loading (`_jit.py`)."""
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,28 @@ def pooled_gains(
     gains = np.zeros(grid.size, np.int64)
     np.add.at(gains, place, after - before)
     return gains
+
+
+def loss_and_slopes(
+    x: Floats, truth: Bytes, weights: Ints, high: float, low: float, a: float, b: float
+) -> tuple[float, float, float, float, float, float]:
+    """Return the log-loss of sigmoid(a x + b) against targets `high` and `low`, and its derivatives."""
+    finite = np.isfinite(x)
+    x, target = x[finite], np.where(truth[finite], high, low)
+    w = np.ones(x.size) if weights.size == 0 else weights[finite].astype(np.float64)
+    z = a * x + b
+    # Exponentials and logarithms of Python, as those of NumPy have other last bits.
+    e = np.array([math.exp(-abs(value)) for value in z.tolist()])
+    logs = np.array([math.log1p(value) for value in e.tolist()])
+    p = np.where(z >= 0, 1.0, e) / (1.0 + e)
+    slope = w * (p - target)
+    curvature = w * e / ((1.0 + e) * (1.0 + e))
+    losses = w * (np.maximum(z, 0.0) + logs - target * z)
+    by_a, by_aa = slope * x, curvature * x
+    terms = np.stack([losses, by_a, slope, by_aa * x, by_aa, curvature])  # (6, n)
+    # Added up one after another, as a loop does.
+    total = terms.cumsum(axis=1)[:, -1] if x.size else np.zeros(6)
+    return tuple(total.tolist())
 
 
 def best_prefixes_of_few(
