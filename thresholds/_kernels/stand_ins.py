@@ -85,7 +85,7 @@ def unit_staircases(
     return offsets, falling[steps], lower[steps], tp, predicted[steps] - tp, higher[steps]
 
 
-def sort(keys: Keys, rows: Integers, _spare: Keys, _spare_rows: Integers) -> tuple[Keys, Integers]:
+def sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tuple[Keys, Any]:
     """Return keys upwards, and `rows` along with them unless empty."""
     if rows.size == 0:
         return np.sort(keys), rows
