@@ -2,6 +2,7 @@
 
 import re
 import sys
+from fractions import Fraction
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import thresholds
 from thresholds import metrics
+from thresholds.data.problem import Problem
 
 pytestmark = pytest.mark.each_value
 
@@ -97,6 +99,18 @@ def test_an_index_that_only_counts_the_rows_does_not_put_others_in_order(index: 
         thresholds.fit_empirical(fresh > 0, scores.iloc[order])
     with pytest.raises(thresholds.InputError, match=r"pass sample_weight\.set_axis\(y_score\.index\) if rows"):
         thresholds.fit_empirical(kept, scores.iloc[order], sample_weight=pd.Series(np.ones(60), COUNTED[index]))
+
+
+def test_the_unit_of_weights_is_that_of_their_exact_sum() -> None:
+    """A sum just below a power of two, to which floats that are added one by one round up, has the finer unit."""
+    below_one = np.array([1 - 5 * 2.0**-53, *[0.75 * 2.0**-53] * 5])
+    assert float(below_one.sum()) == 1.0
+    for weights in (below_one, np.ones(2**10), np.random.default_rng(0).random(999)):
+        for n_labels in (1, 3, 2**7):
+            total = sum(map(Fraction, weights.tolist())) * n_labels
+            cells = np.ones((weights.size, n_labels))
+            unit = Problem.of(cells, cells, soft=True, sample_weight=weights).unit
+            assert 2**60 <= total / Fraction(unit) < 2**61
 
 
 @pytest.mark.filterwarnings("ignore::thresholds.RowOrderWarning")

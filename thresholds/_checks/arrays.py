@@ -24,6 +24,7 @@ from thresholds.errors import InputError, shown
 if TYPE_CHECKING:
     from thresholds._checks.unknown import Truth
 
+_SUM_ERROR = 2.0**-20  # relative, of a sum of floats that are not negative: more than it can be
 _SMALLEST = 2.0**-500  # Of the largest weight: below, products of sums might vanish.
 _INF_BITS = 0x7C00  # of float16
 _SIGN_BIT = 0x8000
@@ -250,7 +251,7 @@ def weights(
 
     # The sum of the weights, scaled so that it cannot overflow.
     scale = math.frexp(float(array.max()))[1]
-    total = math.fsum(np.ldexp(array, -scale))
+    total = _sum_to_the_exponent(np.ldexp(array, -scale), n_labels)
 
     # Whole numbers of units; a positive weight is at least one.
     exponent = -unit_exponent(total, scale, n_labels)
@@ -258,6 +259,14 @@ def weights(
     whole = np.maximum(rounded, array > 0)
     factor = int(np.gcd.reduce(whole)) if coarse else 1
     return whole // factor, math.ldexp(factor, -exponent)
+
+
+def _sum_to_the_exponent(array: npt.NDArray[np.float64], n_labels: int) -> float:
+    """Add up numbers so that the sum, and `n_labels` of it, have the exponents that the exact sums have."""
+    total = float(array.sum())
+    ends = (total * (1 - _SUM_ERROR), total * (1 + _SUM_ERROR))
+    exponents = {(math.frexp(end)[1], math.frexp(end * n_labels)[1]) for end in ends}
+    return total if len(exponents) == 1 else math.fsum(array)
 
 
 def unit_exponent(total: float, scale: int, n_labels: int) -> int:
