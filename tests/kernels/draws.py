@@ -152,6 +152,13 @@ def of_codes(rng: Generator, dtype: Any) -> Arguments:
     return codes, rng.integers(-128, 127, (4, 16)).astype(np.int8), rng.integers(0, 9, (4, 16)).astype(np.int32)
 
 
+def of_weighed_codes(rng: Generator, dtype: Any) -> Arguments:
+    codes, under, counts = of_codes(rng, dtype)
+    n = 8 * int(rng.integers(1, 9))
+    portions = rng.choice([0, 1, 8191], n).astype(np.uint16)
+    return codes, under, rng.integers(0, len(codes), n), portions, counts.astype(np.int64)
+
+
 # confusion
 
 
@@ -572,6 +579,16 @@ def of_marks(rng: Generator, dtype: Any) -> Arguments:
     return scores, low, low + dtype(1), marks, np.full(low.size, -np.inf, dtype)
 
 
+def of_weighed_lists(rng: Generator, dtype: Any) -> Arguments:
+    firsts, sizes, scores, cuts, sums = of_lists_at_cuts(rng, dtype)
+    return firsts, sizes, scores, weights_of(rng, scores.size), cuts, sums
+
+
+def of_weighed_marks(rng: Generator, dtype: Any) -> Arguments:
+    scores, low, high, marks, below = of_marks(rng, dtype)
+    return scores, low, high, weights_of(rng, len(scores)), marks, below, np.zeros(low.size, np.int64)
+
+
 def of_collected(rng: Generator, dtype: Any) -> Arguments:
     scores, marks = block(rng, dtype)
     labels = np.arange(marks.shape[1]) % 5
@@ -583,6 +600,13 @@ def of_collected(rng: Generator, dtype: Any) -> Arguments:
 def of_few_collected(rng: Generator, dtype: Any) -> Arguments:
     scores, marks, *others = of_collected(rng, dtype)
     return scores, marks.view(np.uint64), *others
+
+
+def of_collected_with_rows(rng: Generator, dtype: Any) -> Arguments:
+    scores, marks = block(rng, dtype)
+    sizes = marks.sum(axis=0, dtype=np.int64)
+    place = sizes.cumsum() - sizes
+    return scores, marks.view(np.uint64), 70_000, place, np.zeros(sizes.sum(), dtype), np.zeros(sizes.sum(), np.int32)
 
 
 # odds
@@ -701,6 +725,20 @@ def of_buckets(rng: Generator, dtype: Any) -> Arguments:
 def of_counted_buckets(rng: Generator, dtype: Any) -> Arguments:
     firsts, sizes, found = lists(rng, dtype)
     return firsts, sizes, rng.choice([3, 2047], found.size).astype(np.uint16), np.zeros((sizes.size, 2048), np.int64)
+
+
+def of_weighed_buckets(rng: Generator, dtype: Any) -> Arguments:
+    firsts, sizes, buckets, sums = of_counted_buckets(rng, dtype)
+    weights = weights_of(rng, buckets.size)
+    return firsts, sizes, buckets, weights, weights * cells(rng, buckets.size), sums, sums.copy()
+
+
+def of_weights_of_lists(rng: Generator, dtype: Any) -> Arguments:
+    firsts, sizes, found = lists(rng, dtype)
+    rows = np.arange(found.size, dtype=np.int32) % 500
+    weights, positive_weights = np.zeros((2, found.size), np.int64)
+    true = firsts, sizes // 2, rows[::-1].copy()
+    return firsts, sizes, rows, *true, weights_of(rng, 500), weights, positive_weights
 
 
 def of_bounded_buckets(rng: Generator, dtype: Any) -> Arguments:
@@ -989,6 +1027,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.code_by_value": of_values_to_code,
     "counting.code_by_bits": of_bits_to_code,
     "counting.count_codes": of_codes,
+    "counting.weigh_codes": of_weighed_codes,
     "confusion.count_by_label": of_counts,
     "confusion.weigh_by_label": of_weighed_counts,
     "confusion.count_by_sample": of_rows,
@@ -1039,6 +1078,9 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.mark_between": of_marks,
     "counting.collect": of_collected,
     "counting.collect_few": of_few_collected,
+    "counting.weigh_lists_at_cuts": of_weighed_lists,
+    "counting.mark_and_weigh": of_weighed_marks,
+    "counting.collect_with_rows": of_collected_with_rows,
     "guards.count_bins": of_bins,
     "guards.counts_at_cuts": of_counts_at_cuts,
     "guards.expected_f_at_ratios": of_binned_ratios,
@@ -1049,6 +1091,8 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "refine.extremes": of_extremes,
     "refine.to_buckets": of_buckets,
     "refine.count_buckets": of_counted_buckets,
+    "refine.weigh_buckets": of_weighed_buckets,
+    "refine.weigh_lists": of_weights_of_lists,
     "refine.bound_buckets": of_bounded_buckets,
     "refine.keep_buckets": of_kept_buckets,
     "few_labels.sort_rows": of_row_lists,

@@ -221,8 +221,10 @@ def counted() -> Any:
         for module in (passes, one_cut):
             patch.setattr(module, "_WORTH_COUNTING", 0)
         patch.setattr(one_cut, "_WORTH_BOUNDING", 1)
+        patch.setattr(passes, "_LEAST_WEIGHTED_LABELS", 1)
         truth, scores = many_positives()
-        return *fitted(truth, scores), *fitted(truth, scores, per_label=False)
+        weighted = fitted(truth, scores, sample_weight=np.arange(1000) % 7)
+        return *fitted(truth, scores), *weighted, *fitted(truth, scores, per_label=False)
 
 
 def with_weights() -> Any:

@@ -21,6 +21,7 @@ from thresholds.fitting.options import FitOptions
 from thresholds.search import staircase
 from thresholds.search.counting import blocks, bounds, refine
 from thresholds.search.counting import passes as narrowing
+from thresholds.search.counting.weights import RowWeights
 from thresholds.search.staircase import Staircase
 
 pytestmark = pytest.mark.each_value
@@ -60,6 +61,7 @@ def fit(truth: object, scores: object, average: str, *, counting: bool, **option
     """Fit on a way that is forced."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(narrowing, "_WORTH_COUNTING", 0 if counting else NEVER)
+        patch.setattr(narrowing, "_LEAST_WEIGHTED_LABELS", 1)
         return thresholds.fit_empirical(truth, scores, average, **options)
 
 
@@ -384,6 +386,107 @@ def test_the_order_of_labels_and_of_rows_does_not_matter(sizes: str) -> None:
         check_same(fit(truth[rows], scores[rows], average, counting=True), expected)
 
 
+# Weights of rows, and cells whose truth is not known
+
+
+def one_has_all(rng: Generator, n: int) -> Array:
+    """A row of weight 1 among rows that weigh nothing."""
+    return np.eye(n)[n // 2]
+
+
+def one_outweighs(rng: Generator, n: int) -> Array:
+    """A row that weighs a billion times what others do."""
+    return np.append(1e9, rng.random(n - 1))
+
+
+WEIGHTS: dict[str, Callable[[Generator, int], Array]] = {
+    "uniform": lambda rng, n: rng.random(n),
+    "whole, a third of them 0": lambda rng, n: rng.integers(0, 3, n).astype(float),
+    "whole and large": lambda rng, n: rng.integers(1, 10**6, n).astype(float),
+    "heavy tails": lambda rng, n: np.exp(4 * rng.normal(size=n)),
+    "of two classes": lambda rng, n: np.where(rng.random(n) < 0.1, 1.0, 1e-4),
+    "equal": lambda rng, n: np.full(n, 0.3),
+    "one has all": one_has_all,
+    "one outweighs all others": one_outweighs,
+}
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_weights(kind: str, sizes: str) -> None:
+    for seed, (shape, dtype) in enumerate([((400, 5), "float64"), ((200, 70), "float32")]):
+        rng = np.random.default_rng([21, seed])
+        truth, scores = draw(rng, shape, digits=3 - seed)
+        weights = WEIGHTS[kind](rng, shape[0])
+        truth[weights.argmax(), 0] = 1
+        check_ways(truth, scores.astype(dtype), n_jobs=1 + seed, beta=(1.0, 0.5)[seed], sample_weight=weights)
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_weights_of_so_many_rows_that_labels_are_narrowed_twice(kind: str) -> None:
+    rng = np.random.default_rng(28)
+    truth, scores = draw(rng, (12_000, 2), digits=5)
+    check_ways(truth, scores.astype(np.float32), sample_weight=WEIGHTS[kind](rng, 12_000))
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("name", HARD)
+def test_hard_data_with_weights(name: str, sizes: str) -> None:
+    truth, scores = hard(name, 22, (400, 9), "float32")
+    check_ways(truth, scores, sample_weight=np.random.default_rng(22).integers(0, 2000, 400))
+
+
+@pytest.mark.parametrize("kind", ["uniform", "heavy tails", "whole, a third of them 0"])
+@pytest.mark.parametrize("jointly", [False, True])
+def test_steps_that_are_left_of_weighted_rows_are_those_of_the_whole_staircase(
+    kind: str, jointly: bool, sizes: str
+) -> None:
+    rng = np.random.default_rng(23)
+    truth, scores = draw(rng, (900, 12))
+    problem = Problem.of(truth, scores, sample_weight=WEIGHTS[kind](rng, 900))
+    whole = staircase.of_labels(problem, 0, problem.n_labels)
+    left, _ = useful(problem, 1.0, jointly)
+    np.testing.assert_array_equal(left.positives, whole.positives)
+    assert left.score.size < whole.score.size / 2
+    for label in range(problem.n_labels):
+        assert steps_of(left, label) <= steps_of(whole, label)
+    if not jointly:
+        for got, expected in zip(left.cuts_at(left.best(1.0)), whole.cuts_at(whole.best(1.0)), strict=True):
+            np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_steps_of_weights_bound_what_rows_weigh(kind: str) -> None:
+    rng = np.random.default_rng(24)
+    units = Problem.of(*draw(rng, (500, 3)), sample_weight=WEIGHTS[kind](rng, 500)).row_weights
+    weights = RowWeights.of(units)
+    for share in (0.01, 0.3, 1.0):
+        rows = np.flatnonzero((rng.random(500) < share) & (units > 0))
+        least, most = weights.bounds(weights.steps[rows].sum(), np.array(rows.size))
+        assert least <= units[rows].sum() <= most
+        assert most - least <= 0.003 * rows.size * units[units > 0].mean()
+    if kind in ("whole, a third of them 0", "equal"):
+        np.testing.assert_array_equal(weights.steps, units)
+
+    # In portions of 16 bits nothing is lost.
+    places, portions = weights.portions(slice(100, 400))
+    assert places.size % kernels.ROWS_AT_ONCE == 0
+    assert portions.max(initial=0) <= kernels.MOST_PORTION
+    np.testing.assert_array_equal(np.bincount(places, portions, 300), weights.steps[100:400])
+
+
+@pytest.mark.parametrize("kind", [None, "uniform", "whole, a third of them 0"])
+def test_cells_of_unknown_truth(kind: str | None, sizes: str) -> None:
+    rng = np.random.default_rng(25)
+    for shape, dtype in (((500, 3), "float64"), ((300, 70), "float32")):
+        truth, scores = draw(rng, shape, 1)
+        partly = truth.astype(np.float64)
+        partly[rng.random(shape) < 0.2] = np.nan
+        partly[:, 1], partly[7] = np.nan, np.nan
+        weights = None if kind is None else WEIGHTS[kind](rng, shape[0])
+        check_ways(partly, scores.astype(dtype), n_jobs=2, sample_weight=weights, unknown="nan")
+
+
 # The definition
 
 
@@ -423,6 +526,7 @@ def useful(problem: Problem, beta: float, jointly: bool) -> tuple[Staircase, bou
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(narrowing, "_WORTH_COUNTING", 0)
+        patch.setattr(narrowing, "_LEAST_WEIGHTED_LABELS", 1)
         patch.setattr(bounds.Candidates, "of", noting)
         parts = narrowing.map_useful_steps(problem, lambda stairs: stairs, beta, jointly=jointly)
     return staircase.concatenate(parts), found[0]
@@ -557,7 +661,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return gone
 
 
-def test_many_dense_scores_without_weights_are_counted_and_others_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_dense_scores_are_counted_and_others_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(14)
     truth, scores = draw(rng, (narrowing._WORTH_COUNTING // 16, 16))
     gone = ways(monkeypatch)
@@ -572,8 +676,11 @@ def test_many_dense_scores_without_weights_are_counted_and_others_sorted(monkeyp
         assert way(truth[1:], scores[1:], average) == ["sort"]
     for average in SEARCHES:
         assert way(sparse.csr_array(truth), scores, average) == ["count"]
-        assert way(truth, scores, average, sample_weight=np.full(len(truth), 0.3)) == ["sort"]
-        assert way(truth, scores, average, sample_weight=np.arange(len(truth))) == ["sort"]
+        assert way(truth, scores, average, sample_weight=np.full(len(truth), 0.3)) == ["count"]
+        assert way(truth, scores, average, sample_weight=np.arange(len(truth))) == ["count"]
+        few = truth.reshape(-1, 4), scores.reshape(-1, 4)
+        assert way(*few, average, sample_weight=np.full(len(few[0]), 0.3)) == ["count"]
+        assert way(*few, average, sample_weight=np.arange(len(few[0]))) == ["sort"]
         assert way(truth, sparse.csr_array(scores), average) == ["sort"]
 
 
@@ -663,6 +770,39 @@ def test_loops_mark_and_collect(n_columns: int, dtype: str) -> None:
         loop(scores, given, labels, place, kept)
         np.testing.assert_array_equal(place, starts[1:])
         np.testing.assert_array_equal(kept, np.concatenate(expected))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_loops_weigh(dtype: str) -> None:
+    rng = np.random.default_rng(26)
+    scores, marks = block(rng, 40, 136, dtype)
+    weights = rng.choice([0, 1, 2**40], 40)
+    low, high = np.sort(rng.normal(size=(2, 136)).astype(dtype), axis=0)
+    between, above = np.full(scores.shape, 9, np.uint8), np.full(136, 5)
+    below = np.full(136, -np.inf, dtype)
+    kernels.mark_and_weigh(scores, low, high, weights, between, below, above)
+    counted = (weights > 0)[:, None]
+    np.testing.assert_array_equal(between, (scores >= low) & (scores < high) & counted)
+    np.testing.assert_array_equal(below, np.where((scores < low) & counted, scores, -np.inf).max(axis=0))
+    np.testing.assert_array_equal(above, 5 + weights @ (scores >= high))
+
+    sizes = marks.sum(axis=0).astype(np.int64)
+    place, kept, rows = np.append(0, sizes.cumsum())[:-1], np.zeros(sizes.sum(), dtype), np.zeros(sizes.sum(), np.int32)
+    kernels.collect_with_rows(scores, marks.view(np.uint64), 1000, place, kept, rows)
+    np.testing.assert_array_equal(place, sizes.cumsum())
+    column, row = np.nonzero(marks.T)
+    np.testing.assert_array_equal(rows, 1000 + row)
+    np.testing.assert_array_equal(kept, scores[row, column])
+
+
+def test_codes_are_weighed_beyond_16_bits() -> None:
+    rng = np.random.default_rng(27)
+    codes, under = (rng.integers(-128, 128, (n, 64)).astype(np.int8) for n in (40, 5))
+    rows = rng.integers(0, 40, 80)
+    portions = rng.choice([0, 1, kernels.MOST_PORTION], 80).astype(np.uint16)
+    sums = np.full((5, 64), 3)
+    kernels.weigh_codes(codes, under, rows, portions, sums)
+    np.testing.assert_array_equal(sums, [3 + portions.astype(np.int64) @ (codes[rows] > cut) for cut in under])
 
 
 @pytest.mark.parametrize("room", [1, 3, 100])

@@ -324,8 +324,13 @@ class CountedProblem(Problem):
         return int(self.scores.size)
 
     @property
-    def is_plain(self) -> bool:
+    def is_dense(self) -> bool:
         """Cells are never told apart."""
+        return False
+
+    @property
+    def is_plain(self) -> bool:
+        """Nor are they here."""
         return False
 
     @property

@@ -211,6 +211,11 @@ class Problem:
         return self.is_plain and self.unknown is None
 
     @property
+    def is_dense(self) -> bool:
+        """Whether every cell is a dense score whose truth is 0, 1 or not known."""
+        return not (is_sparse(self.scores) or self.soft)
+
+    @property
     def is_plain(self) -> bool:
         """Whether every cell is a dense score with unit weight, or its truth is not known."""
         return self.unit_weights is None and not is_sparse(self.scores)

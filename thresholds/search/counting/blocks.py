@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from thresholds._arrays.blocks import ceil_div, in_pieces
 from thresholds._arrays.sparse import to_dense
-from thresholds._arrays.types import Dense, Ints, Scores, Words
+from thresholds._arrays.types import Dense, Ints, Matrix, Scores, Words
 from thresholds._kernels.counting import ROWS_AT_ONCE
 from thresholds.data.problem import Problem
+from thresholds.data.unknown import known_weights
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -49,8 +50,8 @@ class Blocks:
     @property
     def rows_side_by_side(self) -> int:
         """Number of rows of the matrix that lie side by side in a row of a block."""
-        if self.n_labels >= _MIN_COLUMNS:
-            return 1
+        if self.n_labels >= _MIN_COLUMNS or self.problem.unit_weights is not None:
+            return 1  # A row of a block has one weight.
         # The least number of rows that fill whole words, as often as makes a row long enough.
         whole_words = _WORD // math.gcd(self.n_labels, _WORD)
         return whole_words * ceil_div(_MIN_COLUMNS, self.n_labels * whole_words)
@@ -88,22 +89,30 @@ class Blocks:
     def truth(self) -> Iterator[tuple[int, Words]]:
         """Return the number of each block's first row, and its truth in words of eight columns."""
         room = np.empty((self.block_rows, self.n_columns), np.uint8)
-        for number, rows in enumerate(self._block_slices()):
+        for number, rows in enumerate(self.row_slices()):
             truth = self._block(self.problem.truth, rows, room, 0, whole_words=True)
             yield number * self.block_rows, truth.view(np.uint64)
 
     def scores(self) -> Iterator[Scores]:
-        """Return blocks of scores, NaN where there is none; columns of no label may be missing."""
+        """Return blocks of scores, NaN where there is none, or no truth; columns of no label may be missing."""
         room = np.empty((self.block_rows, self.n_columns), self.problem.dtype)
-        for rows in self._block_slices():
-            yield self._block(self.problem.scores, rows, room, _NOTHING)
+        for rows in self.row_slices():
+            yield self._block(self.problem.scores, rows, room, _NOTHING, self.problem.unknown)
 
     def scores_and_truth(self) -> Iterator[tuple[Scores, Words]]:
         """Return blocks of scores with their truth in words of eight columns."""
         for scores, (_, words) in zip(self.scores(), self.truth(), strict=True):
             yield scores, words
 
-    def _block_slices(self) -> Iterator[slice]:
+    def known(self) -> Ints:
+        """Return the number of rows with a weight in which the truth of each label is known, (n_labels,)."""
+        given = self.problem.unit_weights
+        counted = None if given is None else (given[self.rows] > 0).astype(np.int64)  # (n_rows,)
+        if self.problem.unknown is not None:
+            return known_weights(self.problem.unknown[self.rows, self.labels], counted)
+        return np.full(self.n_labels, self.n_rows if counted is None else counted.sum())
+
+    def row_slices(self) -> Iterator[slice]:
         """Return the rows of the matrix in each block."""
         return in_pieces(self.rows, self.block_rows * self.rows_side_by_side)
 
@@ -113,16 +122,20 @@ class Blocks:
         rows: slice,
         room: Dense,
         filling: float,
+        left_out: Matrix | None = None,
         whole_words: bool = False,
     ) -> Dense:
-        """Return a piece of a matrix where it is, if that is a block, else copied into the room."""
+        """Return a piece of a matrix where it is, if that is a block, else copied into the room.
+
+        Cells that are left out are filled as those that do not exist.
+        """
         piece = to_dense(matrix[rows, self.labels])  # (n_rows, n_labels)
         if piece.dtype == np.bool_:
             piece = piece.view(np.uint8)
 
         # A view costs nothing, and is a block if each row is one and nothing is to be filled up.
         shape = (len(room), self.n_columns if whole_words else self.n_labels)
-        has_form = self.rows_side_by_side == 1 and piece.shape == shape
+        has_form = self.rows_side_by_side == 1 and piece.shape == shape and left_out is None
         if has_form and piece.dtype == room.dtype and piece.flags.carray:
             return piece  # type: ignore[no-any-return]
 
@@ -131,4 +144,7 @@ class Blocks:
         block = room.reshape(-1, self.n_labels) if self.rows_side_by_side > 1 else room
         block[: len(piece), : self.n_labels] = piece
         block[len(piece) :] = filling
+        if left_out is not None:
+            cells = to_dense(left_out[rows, self.labels])  # (n_rows, n_labels)
+            block[: len(piece), : self.n_labels][cells] = filling
         return room

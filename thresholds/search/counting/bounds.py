@@ -18,8 +18,8 @@ import numpy.typing as npt
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys, Scores
 from thresholds._kernels.counting import keep_between
 from thresholds._kernels.keys import to_keys
-from thresholds._kernels.refine import OF_ALL_LABELS
-from thresholds.search.counting.refine import KeyLists, Remaining
+from thresholds._kernels.refine import OF_ALL_LABELS, weigh_lists
+from thresholds.search.counting.refine import KeyLists, Remaining, UnitRemaining, WeightedRemaining
 from thresholds.search.joint_micro import highest_ratio_at_cuts
 
 _ROUNDING = 1e-12  # relative, of a value of tp - r predicted: a hundred times more than it can be
@@ -32,13 +32,14 @@ class Candidates:
     low: Scores  # (n_labels,)
     high: Scores  # (n_labels,)
     sizes: Ints  # (n_pieces, n_labels) how many lie there, in each piece of the rows
-    above: Ints  # (n_labels,) how many scores lie above
-    tp_above: Ints  # (n_labels,) how many of these are positives'
+    above: Ints  # (n_labels,) how many scores lie above, or at most what these weigh
+    tp_above: Ints  # (n_labels,) how many of these are positives', or what those weigh
     any_below: Booleans  # (n_labels,)
     low_ratio: Floats  # (n_labels,) between which the best ratio lies
     high_ratio: Floats  # (n_labels,)
     beta2_positives: Floats  # (n_labels,) B P, or OF_ALL_LABELS
     slack: float
+    positives: Ints  # (n_labels,) how many there are, or what they weigh
 
     @classmethod
     def of(
@@ -48,43 +49,45 @@ class Candidates:
         piece_counts: Ints,
         beta: float,
         jointly: bool,
+        weights: tuple[Ints, Ints] | None = None,
     ) -> "Candidates":
         """Bound the best cut of each label from what lies at or above cuts (n_cuts, n_labels).
 
         Cuts fall, from above all scores to below all. `piece_counts` (n_cuts, n_pieces,
-        n_labels) has the predictions in each piece of the rows.
+        n_labels) has the predictions in each piece of the rows. Where rows have `weights`, these are
+        bounds of what is predicted at each cut, least and most, and `tp` is exact.
         """
-        predicted = piece_counts.sum(axis=1)  # (n_cuts, n_labels)
+        counts = piece_counts.sum(axis=1)  # (n_cuts, n_labels)
+        least, most = (counts, counts) if weights is None else weights
         positives = tp[-1]  # (n_labels,), as the last cut lies below all scores
-        n_samples = int(predicted[-1, 0])
-        slack = _ROUNDING * n_samples
+        slack = _ROUNDING * float(most[-1].max())
 
         # Best case of each interval between two cuts: its positives come first.
         gained = np.diff(tp, axis=0)  # (n_cuts - 1, n_labels)
         best_tp = tp[1:]
-        best_predicted = predicted[:-1] + gained
+        best_predicted = least[:-1] + gained
 
         # The ratio of the optimum lies between that of the best cut and that of the best cases.
         beta2_positives = beta**2 * positives
         if jointly:
             beta2_all = beta2_positives.sum()
-            low = highest_ratio_at_cuts(tp, predicted, beta2_all) * (1 - _ROUNDING)
+            low = highest_ratio_at_cuts(tp, most, beta2_all) * (1 - _ROUNDING)
             high = highest_ratio_at_cuts(best_tp, best_predicted, beta2_all) * (1 + _ROUNDING)
             low_ratio = np.full(positives.size, low)
             high_ratio = np.full(positives.size, high)
             beta2_positives = np.full(positives.size, OF_ALL_LABELS)
         else:
-            low_ratio = high_ratio = (tp / np.maximum(beta2_positives + predicted, 1)).max(axis=0)
+            low_ratio = high_ratio = (tp / np.maximum(beta2_positives + most, 1)).max(axis=0)
 
         # An interval is out if one counted cut beats its best case at both ratios: both values are
         # linear in the ratio, so it is beaten at all ratios between. Without a positive it has no
         # step of the staircase.
         out = gained == 0
         for ratio in (low_ratio, high_ratio):
-            best_cut = (tp - ratio * predicted).argmax(axis=0)[np.newaxis]  # (1, n_labels)
+            best_cut = (tp - ratio * most).argmax(axis=0)[np.newaxis]  # (1, n_labels)
             out_for_this_cut = np.ones(gained.shape, np.bool_)
             for end in (low_ratio, high_ratio):
-                reached = np.take_along_axis(tp - end * predicted, best_cut, axis=0)
+                reached = np.take_along_axis(tp - end * most, best_cut, axis=0)
                 out_for_this_cut &= best_tp - end * best_predicted + slack < reached
             out |= out_for_this_cut
 
@@ -97,13 +100,14 @@ class Candidates:
             low=_at_cut(cuts, last),
             high=_at_cut(cuts, first),
             sizes=_at_cut(piece_counts, last) - _at_cut(piece_counts, first),
-            above=_at_cut(predicted, first),
+            above=_at_cut(most, first),
             tp_above=_at_cut(tp, first),
-            any_below=_at_cut(predicted, last) < n_samples,
+            any_below=_at_cut(counts, last) < counts[-1],
             low_ratio=low_ratio,
             high_ratio=high_ratio,
             beta2_positives=beta2_positives,
             slack=slack,
+            positives=positives,
         )
 
     def remaining(
@@ -119,18 +123,55 @@ class Candidates:
         """
         n_positives = positives.sizes.copy()
         keep_between(*positives.arrays, self.low[labels], self.high[labels])
-        return Remaining(
+        return UnitRemaining(
             KeyLists(scores.firsts, scores.sizes, to_keys(scores.keys)),
-            KeyLists(positives.firsts, positives.sizes, to_keys(positives.keys)),
+            positives=KeyLists(positives.firsts, positives.sizes, to_keys(positives.keys)),
             above=self.above[labels].copy(),
-            tp_above=self.tp_above[labels].copy(),
-            below=np.where(self.any_below[labels], below, 0).astype(below.dtype),
             n_positives=n_positives,
-            low_ratio=self.low_ratio[labels],
-            high_ratio=self.high_ratio[labels],
-            beta2_positives=self.beta2_positives[labels],
-            slack=self.slack,
+            **self._outside(below, labels),
         )
+
+    def remaining_weighted(
+        self,
+        scores: KeyLists,
+        positives: KeyLists,
+        below: Keys,
+        above: Ints,
+        labels: slice,
+        row_weights: Ints,
+    ) -> Remaining:
+        """Do as `remaining` does, for rows with weights; `above` (n_labels,) is what all scores above weigh."""
+        weights, positive_weights = np.zeros((2, scores.keys.size), np.int64)
+        weigh_lists(
+            scores.firsts,
+            scores.sizes,
+            scores.rows,
+            positives.firsts,
+            positives.sizes,
+            positives.rows,
+            row_weights,
+            weights,
+            positive_weights,
+        )
+        return WeightedRemaining(
+            KeyLists(scores.firsts, scores.sizes, to_keys(scores.keys)),
+            weights=weights,
+            positive_weights=positive_weights,
+            above=above.copy(),
+            n_positives=self.positives[labels],
+            **self._outside(below, labels),
+        )
+
+    def _outside(self, below: Keys, labels: slice) -> dict[str, Any]:
+        """Return what is known of some labels outside of these scores."""
+        return {
+            "tp_above": self.tp_above[labels].copy(),
+            "below": np.where(self.any_below[labels], below, 0).astype(below.dtype),
+            "low_ratio": self.low_ratio[labels],
+            "high_ratio": self.high_ratio[labels],
+            "beta2_positives": self.beta2_positives[labels],
+            "slack": self.slack,
+        }
 
 
 def panels(sizes: Ints, room: int) -> list[slice]:

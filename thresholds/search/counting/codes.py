@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresholds._arrays.blocks import ceil_div
-from thresholds._arrays.types import Codes, Dense, Scores, SmallInts
+from thresholds._arrays.types import Codes, Dense, Integers, Ints, Scores, SmallInts
 from thresholds._kernels.counting import (
     LOWEST_CODE,
     N_CODES,
     code_by_bits,
     code_by_value,
     count_codes,
+    weigh_codes,
 )
 from thresholds.search.counting.blocks import Blocks
 
@@ -160,8 +161,10 @@ class CodedCuts:
         label_under = self.under[:, blocks.labels]  # (n_cuts, n_labels)
         under[:, : blocks.n_columns] = blocks.to_columns(label_under, _HIGHEST_CODE)
         counts = np.zeros(under.shape, np.int32)
+        is_weighted = blocks.problem.unit_weights is not None
+        steps = np.zeros(under.shape if is_weighted else (0, 0), np.int64)
         room = np.zeros((blocks.block_rows, width), np.int8)
-        return Counter(self.scale.over(blocks), under, counts, room)
+        return Counter(self.scale.over(blocks), under, counts, steps, room)
 
 
 @dataclass
@@ -171,12 +174,20 @@ class Counter:
     scale: Scale
     under: Codes  # (n_cuts, n_columns and more)
     counts: SmallInts  # (n_cuts, n_columns and more)
+    steps: Ints  # (n_cuts, n_columns and more) what these weigh; empty where rows have no weights
     room: Codes  # (block_rows, n_columns and more) for a block
 
     def add(self, scores: Scores) -> None:
         """Count a block."""
         self.scale.codes(scores, self.room)
         count_codes(self.room, self.under, self.counts)
+
+    def weigh(self, scores: Scores, weights: Ints, portions: tuple[Ints, Integers]) -> None:
+        """Count a block of rows that weigh anything, and add up portions of their weights (see `portions.py`)."""
+        self.scale.codes(scores, self.room)
+        self.room[weights == 0] = LOWEST_CODE
+        count_codes(self.room, self.under, self.counts)
+        weigh_codes(self.room, self.under, *portions, self.steps)
 
 
 def _bits(scores: Scores) -> Dense:

@@ -11,8 +11,9 @@ sorted. docs/performance.md has the bound and what it leaves.
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,9 +26,12 @@ from thresholds._kernels._jit import StandIns
 from thresholds._kernels.counting import (
     collect,
     collect_few,
+    collect_with_rows,
     count_lists_at_cuts,
+    mark_and_weigh,
     mark_between,
     note_positives,
+    weigh_lists_at_cuts,
 )
 from thresholds._kernels.keys import to_keys
 from thresholds.data.problem import Problem
@@ -35,12 +39,14 @@ from thresholds.search.counting.blocks import Blocks
 from thresholds.search.counting.bounds import Candidates, panels
 from thresholds.search.counting.codes import CodedCuts
 from thresholds.search.counting.refine import KeyLists
+from thresholds.search.counting.weights import RowWeights
 from thresholds.search.staircase import Staircase, map_labels
 
 Result = TypeVar("Result")
 
 # When sorting is faster. (One cut for all labels has another limit, in `one_cut.py`.)
 _WORTH_COUNTING = 2**19  # cells: fewer are sorted in less time than counting takes
+_LEAST_WEIGHTED_LABELS = 8  # A row of a block is padded to 64 cells, as it has one weight.
 _SECONDS_PER_CELL = 3e-8  # that stand-ins take, about
 _SECONDS_PER_CELL_JOINTLY = 2e-7  # as many in a joint search
 _SECONDS_PER_LABEL = 1e-4
@@ -73,7 +79,9 @@ def map_useful_steps(
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to the steps among which the best lie, of each label or of all `jointly`."""
-    if not problem.is_dense_unweighted or _sorting_is_faster(problem, jointly):
+    if problem.is_dense and problem.unit_weights is not None and (problem.unit_weights == 1).all():
+        problem = replace(problem, unit_weights=None)
+    if not problem.is_dense or _sorting_is_faster(problem, jointly):
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
 
@@ -83,22 +91,25 @@ def map_useful_steps(
 
     # 2. Count at these cuts: that bounds where the best cut may lie. Scores of positives are listed, of as many labels
     # at a time as memory has room for.
-    itemsize = problem.dtype.itemsize
+    itemsize = passes.bytes_of_listed
     n_positives = piece_positives.sum(axis=0)  # (n_labels,)
     parts = []
     for panel in panels(n_positives, _MOST_LISTED_BYTES // itemsize):
         positives, *counts = passes.count(piece_positives, coded, panel)
         parts.append(counts)
-    tp, piece_counts = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
-    candidates = Candidates.of(_with_ends(coded.cuts), tp, piece_counts, beta, jointly)
+    tp, piece_counts, *weights = (
+        np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)
+    )
+    between = (weights[0], weights[1]) if weights else None
+    candidates = Candidates.of(_with_ends(coded.cuts), tp, piece_counts, beta, jointly, between)
 
     # 3. Collect what lies there, narrow it further and sort it, again a few labels at a time.
     all_listed = len(parts) == 1
-    n_bytes = problem.n_samples * problem.n_labels * itemsize
+    n_bytes = problem.n_samples * problem.n_labels * problem.dtype.itemsize
     room = min(n_bytes // _PART_OF_MEMORY, _MOST_KEPT_BYTES)
     n_left = candidates.sizes.sum(axis=0)  # (n_labels,)
     if all_listed:
-        room -= positives.keys.nbytes
+        room -= positives.keys.size * itemsize
     else:
         n_left += n_positives
     results = []
@@ -118,6 +129,18 @@ class _Passes:
     problem: Problem
     n_jobs: int | None
     progress: bool
+
+    @cached_property
+    def weights(self) -> RowWeights | None:
+        """The weights of the rows; None where all weigh 1."""
+        given = self.problem.unit_weights
+        return None if given is None else RowWeights.of(given)
+
+    @property
+    def bytes_of_listed(self) -> int:
+        """How many a score takes that is listed, with its row where rows have weights."""
+        row_bytes = 0 if self.weights is None else np.dtype(np.int32).itemsize
+        return int(self.problem.dtype.itemsize) + row_bytes
 
     @cached_property
     def rows(self) -> list[slice]:
@@ -179,44 +202,71 @@ class _Passes:
 
     def count(
         self, piece_positives: Ints, coded: CodedCuts, panel: slice
-    ) -> tuple[KeyLists, Ints, Ints]:
+    ) -> tuple[KeyLists, *tuple[Ints, ...]]:
         """List the scores of positives of some labels; count them, and all scores of each piece, above cuts.
 
         Counts are (n_cuts, n_labels), and of the pieces (n_cuts, n_pieces, n_labels), with a cut
-        above and one below.
+        above and one below. Where rows have weights, positives are weighed, and two more arrays
+        (n_cuts, n_labels) have the least and the most that all scores above each cut weigh.
         """
         piece_positives = piece_positives[:, panel]
         starts, n_positives = _starts(piece_positives)
-        scores_of_positives = np.empty(n_positives, self.problem.dtype)
+        listed = self._room_for(n_positives)
+        weights = self.weights
+        steps = np.zeros((_N_CUTS, piece_positives.shape[1]), np.int64)
+        adding = Lock()
 
         def count(blocks: Blocks) -> Ints:
             counter = coded.over(blocks)
             in_panel = slice(blocks.labels.start - panel.start, blocks.labels.stop - panel.start)
             place = starts[self._piece(blocks), in_panel].copy()
             labels = blocks.column_labels
-            for scores, words in blocks.scores_and_truth():
-                counter.add(scores)
-                collect_few(scores, words, labels, place, scores_of_positives)
+            for rows, (scores, words) in zip(
+                blocks.row_slices(), blocks.scores_and_truth(), strict=True
+            ):
+                if weights is None:
+                    counter.add(scores)
+                    collect_few(scores, words, labels, place, listed.keys)
+                    continue
+                own = weights.of_block(rows, blocks.block_rows)
+                counter.weigh(scores, own, weights.portions(rows))
+                collect_with_rows(scores, words, rows.start, place, listed.keys, listed.rows)
+            if weights is not None:
+                with adding:
+                    steps[:, in_panel] += counter.steps[:, : blocks.n_labels]
             counts = np.zeros((_N_CUTS + 2, 1, blocks.n_labels), np.int64)
             counts[1:-1, 0] = blocks.by_row(counter.counts[:, : blocks.n_columns]).sum(axis=1)
-            counts[-1] = blocks.n_rows
+            counts[-1] = blocks.known()
             return counts
 
         # One pass over the matrix: code and count all scores, and list those of positives.
         piece_counts = self._over_blocks(count, axis=1, title="counting", labels=panel)
-        positives = KeyLists(starts[0], piece_positives.sum(axis=0), scores_of_positives)
+        positives = replace(listed, firsts=starts[0], sizes=piece_positives.sum(axis=0))
 
         def count_positives(labels: slice) -> Ints:
             of_labels = slice(panel.start + labels.start, panel.start + labels.stop)
             cuts = np.ascontiguousarray(coded.cuts[:, of_labels])
             tp = np.zeros((_N_CUTS + 2, cuts.shape[1]), np.int64)
-            count_lists_at_cuts(*positives.of(labels).arrays, cuts, tp[1:-1])
-            tp[-1] = positives.sizes[labels]
+            of_part = positives.part(labels)
+            if weights is None:
+                count_lists_at_cuts(*of_part.arrays, cuts, tp[1:-1])
+                tp[-1] = of_part.sizes
+            else:
+                own = weights.units[of_part.rows]
+                weigh_lists_at_cuts(*of_part.arrays, own, _with_lowest(cuts), tp[1:])
             return tp
 
         # One over what was listed.
         tp = np.concatenate(self._run(count_positives, _parts(positives.sizes), ""), axis=1)
-        return positives, tp, piece_counts
+        if weights is None:
+            return positives, tp, piece_counts
+
+        # All scores weigh what all rows do in which their labels are known.
+        least, most = np.zeros((2, *tp.shape), np.int64)
+        n_above = piece_counts.sum(axis=1)[1:-1]  # (_N_CUTS, n_labels)
+        least[1:-1], most[1:-1] = weights.bounds(steps, n_above)
+        least[-1] = most[-1] = self.problem.weight_of_label[panel]
+        return positives, tp, piece_counts, least, most
 
     def collect_and_sort(
         self,
@@ -227,38 +277,54 @@ class _Passes:
     ) -> list[Result]:
         """Collect what is left of some labels, narrow it further and sort it."""
         starts, n_kept = _starts(candidates.sizes[:, panel])
-        kept = np.empty(n_kept, self.problem.dtype)
+        kept = self._room_for(n_kept)
+        weights = self.weights
+        above = np.zeros(starts.shape[1], np.int64)
+        adding = Lock()
 
         def gather(blocks: Blocks) -> Scores:
             in_panel = slice(blocks.labels.start - panel.start, blocks.labels.stop - panel.start)
             place = starts[self._piece(blocks), in_panel].copy()
-            labels = blocks.column_labels
             low = blocks.to_columns(candidates.low[blocks.labels], np.inf)
             high = blocks.to_columns(candidates.high[blocks.labels], np.inf)
             below = np.full(blocks.n_columns, -np.inf, low.dtype)
             marks = np.zeros((blocks.block_rows, blocks.n_columns), np.uint8)
-            for scores in blocks.scores():
-                mark_between(scores, low, high, marks, below)
-                collect(scores, marks, labels, place, kept)
+            labels, words = blocks.column_labels, marks.view(np.uint64)
+            own_above = np.zeros(blocks.n_columns, np.int64)
+            for rows, scores in zip(blocks.row_slices(), blocks.scores(), strict=True):
+                if weights is None:
+                    mark_between(scores, low, high, marks, below)
+                    collect(scores, marks, labels, place, kept.keys)
+                    continue
+                own = weights.of_block(rows, blocks.block_rows)
+                mark_and_weigh(scores, low, high, own, marks, below, own_above)
+                collect_with_rows(scores, words, rows.start, place, kept.keys, kept.rows)
+            if weights is not None:
+                with adding:
+                    above[in_panel] += own_above[: blocks.n_labels]
             return np.asarray(blocks.by_row(below).max(axis=0, keepdims=True))
 
         # One more pass over the matrix: keep the candidates, and the next lower score.
         highest_below = self._over_blocks(gather, title="collecting", labels=panel).max(axis=0)
         below = to_keys(highest_below)  # (n_labels,)
-        scores = KeyLists(starts[0], candidates.sizes[:, panel].sum(axis=0), kept)
+        scores = replace(kept, firsts=starts[0], sizes=candidates.sizes[:, panel].sum(axis=0))
 
         def finish(part: slice) -> Result:
             labels = slice(panel.start + part.start, panel.start + part.stop)
-            remaining = candidates.remaining(
-                scores.part(part),
-                positives.part(part),
-                below[part],
-                labels,
-            )
-            return function(remaining.staircase())
+            lists = scores.part(part), positives.part(part), below[part]
+            if weights is None:
+                return function(candidates.remaining(*lists, labels).staircase())
+            weighted = candidates.remaining_weighted(*lists, above[part], labels, weights.units)
+            return function(weighted.staircase())
 
         # The rest stays in the cache, label by label.
         return self._run(finish, _parts(scores.sizes), "sorting")
+
+    def _room_for(self, n_listed: int) -> KeyLists:
+        """Return room for so many scores, with their rows where rows have weights, in lists that are to be said."""
+        nothing = np.empty(0, np.int64)
+        rows = np.empty(0 if self.weights is None else n_listed, np.int32)
+        return KeyLists(nothing, nothing, np.empty(n_listed, self.problem.dtype), rows)
 
     def _piece(self, blocks: Blocks) -> int:
         """Return the number of the piece of rows."""
@@ -299,6 +365,8 @@ def _sorting_is_faster(problem: Problem, jointly: bool) -> bool:
     n_samples, n_labels = problem.n_samples, problem.n_labels
     if n_samples * n_labels < _WORTH_COUNTING:
         return True
+    if problem.unit_weights is not None and n_labels < _LEAST_WEIGHTED_LABELS:
+        return True
     seconds_per_cell = _SECONDS_PER_CELL_JOINTLY if jointly else _SECONDS_PER_CELL
     seconds = (n_samples * seconds_per_cell + _SECONDS_PER_LABEL) * n_labels
     if n_samples > _MAX_SORTED_ROWS or note_positives.is_loaded:
@@ -310,6 +378,11 @@ def _with_ends(cuts: Scores) -> Scores:
     """Add a cut above all scores, and one below."""
     ends = np.full((1, cuts.shape[1]), np.inf, cuts.dtype)
     return np.concatenate([ends, cuts, -ends])
+
+
+def _with_lowest(cuts: Scores) -> Scores:
+    """Add a cut below all scores."""
+    return np.concatenate([cuts, np.full((1, cuts.shape[1]), -np.inf, cuts.dtype)])
 
 
 def _starts(sizes: Ints) -> tuple[Ints, int]:

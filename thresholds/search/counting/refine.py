@@ -1,10 +1,11 @@
 """What is left of some labels after counting at a few cuts: narrowed in buckets, then sorted."""
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from thresholds._arrays.types import Buckets, Floats, Ints, Keys
+from thresholds._arrays.types import Buckets, Floats, Ints, Keys, SmallInts
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.refine import (
     BUCKETS,
@@ -13,8 +14,9 @@ from thresholds._kernels.refine import (
     extremes,
     keep_buckets,
     to_buckets,
+    weigh_buckets,
 )
-from thresholds._kernels.sorting import ListArrays, staircases_between
+from thresholds._kernels.sorting import ListArrays, staircases_between, weighted_staircases
 from thresholds.search.staircase import Staircase
 
 _SORT_BELOW = 4096  # keys: fewer are sorted faster than narrowed further
@@ -27,6 +29,8 @@ class KeyLists:
     firsts: Ints  # (n_labels,)
     sizes: Ints  # (n_labels,)
     keys: Keys  # (n_keys,) and what is no longer in any list
+    # (n_keys,) which rise in each list; empty where rows do not matter
+    rows: SmallInts = field(default_factory=lambda: np.empty(0, np.int32))
 
     @property
     def arrays(self) -> ListArrays:
@@ -35,13 +39,14 @@ class KeyLists:
 
     def of(self, labels: Ints | slice) -> "KeyLists":
         """Return the lists of some labels."""
-        return KeyLists(self.firsts[labels], self.sizes[labels], self.keys)
+        return KeyLists(self.firsts[labels], self.sizes[labels], self.keys, self.rows)
 
     def part(self, labels: slice) -> "KeyLists":
         """Return the lists of consecutive labels, with their part of the memory."""
         firsts = self.firsts[labels]
         sizes = self.sizes[labels].copy()
-        return KeyLists(firsts - firsts[0], sizes, self.keys[firsts[0] : firsts[-1] + sizes[-1]])
+        places = slice(firsts[0], firsts[-1] + sizes[-1])
+        return KeyLists(firsts - firsts[0], sizes, self.keys[places], self.rows[places])
 
     def buckets(self, ends: Keys, scales: Floats) -> Buckets:
         """Return the bucket of every key, (n_keys,)."""
@@ -55,21 +60,22 @@ class KeyLists:
         for first, size in zip(self.firsts.tolist(), self.sizes.tolist(), strict=True):
             self.keys[first : first + size].sort()
 
-    def keep(self, buckets: Buckets, bottom: Ints, top: Ints) -> Keys:
-        """Keep the keys of some buckets of each label; return the highest below, (n_labels,)."""
-        below = np.zeros(self.sizes.size, self.keys.dtype)
-        keep_buckets(*self.arrays, buckets, bottom, top, below)
+    def keep(self, labels: Ints, buckets: Buckets, bottom: Ints, top: Ints) -> Keys:
+        """Keep the keys of some buckets of each of some labels; return the highest below, (n_labels,)."""
+        kept = self.of(labels)
+        below = np.zeros(labels.size, self.keys.dtype)
+        keep_buckets(*kept.arrays, buckets, bottom, top, below)
+        self.sizes[labels] = kept.sizes
         return below
 
 
 @dataclass
-class Remaining:
-    """What is left of some labels, and what is known of the rest."""
+class Remaining(ABC):
+    """What is left of some labels, and what is known of the rest; counts are in the unit of the weights."""
 
     scores: KeyLists
-    positives: KeyLists  # the scores of positives among them
-    above: Ints  # (n_labels,) how many scores lie above
-    tp_above: Ints  # (n_labels,) how many of these are positives'
+    above: Ints  # (n_labels,) what all scores above count
+    tp_above: Ints  # (n_labels,) what positives' scores among these count
     below: Keys  # (n_labels,) the next lower key
     n_positives: Ints  # (n_labels,) of the whole label
     low_ratio: Floats  # (n_labels,) between which the best tp / (B P + predicted) lies
@@ -79,16 +85,99 @@ class Remaining:
 
     def staircase(self) -> Staircase:
         """Return the steps among which the best ones are."""
-        # Narrow each label as long as that halves it and much is left; without a positive nothing
-        # can be best.
-        many = np.flatnonzero((self.scores.sizes > _SORT_BELOW) & (self.positives.sizes > 0))
+        # Narrow each label as long as that halves it and much is left.
+        many = self._worth_refining(np.arange(self.scores.sizes.size))
         while many.size:
             before = self.scores.sizes[many]
             self._refine(many)
             after = self.scores.sizes[many]
-            many = many[(2 * after < before) & (after > _SORT_BELOW)]
+            many = self._worth_refining(many[2 * after < before])
+        return self._sorted()
 
-        # Sort what is left, and sweep it.
+    @abstractmethod
+    def _worth_refining(self, labels: Ints) -> Ints:
+        """Return those of the labels of which much is left; without a positive nothing can be best."""
+
+    @abstractmethod
+    def _buckets(self, labels: Ints, ends: Keys, scales: Floats) -> tuple[Buckets, ...]:
+        """Return the bucket of every key of some labels, of each list of keys."""
+
+    @abstractmethod
+    def _counts(self, labels: Ints, buckets: tuple[Buckets, ...]) -> Ints:
+        """Count what is in each bucket of each label, and positives there, (2, n_labels, BUCKETS)."""
+
+    @abstractmethod
+    def _keep(self, labels: Ints, buckets: tuple[Buckets, ...], bottom: Ints, top: Ints) -> Keys:
+        """Keep some buckets of each label; return the highest key below, (n_labels,)."""
+
+    @abstractmethod
+    def _sorted(self) -> Staircase:
+        """Sort what is left, and sweep it."""
+
+    def _refine(self, labels: Ints) -> None:
+        """Drop the scores of some labels among which no best cut can be, by counting in buckets."""
+        # Buckets of equal width between the lowest and the highest key of each label.
+        scores = self.scores.of(labels)
+        ends = np.repeat(scores.keys[scores.firsts, np.newaxis], 2, axis=1)  # (n_labels, 2)
+        extremes(*scores.arrays, ends)
+        buckets = self._buckets(labels, ends, _scales(ends))
+
+        # The outermost buckets that may hold the best cut; `above` and `tp_above` grow by what lies
+        # above them.
+        above = self.above[labels]
+        tp_above = self.tp_above[labels]
+        bottom, top = np.empty((2, labels.size), np.int64)
+        counts, positive_counts = self._counts(labels, buckets)
+        bound_buckets(
+            counts,
+            positive_counts,
+            above,
+            tp_above,
+            self.low_ratio[labels],
+            self.high_ratio[labels],
+            self.beta2_positives[labels],
+            self.slack,
+            bottom,
+            top,
+        )
+
+        # Drop what lies outside of them.
+        below = self._keep(labels, buckets, bottom, top)
+        self.above[labels] = above
+        self.tp_above[labels] = tp_above
+        self.below[labels] = np.maximum(self.below[labels], below)
+
+
+@dataclass
+class UnitRemaining(Remaining):
+    """What is left of some labels if each score counts once."""
+
+    positives: KeyLists  # the scores of positives among them
+
+    def _worth_refining(self, labels: Ints) -> Ints:
+        is_long = self.scores.sizes[labels] > _SORT_BELOW
+        return labels[is_long & (self.positives.sizes[labels] > 0)]
+
+    def _buckets(self, labels: Ints, ends: Keys, scales: Floats) -> tuple[Buckets, ...]:
+        return tuple(
+            lists.of(labels).buckets(ends, scales) for lists in (self.scores, self.positives)
+        )
+
+    def _counts(self, labels: Ints, buckets: tuple[Buckets, ...]) -> Ints:
+        counts = np.zeros((2, labels.size, BUCKETS), np.int64)
+        for number, lists in enumerate((self.scores, self.positives)):
+            count_buckets(
+                lists.firsts[labels], lists.sizes[labels], buckets[number], counts[number]
+            )
+        return counts
+
+    def _keep(self, labels: Ints, buckets: tuple[Buckets, ...], bottom: Ints, top: Ints) -> Keys:
+        of_scores, of_positives = buckets
+        below = self.scores.keep(labels, of_scores, bottom, top)
+        self.positives.keep(labels, of_positives, bottom, top)
+        return below
+
+    def _sorted(self) -> Staircase:
         self.scores.sort()
         self.positives.sort()
         max_steps = int(self.positives.sizes.sum())
@@ -114,47 +203,59 @@ class Remaining:
             positives=self.n_positives,
         )
 
-    def _refine(self, labels: Ints) -> None:
-        """Drop the scores of some labels among which no best cut can be, by counting in buckets."""
-        scores = self.scores.of(labels)
-        positives = self.positives.of(labels)
 
-        # Buckets of equal width between the lowest and the highest key of each label.
-        ends = np.repeat(scores.keys[scores.firsts, np.newaxis], 2, axis=1)  # (n_labels, 2)
-        extremes(*scores.arrays, ends)
-        scales = _scales(ends)
-        score_buckets = scores.buckets(ends, scales)
-        positive_buckets = positives.buckets(ends, scales)
-        score_counts, positive_counts = np.zeros((2, labels.size, BUCKETS), np.int64)
-        count_buckets(scores.firsts, scores.sizes, score_buckets, score_counts)
-        count_buckets(positives.firsts, positives.sizes, positive_buckets, positive_counts)
+@dataclass
+class WeightedRemaining(Remaining):
+    """What is left of some labels if rows have weights."""
 
-        # The outermost buckets that may hold the best cut; `above` and `tp_above` grow by what lies
-        # above them.
-        above = self.above[labels]
-        tp_above = self.tp_above[labels]
-        bottom, top = np.empty((2, labels.size), np.int64)
-        bound_buckets(
-            score_counts,
-            positive_counts,
-            above,
-            tp_above,
-            self.low_ratio[labels],
-            self.high_ratio[labels],
-            self.beta2_positives[labels],
-            self.slack,
-            bottom,
-            top,
+    weights: Ints  # (n_keys,) of the rows of the scores
+    positive_weights: Ints  # (n_keys,) the same where the row is a positive, else 0
+
+    def _worth_refining(self, labels: Ints) -> Ints:
+        # A label without positives has no interval that holds one, so that none of its scores are left.
+        return labels[self.scores.sizes[labels] > _SORT_BELOW]
+
+    def _buckets(self, labels: Ints, ends: Keys, scales: Floats) -> tuple[Buckets, ...]:
+        return (self.scores.of(labels).buckets(ends, scales),)
+
+    def _counts(self, labels: Ints, buckets: tuple[Buckets, ...]) -> Ints:
+        (own,) = buckets
+        sums = np.zeros((2, labels.size, BUCKETS), np.int64)
+        lists = self.scores.of(labels)
+        weights = self.weights, self.positive_weights
+        weigh_buckets(lists.firsts, lists.sizes, own, *weights, sums[0], sums[1])
+        return sums
+
+    def _keep(self, labels: Ints, buckets: tuple[Buckets, ...], bottom: Ints, top: Ints) -> Keys:
+        (own,) = buckets
+        # Weights move as their keys do.
+        for weights in (self.weights, self.positive_weights):
+            words = KeyLists(self.scores.firsts, self.scores.sizes.copy(), weights.view(np.uint64))
+            words.keep(labels, own, bottom, top)
+        return self.scores.keep(labels, own, bottom, top)
+
+    def _sorted(self) -> Staircase:
+        # What is left of each label, one after another.
+        lists = self.scores
+        starts = np.append(0, lists.sizes.cumsum())  # (n_labels + 1,)
+        left = np.arange(starts[-1]) + np.repeat(lists.firsts - starts[:-1], lists.sizes)
+        offsets, key, lower, tp, fp, higher = weighted_staircases(
+            starts, lists.keys[left], self.positive_weights[left], self.weights[left]
         )
 
-        # Drop what lies outside of them.
-        below = scores.keep(score_buckets, bottom, top)
-        positives.keep(positive_buckets, bottom, top)
-        self.above[labels] = above
-        self.tp_above[labels] = tp_above
-        self.below[labels] = np.maximum(self.below[labels], below)
-        self.scores.sizes[labels] = scores.sizes
-        self.positives.sizes[labels] = positives.sizes
+        # What lies above and below it.
+        n_steps = np.diff(offsets)  # (n_labels,)
+        above = np.repeat(self.above, n_steps)  # (n_steps,)
+        tp_above = np.repeat(self.tp_above, n_steps)
+        return Staircase(
+            offsets,
+            score=to_scores(key),
+            lower=to_scores(np.where(lower > 0, lower, np.repeat(self.below, n_steps))),
+            tp=tp + tp_above,
+            fp=fp + above - tp_above,
+            higher=higher + above,
+            positives=self.n_positives,
+        )
 
 
 def _scales(ends: Keys) -> Floats:
