@@ -61,10 +61,8 @@ def unit_staircases(
         if first_true < last_true:
             own = up[first:last]
             positives = falling[first_true:last_true] = true_keys[first_true:last_true][::-1]
-            at_or_above, above = (
-                own.searchsorted(positives, "left"),
-                own.searchsorted(positives, "right"),
-            )
+            at_or_above = own.searchsorted(positives, "left")
+            above = own.searchsorted(positives, "right")
             predicted[first_true:last_true] = own.size - at_or_above
             higher[first_true:last_true] = own.size - above
             has_lower = at_or_above > 0
@@ -223,12 +221,10 @@ def best_prefixes_of_few(
         lists = np.flatnonzero(sizes == n)
         places = starts[lists + 1] - 1 - np.arange(n)[:, np.newaxis]
         p = values[places].astype(np.float64)  # (n, n_lists), falling
-        with np.errstate(
-            all="ignore"
-        ):  # Of two ways to leave a label out, one divides by 0 where p is 0 or 1.
-            best_k[lists], best_f[lists] = _best_prefixes(
-                p, beta_squared, zero_division, whole_ties
-            )
+        # Of two ways to leave a label out, one divides by 0 where p is 0 or 1.
+        with np.errstate(all="ignore"):
+            best = _best_prefixes(p, beta_squared, zero_division, whole_ties)
+        best_k[lists], best_f[lists] = best
     return best_k, best_f
 
 
