@@ -255,7 +255,7 @@ def counts_at_cuts(
     return counts
 
 
-@late_kernel
+@kernel_after(stand_ins.pooled_depths)
 def pooled_depths(
     tp: AnyFloats,
     predicted: AnyFloats,

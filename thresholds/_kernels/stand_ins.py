@@ -136,6 +136,64 @@ def counts_at_cuts(
     return counts[:, :, ::-1].cumsum(axis=2)[:, :, ::-1].copy()
 
 
+def pooled_depths(
+    tp: AnyFloats,
+    predicted: AnyFloats,
+    depth: Floats,
+    width: Floats,
+    prior: Floats,
+    ratio: float,
+    n_sharpnesses: int,
+) -> tuple[Floats, Floats]:
+    """Return each label's mean depth, (n_labels, n_pairs), and what rows left out reach, (2, n_pairs)."""
+    tp = tp.astype(np.float64)  # (n_labels, n_cuts)
+    predicted = predicted.astype(np.float64)
+    n_labels, n_priors = len(tp), len(prior)
+    means = np.empty((n_labels, n_priors, n_sharpnesses))
+    left_out = np.empty((2, n_priors, n_sharpnesses))
+
+    # What lies between two cuts, from the lowest up.
+    n_tp = np.diff(tp, axis=1)[:, np.newaxis, ::-1]  # (n_labels, 1, n_cuts - 1)
+    n_fp = np.diff(predicted, axis=1)[:, np.newaxis, ::-1] - n_tp
+    gap = np.diff(depth)[::-1]  # (n_cuts - 1,)
+    upper_depth = depth[-2::-1]
+
+    # exp of the gain, 1 at its highest; that of Python, as NumPy's has other last bits.
+    gain = (tp - ratio * predicted)[:, np.newaxis] + prior  # (n_labels, n_priors, n_cuts)
+    gain -= gain.max(axis=2, keepdims=True)
+    density = np.reshape([math.exp(value) for value in gain.ravel().tolist()], gain.shape)
+    for s in range(n_sharpnesses):
+        if s > 0:
+            density *= density
+        weight = width * density
+        moments = weight * depth
+        total = weight.cumsum(axis=2)[:, :, -1:]
+        moment = moments.cumsum(axis=2)[:, :, -1:]
+        means[:, :, s] = (moment / total)[:, :, 0]
+
+        # The mean without a positive, and without a negative, between two cuts.
+        total_below = weight[:, :, :0:-1].cumsum(axis=2)  # (n_labels, n_priors, n_cuts - 1)
+        moment_below = moments[:, :, :0:-1].cumsum(axis=2)
+        added = np.empty((*total_below.shape, 2))
+        for i, n, change in ((0, n_tp, ratio - 1.0), (1, n_fp, ratio)):
+            factor = math.exp(2.0**s * change)
+            with np.errstate(all="ignore"):  # where nothing is left out
+                mean = (moment - moment_below + factor * moment_below) / (
+                    total - total_below + factor * total_below
+                )
+                share = np.minimum(np.maximum((mean - upper_depth) / gap, 0.0), 1.0)
+                added[..., i] = np.where(n > 0, n * share, 0.0)
+        left_out[0, :, s] = _added_up(added[..., :1])
+        left_out[1, :, s] = _added_up(added)
+    return means.reshape(n_labels, -1), left_out.reshape(2, -1)
+
+
+def _added_up(values: Floats) -> Floats:
+    """Add up (n_labels, n_priors, ...) for each prior, one after another, as a loop does."""
+    of_prior = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+    return np.insert(of_prior, 0, 0.0, axis=1).cumsum(axis=1)[:, -1]
+
+
 def weight_at(keys: Keys, weights: Weights, key: np.uint32) -> np.int64:
     """Add up the weights of one key."""
     marks = keys == key
