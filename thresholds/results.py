@@ -11,13 +11,13 @@ screen, however many labels there are, and however long their names.
 import math
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from importlib import import_module
 from inspect import signature
 from itertools import chain, islice, zip_longest
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ _LONGEST_TEXT = 60  # characters of a text in a `repr` that shows the first of m
 _VALUES_SHOWN = 4  # of an array, or of names, in a `repr`
 
 Lines = Sequence[tuple[str, ...]]
+Class = TypeVar("Class")
 
 
 class Table(NamedTuple):
@@ -130,6 +131,46 @@ class Result(Shown):
         """Return the values in brief, of long ones what they are."""
         values = (f"{name}={_brief(value)}" for name, value in _values_of(self).items())
         return f"{type(self).__name__}({', '.join(values)})"
+
+
+def tuples_when_read(*names: str) -> Callable[[type[Class]], type[Class]]:
+    """Let fields of a data class, a number for each label, be given as arrays: they are tuples once they are read.
+
+    A tuple of very many labels takes longer than their fit, and five times the memory of the array.
+    """
+
+    def with_fields(cls: type[Class]) -> type[Class]:
+        for name in names:
+            setattr(cls, name, _TupleWhenRead(name))
+        return cls
+
+    return with_fields
+
+
+class _TupleWhenRead:
+    """A field that is a tuple, or an array until it is read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, _: type) -> Any:
+        """Return the tuple, which is kept from then on."""
+        if instance is None:
+            return self
+        values = as_given(instance, self._name)
+        if isinstance(values, np.ndarray):
+            values = instance.__dict__[self._name] = tuple(values.tolist())
+        return values
+
+    def __set__(self, instance: Any, values: Any) -> None:
+        """Keep a tuple, or a copy of an array."""
+        is_array = isinstance(values, np.ndarray)
+        instance.__dict__[self._name] = values.copy() if is_array else values
+
+
+def as_given(instance: Any, name: str) -> Any:
+    """Return such a field without making a tuple of an array."""
+    return instance.__dict__[name]
 
 
 class Drawable:

@@ -13,6 +13,7 @@ import thresholds
 from tests.rules import fitted
 from tests.words import flat
 from thresholds import FixedRule, ScoreChangeWarning, ThresholdRule, TopKRule, fit_empirical, load_rule
+from thresholds.rule import FittedOn, LabelCounts
 
 Array = NDArray[np.generic]
 inf = float("inf")
@@ -185,6 +186,19 @@ def test_what_a_rule_was_fitted_on() -> None:
     nothing = fit_empirical([[1], [0]], [[-inf], [-inf]])
     assert nothing.fitted_on.quantiles == ()
     assert warnings_of(nothing, [[0.5]]) == []
+
+
+def test_counts_of_labels_are_tuples_whose_arrays_may_change() -> None:
+    counts = np.array([1.0, 2.0])
+    rows = np.array([[0.5], [1.5]])
+    fitted_on = FittedOn.of(rows, 0.0, counts)
+    by_label = LabelCounts(2, counts, counts, counts)
+    assert (fitted_on.n_labels, by_label.n_labels) == (2, 2)
+    counts[:] = 7
+    assert fitted_on.positives == by_label.tp == (1.0, 2.0)
+    assert fitted_on == FittedOn.of(rows, 0.0, np.array([1.0, 2.0]))
+    with pytest.raises(thresholds.InputError, match=r"positives has -1\.0, expected weights of at least 0"):
+        FittedOn.of(rows, 0.0, -np.ones(2))
 
 
 # In brief

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from thresholds._arrays.types import Floats
+from thresholds._arrays.types import Floats, Numbers
 from thresholds.errors import InputError, shown
 
 Average = Literal["macro", "weighted", "micro", "samples"]
@@ -39,15 +39,17 @@ def finite(value: object, name: str) -> float:
     return number
 
 
-def reals(values: Sequence[object], name: str) -> Floats:
+def reals(values: Sequence[object] | Numbers, name: str) -> Floats:
     """Check many numbers, and return them: all at once where they are plain ones, as they nearly always are."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        return values.astype(np.float64, copy=False)
     if set(map(type, values)) <= {int, float}:
         with suppress(OverflowError):
             return np.array(values, np.float64)
     return np.array([real(value, name) for value in values], np.float64)
 
 
-def finites(values: Sequence[object], name: str) -> Floats:
+def finites(values: Sequence[object] | Numbers, name: str) -> Floats:
     """Check many finite numbers, and return them."""
     numbers_found = reals(values, name)
     for k in np.flatnonzero(~np.isfinite(numbers_found))[:1].tolist():

@@ -478,12 +478,7 @@ def _out_of_fold(
 ) -> OutOfFold:
     """Return what a rule keeps of its out-of-fold decisions about so many rows."""
     f = average_of(f_score(fit.beta), by_label, fit.average, fit.zero_division)
-    counts = LabelCounts(
-        n_samples=n_samples,
-        tp=tuple(by_label.tp.tolist()),
-        predicted=tuple(by_label.predicted.tolist()),
-        positives=tuple(by_label.positives.tolist()),
-    )
+    counts = LabelCounts.of(n_samples, by_label)
     return OutOfFold(float(f), folding.n_folds, _HOW, folding.seed, counts)
 
 

@@ -251,7 +251,7 @@ class ThresholdsDisplay(Display):
 def _base_rate_of_fit(rule: ThresholdRule) -> Floats:
     """Return the share of positives of each label in the rows of a fit."""
     fitted_on = rule.fitted_on
-    if fitted_on is None or len(fitted_on.positives) != rule.n_labels:
+    if fitted_on is None or fitted_on.n_labels != rule.n_labels:
         raise InputError(
             "rule was not fitted, so that the base rates of its labels are unknown, expected a rule that was, or a"
             " diagnosis of it"

@@ -12,7 +12,15 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Ints
 from thresholds._checks import InputError
 from thresholds._version import __version__
-from thresholds.results import Result, Shown, Table, counted, records_of
+from thresholds.results import (
+    Result,
+    Shown,
+    Table,
+    as_given,
+    counted,
+    records_of,
+    tuples_when_read,
+)
 from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
@@ -24,7 +32,8 @@ _MOST = 0.5  # of the scores outside the range, above which to warn
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@tuples_when_read("positives")
+@dataclass(frozen=True, repr=False)
 class FittedOn(Shown):
     """The data of a fit, in brief."""
 
@@ -43,12 +52,12 @@ class FittedOn(Shown):
             _checks.text(getattr(self, name), name)
         _checks.finites(self.quantiles, "quantiles")
         for name in ("positives", "known"):
-            weights = getattr(self, name) or ()
-            if (_checks.finites(weights, name) < 0).any():
+            weights = as_given(self, name)
+            if weights is not None and (_checks.finites(weights, name) < 0).any():
                 raise InputError(f"{name} has {min(weights)}, expected weights of at least 0")
-        if self.known is not None and len(self.known) != len(self.positives):
+        if self.known is not None and len(self.known) != self.n_labels:
             raise InputError(
-                f"known has {len(self.known)} values, expected {len(self.positives)} as positives has"
+                f"known has {len(self.known)} values, expected {self.n_labels} as positives has"
             )
 
     @classmethod
@@ -56,7 +65,7 @@ class FittedOn(Shown):
         cls,
         scores: Any,
         missing: float,
-        positives: npt.NDArray[Any],
+        positives: Any,
         known: npt.NDArray[Any] | None = None,
         *,
         some_scores: npt.NDArray[np.float64] | None = None,
@@ -69,7 +78,7 @@ class FittedOn(Shown):
         quantiles = np.quantile(cells, QUANTILES, method="lower") if cells.size else np.empty(0)
         return cls(
             n_samples=int(scores.shape[0]),
-            positives=tuple(positives.tolist()),
+            positives=positives,
             dtype=devices.dtype_name(scores),
             quantiles=tuple(quantiles.tolist()),
             version=__version__,
@@ -77,10 +86,15 @@ class FittedOn(Shown):
         )
 
     @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(as_given(self, "positives"))
+
+    @property
     def base_rates(self) -> npt.NDArray[np.float64]:
         """The share of positives of each label, (n_labels,), of the rows in which it is known; 0 without any."""
-        rows = np.full(len(self.positives), self.n_samples) if self.known is None else self.known
-        return np.array(self.positives) / np.where(np.equal(rows, 0), 1, rows)
+        rows = np.full(self.n_labels, self.n_samples) if self.known is None else self.known
+        return np.asarray(as_given(self, "positives")) / np.where(np.equal(rows, 0), 1, rows)
 
     def taken(self, places: Ints) -> "FittedOn":
         """Return the same of some labels, in that order."""
@@ -116,7 +130,7 @@ class FittedOn(Shown):
 
     def _tables(self, _: int) -> Iterator[str | Table]:
         """Sum up."""
-        figures = f"{self.n_samples:,} rows, {counted(len(self.positives), 'label')}"
+        figures = f"{self.n_samples:,} rows, {counted(self.n_labels, 'label')}"
         scores = f"{self.dtype} scores"
         if self.quantiles:
             low, high = self.quantiles[0], self.quantiles[-1]
@@ -145,7 +159,8 @@ class FittedOn(Shown):
         )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@tuples_when_read("tp", "predicted", "positives")
+@dataclass(frozen=True, repr=False)
 class LabelCounts(Shown):
     """Decisions about rows, counted label by label: numbers of rows, or sums of their weights."""
 
@@ -159,9 +174,9 @@ class LabelCounts(Shown):
         most = _checks.positive(self.n_samples, "n_samples")
         counted = {}
         for name in ("tp", "predicted", "positives"):
-            counts = getattr(self, name)
-            if len(counts) != len(self.tp):
-                raise InputError(f"{name} has {len(counts)} values, expected {len(self.tp)}")
+            counts = as_given(self, name)
+            if len(counts) != self.n_labels:
+                raise InputError(f"{name} has {len(counts)} values, expected {self.n_labels}")
             counted[name] = _checks.finites(counts, name)  # (n_labels,)
             for j in _first((counted[name] < 0) | (counted[name] > most)):
                 raise InputError(f"{name} has {counts[j]}, expected counts from 0 to {most:g}")
@@ -171,10 +186,20 @@ class LabelCounts(Shown):
                 f" {self.positives[j]}, expected no more than these"
             )
 
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(as_given(self, "tp"))
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`."""
         counts = {name: list(getattr(self, name)) for name in ("tp", "predicted", "positives")}
         return {"n_samples": self.n_samples, **counts}
+
+    @classmethod
+    def of(cls, n_samples: float, counts: Any) -> "LabelCounts":
+        """Keep `ConfusionCounts` of the labels, in the weights of the rows."""
+        return cls(n_samples, counts.tp, counts.predicted, counts.positives)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "LabelCounts":
@@ -204,7 +229,7 @@ class LabelCounts(Shown):
             sum(counts) for counts in (self.tp, self.predicted, self.positives)
         )
         yield (
-            f"decisions about {self.n_samples:,g} rows, {counted(len(self.tp), 'label')}:"
+            f"decisions about {self.n_samples:,g} rows, {counted(self.n_labels, 'label')}:"
             f" {tp:,.10g} true positives, {predicted:,.10g} predicted, {positives:,.10g} positives"
         )
 

@@ -65,9 +65,9 @@ def check_parts(rule: "Rule") -> None:
         return
     of_labels = {}
     if rule.fitted_on is not None:
-        of_labels["positives"] = len(rule.fitted_on.positives)
+        of_labels["positives"] = rule.fitted_on.n_labels
     if rule.out_of_fold is not None and rule.out_of_fold.by_label is not None:
-        of_labels["tp"] = len(rule.out_of_fold.by_label.tp)
+        of_labels["tp"] = rule.out_of_fold.by_label.n_labels
     if rule.profile is not None:
         of_labels["predicted"] = rule.profile.n_labels
     if rule.guarantees is not None:

@@ -20,16 +20,16 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
     zero.
     """
     kind = threshold_dtype(dtype)
-    is_gap = np.isfinite(lower) & np.isfinite(score)  # (n_labels,)
-    top = score[is_gap].astype(kind)  # (n_gaps,)
-    bottom = lower[is_gap].astype(kind)  # (n_gaps,)
+    has_gap = np.flatnonzero(np.isfinite(lower) & np.isfinite(score))  # labels, (n_gaps,)
+    top = score[has_gap].astype(kind)  # (n_gaps,)
+    bottom = lower[has_gap].astype(kind)  # (n_gaps,)
     if placement == "score":
         at = top
     else:
         at = _low(bottom, top) if placement == "low" else _middle(bottom, top)
         at = _without_subnormals(at, bottom, top)
     placed = score + 0.0  # -0.0 becomes 0.0
-    placed[is_gap] = at.astype(np.float64) + 0.0
+    placed[has_gap] = at.astype(np.float64) + 0.0
     return placed
 
 

@@ -127,7 +127,7 @@ class Staircase:
         tp = np.zeros_like(steps)
         predicted = np.zeros_like(steps)
 
-        has_cut = steps >= 0  # (n_labels,)
+        has_cut = np.flatnonzero(steps >= 0)  # labels, (n_cuts,)
         at = steps[has_cut]
         score[has_cut] = self.score[at]
         lower[has_cut] = self.lower[at]

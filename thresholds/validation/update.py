@@ -445,5 +445,5 @@ def _by_label(known: OutOfFold, problem: Problem, sums: Floats) -> LabelCounts |
     """Return counts of the judged rows (3, n_labels) by label; None of weights, whose unit is another."""
     if known.by_label is None or problem.sample_weight is not None:
         return None
-    tp, predicted, positives = (tuple(count.tolist()) for count in sums.astype(np.int64))
+    tp, predicted, positives = sums.astype(np.int64)
     return replace(known.by_label, tp=tp, predicted=predicted, positives=positives)

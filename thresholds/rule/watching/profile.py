@@ -49,6 +49,9 @@ _MOST_COUNTED = 2**53  # rows, that float64 counts one by one
 
 _NAMES = ("labels", "above", "outside", "scored")
 
+# Of the bits of a float32.
+_BITS, _SIGN, _ALL_BITS = np.uint64(32), np.uint32(31), np.uint32(2**32 - 1)
+
 Float32s = npt.NDArray[np.float32]
 
 
@@ -127,9 +130,13 @@ class Columns(NamedTuple):
         if sample.cells is not None:
             rising = np.sort(np.ascontiguousarray(sample.cells.T), axis=1)
             return cls(rising.reshape(-1), np.arange(n_labels + 1) * n_rows)
-        order = np.lexsort((sample.score, sample.column))
-        starts = np.searchsorted(sample.column[order], np.arange(n_labels + 1))
-        return cls(sample.score[order], starts.astype(np.int64))
+        # By column, then by score: the columns above the bits of scores, which are turned so that they rise.
+        bits = sample.score.view(np.uint32)
+        turned = bits ^ np.where(bits >> _SIGN, _ALL_BITS, _ALL_BITS << _SIGN)
+        rising = np.sort(sample.column.astype(np.uint64) << _BITS | turned).astype(np.uint32)
+        bits = rising ^ np.where(rising >> _SIGN, _ALL_BITS << _SIGN, _ALL_BITS)
+        sizes = np.bincount(sample.column, minlength=n_labels)  # (n_labels,)
+        return cls(bits.view(np.float32), np.append(0, sizes.cumsum()))
 
     @property
     def sizes(self) -> Ints:
@@ -222,7 +229,10 @@ class ScoreProfile(Shown):
             _one_each(self.scored.size, self.n_labels, "scored")
             _within(self.scored, self.n_sampled, "scored")
         _one_each(self.quantiles.size, self.n_labels * len(LEVELS), "quantiles")
-        if (self.quantiles[..., 1:] < self.quantiles[..., :-1]).any():
+        flat = self.quantiles.reshape(-1)
+        falls = flat[1:] < flat[:-1]
+        falls[len(LEVELS) - 1 :: len(LEVELS)] = False  # from one label to the next
+        if falls.any():
             raise InputError("quantiles fall, expected that those of a label rise")
         for name, figure in self.rows.items():
             _at_most(figure, self.n_labels + 1, name)
@@ -280,8 +290,7 @@ class ScoreProfile(Shown):
         if predicted is None:
             n_rows = rows.shape[0]
             predicted = per_label(decided)
-        profile = cls._of_rows(rows, rule.missing, n_rows, predicted)
-        return replace(profile, rows={**profile.rows, "labels": labels_in(decided)})
+        return cls._of_rows(rows, rule.missing, n_rows, predicted, labels_in(decided))
 
     @classmethod
     def of_scores(
@@ -289,13 +298,19 @@ class ScoreProfile(Shown):
     ) -> "ScoreProfile":
         """Describe checked scores about which nothing is decided yet; `weights` are those of rows."""
         rows = taken_rows(scores, sampled_rows(scores.shape, weights))
-        return cls._of_rows(rows, missing, rows.shape[0], np.full(scores.shape[1], np.nan))
+        unknown = np.full(scores.shape[1], np.nan)
+        return cls._of_rows(rows, missing, rows.shape[0], unknown, None)
 
     @classmethod
     def _of_rows(
-        cls, rows: Matrix, missing: float, n_rows: int, predicted: Numbers
+        cls,
+        rows: Matrix,
+        missing: float,
+        n_rows: int,
+        predicted: Numbers,
+        labels: RowFigure | None,
     ) -> "ScoreProfile":
-        """Describe the scores of sampled rows; on `n_rows` each label is predicted so often."""
+        """Describe the scores of sampled rows, of so many `labels`; on `n_rows` each label is predicted so often."""
         sample = Sample.of(rows, missing, is_sparse(rows))
         columns = Columns.of(sample)
         quantiles = columns.quantiles()
@@ -307,7 +322,7 @@ class ScoreProfile(Shown):
             quantiles=quantiles,
             scored=None if sample.cells is not None else columns.sizes,
             rows=_of_other_rows(row_figures(sample, quantiles, columns.sizes), columns)
-            | {"labels": None},
+            | {"labels": labels},
         )
 
     @property
@@ -437,10 +452,11 @@ def labels_in(decided: Matrix) -> RowFigure:
 
 def row_figures(sample: Sample, quantiles: Float32s, sizes: Ints) -> dict[str, RowFigure]:
     """Describe where the scores of each row lie among the quartiles of their labels, of `sizes` scores at the fit."""
-    few = (sizes < _FEWEST_SCORES)[:, np.newaxis]
-    quartiles = np.where(few, np.float32(np.nan), quantiles[:, _QUARTILES])  # (n_labels, 2)
-    above_lower = sample.share_above(quartiles[:, 0])  # (n_rows,)
-    above_upper = sample.share_above(quartiles[:, 1])
+    enough = np.flatnonzero(sizes >= _FEWEST_SCORES)  # of many labels few may have them
+    lower, upper = np.full((2, sizes.size), np.nan, np.float32)
+    lower[enough], upper[enough] = quantiles[enough][:, _QUARTILES].T
+    above_lower = sample.share_above(lower)  # (n_rows,)
+    above_upper = sample.share_above(upper)
     kept = ~np.isnan(above_lower)
     return {
         "above": RowFigure.of((above_lower + above_upper)[kept] / 2),
