@@ -75,7 +75,9 @@ class FittedOn(Shown):
         Of scores that cannot be read, some are given.
         """
         cells = _sample(scores, missing) if some_scores is None else _finite(some_scores)
-        quantiles = np.quantile(cells, QUANTILES, method="lower") if cells.size else np.empty(0)
+        # NumPy sorts in less time than it looks for seven quantiles.
+        at = np.multiply(QUANTILES, cells.size - 1).astype(np.int64) if cells.size else []
+        quantiles = np.sort(cells)[at]
         return cls(
             n_samples=int(scores.shape[0]),
             positives=positives,
