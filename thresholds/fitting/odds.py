@@ -28,10 +28,10 @@ from thresholds._kernels.keys import to_scores
 from thresholds.calibration.cells import Cells, log_odds
 from thresholds.data import panels
 from thresholds.data.panels import TieGroups
+from thresholds.data.probable import are_probable
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import label_of
 from thresholds.data.tiles import map_tiles
-from thresholds.guards.pooled_curve import are_probable
 from thresholds.rule.odds import OddsByScore
 from thresholds.significance import effective_rows
 

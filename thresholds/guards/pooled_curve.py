@@ -4,22 +4,21 @@ The bins (`_kernels/guards.py`) make it independent of the order of cells, and o
 last bit.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays import threads
-from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Dense, Floats, Ints, Keys
 from thresholds._kernels import guards as kernels
 from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.data.counted import CountedProblem
+from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
-from thresholds.data.unknown import without_entries
 
 ItemsOf = Callable[[int, int], Items]
 
@@ -127,31 +126,6 @@ def _narrow(scores: Dense) -> Dense:
     return to_keys(np.array(scores, order="C"))
 
 
-def are_probable(problem: Problem) -> bool:
-    """Whether all scores of known cells lie in [0, 1], in rows that weigh, those apart that are missing or masked."""
-    if isinstance(problem, CountedProblem):
-        return _are_items_probable(problem)
-    if problem.unit_weights is not None and not problem.unit_weights.all():
-        problem = problem.at_rows(np.flatnonzero(problem.unit_weights))
-    return all(_is_probable(block, problem.missing) for block in _known_scores(problem))
-
-
-def _are_items_probable(problem: CountedProblem) -> bool:
-    """Whether the scores of all items that weigh lie in [0, 1], those apart that are missing or masked."""
-    zero, missing, masked = to_keys(np.array([0.0, problem.missing, -np.inf], problem.dtype))
-    are_probable = True
-    for labels, items in problem.pieces():  # All of them, as each notes what it cannot tell.
-        items.ask_between(np.array([zero]))
-        for key in (missing, masked):
-            items.ask_at(np.full(labels.stop - labels.start, key))
-        weighs = items.weights > 0  # (n_items,)
-        are_probable &= all(
-            _is_probable(to_scores(keys[weighs]), problem.missing)
-            for keys in (items.keys, items.at_floors().keys)
-        )
-    return are_probable
-
-
 def _ask_bins(items: Items, problem: Problem, probable: bool) -> None:
     """Say that cells of different bins are to be known apart, and those that are missing or masked from others."""
     if not items.has_runs:
@@ -195,24 +169,6 @@ def _lowest_of_bins(itemsize: int, probable: bool) -> Keys:
 def _bins_of(keys: Keys, probable: bool) -> Ints:
     """Return the bin of each key of any width."""
     return kernels.bins_of(narrow_keys(keys), probable)
-
-
-def _known_scores(problem: Problem) -> Iterator[Dense]:
-    """Return the scores that are stored, but for those of cells whose truth is not known, block by block."""
-    scores, unknown = problem.scores, problem.unknown
-    if is_sparse(scores):
-        yield (scores if unknown is None else without_entries(scores, unknown)).data
-        return
-    for rows in problem.row_blocks():
-        yield scores[rows] if unknown is None else scores[rows][~to_dense(unknown[rows])]
-
-
-def _is_probable(block: Dense, missing: float) -> bool:
-    """Whether the scores of a block lie in [0, 1], or are missing or masked."""
-    if block.size == 0 or (block.min() >= 0 and block.max() <= 1):
-        return True
-    is_inside = (block >= 0) & (block <= 1)
-    return bool((is_inside | (block == missing) | (block == -np.inf)).all())
 
 
 def _values(probable: bool) -> Floats:
