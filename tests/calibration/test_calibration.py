@@ -427,9 +427,12 @@ def test_pooled_is_the_fit_of_one_long_column(method: str, by: str) -> None:
         column = calibrate(
             y_true.T.reshape(-1), y_score.T.reshape(-1), method, "label", sample_weight=np.tile(weights, 3)
         )
-        np.testing.assert_array_equal(whole.transform(y_score).T.reshape(-1), column.transform(y_score.T.reshape(-1)))
+        # Of a curve that is found by Newton's method the last digits differ, as cells of a column are added up first.
+        rounding = 0 if method == "isotonic" else 1e-13
+        read = column.transform(y_score.T.reshape(-1))
+        np.testing.assert_allclose(whole.transform(y_score).T.reshape(-1), read, rtol=rounding)
         same(whole.after, column.after)
-        np.testing.assert_array_equal(whole.absent, np.tile(column.absent, 3))
+        np.testing.assert_allclose(whole.absent, np.tile(column.absent, 3), rtol=rounding)
     else:
         whole = calibrate(y_true, y_score, method, by, sample_weight=weights)
         for j in range(3):

@@ -490,6 +490,19 @@ def of_tally(rng: Generator, dtype: Any) -> Arguments:
     return p, cells(rng, p.size), weights, np.linspace(0, 1, 9)[1:-1]
 
 
+def of_neighbours(rng: Generator, dtype: Any) -> Arguments:
+    starts = ragged(rng, 4, 300)
+    scores = np.round(rng.random(starts[-1]), 2)
+    for first, last in itertools.pairwise(starts):
+        scores[first:last].sort()
+    truth = cells(rng, scores.size, 0.3)
+    weights = weights_of(rng, scores.size) + 1 if rng.random() < 0.5 else NO_WEIGHTS
+    hits = truth * weights if weights.size else truth
+    own = np.array([0, 2, 2, 3, 5]), np.array([0.2, 0.9, 0.5, 0.1, 0.5])
+    widths = rng.choice([0.0, 0.05, 3.0], 4)
+    return starts, scores, hits, weights, widths, rng.random() < 0.5, (np.arange(0.25, 1, 0.1), *own)
+
+
 # mean_cuts
 
 
@@ -1067,6 +1080,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "calibration.fit_logistic": of_logistic,
     "calibration.pull_lines": of_pulled_lines,
     "calibration.tally": of_tally,
+    "calibration.neighbours": of_neighbours,
     "one_cut.add_means": of_means,
     "one_cut.count_rows": of_row_counts,
     "one_cut.count_columns": of_column_counts,

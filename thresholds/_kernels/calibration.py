@@ -5,10 +5,11 @@ The last loop reads a fitted curve off.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Bytes, Floats, Ints
+from thresholds._arrays.types import Bytes, Floats, Ints, Weights
 from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel, kernel_after, late_kernel
 
@@ -313,3 +314,75 @@ def interpolate(
                     share = (x / 2 - knots[left] / 2) / (knots[right] / 2 - knots[left] / 2)
                 read[i] = min(values[left] + share * (values[right] - values[left]), values[right])
     return read
+
+
+@late_kernel
+def neighbours(
+    starts: Ints,
+    scores: Floats,
+    positive_weights: Weights,
+    weights: Ints,
+    widths: Floats,
+    of_shares: bool,
+    edges: tuple[Floats, Ints, Floats],
+) -> tuple[Ints, Ints, Ints, Floats]:
+    """Add up neighbouring scores of each group, which rise: offsets and firsts of bins, weights and sums (2, n_bins).
+
+    A bin is as wide as its group says; of scores in [0, 1] (`of_shares`) so wide are the log odds. Bins begin at
+    edges, too: those of all groups, and of group g `own[own_starts[g]:own_starts[g + 1]]`, which rise. Equal scores
+    share a bin. Weights are of negatives, then of positives; sums are of each, times the distance from the first.
+    """
+    common, own_starts, own = edges
+    offsets = np.zeros(starts.size, np.int64)
+    firsts = np.empty(scores.size, np.int64)
+    of_bins = np.empty((2, scores.size), np.int64)
+    sums = np.empty((2, scores.size))
+    n_bins = 0
+    for g in range(starts.size - 1):
+        i, last = starts[g], starts[g + 1]
+        grown = math.exp(widths[g])
+        next_common, next_own = 0, own_starts[g]
+        while i < last:
+            # Where the bin ends.
+            x = scores[i]
+            end = x * grown / (1 + x * (grown - 1)) if of_shares else x + widths[g]
+            next_common = _first_above(common, next_common, common.size, x)
+            next_own = _first_above(own, next_own, own_starts[g + 1], x)
+            if next_common < common.size:
+                end = min(end, common[next_common])
+            if next_own < own_starts[g + 1]:
+                end = min(end, own[next_own])
+
+            # What is in it.
+            firsts[n_bins] = i
+            weight, positive = np.int64(0), np.int64(0)
+            sum_of_all, sum_of_positives = 0.0, 0.0
+            while i < last and (scores[i] < end or scores[i] == x):
+                w = 1 if weights.size == 0 else weights[i]
+                above = scores[i] - x
+                weight += w
+                positive += positive_weights[i]
+                sum_of_all += w * above
+                sum_of_positives += positive_weights[i] * above
+                i += 1
+            of_bins[0, n_bins], of_bins[1, n_bins] = weight - positive, positive
+            sums[0, n_bins], sums[1, n_bins] = sum_of_all - sum_of_positives, sum_of_positives
+            n_bins += 1
+        offsets[g + 1] = n_bins
+    # Copies, as views would keep room for every score alive.
+    return offsets, firsts[:n_bins].copy(), of_bins[:, :n_bins].copy(), sums[:, :n_bins].copy()
+
+
+@kernel
+def _first_above(edges: Floats, first: Any, last: Any, x: float) -> Any:
+    """Return where the first of the edges `first:last`, which rise, lies above x; `last` where none does."""
+    # Mostly it is one of the next: a step that doubles, then halves.
+    step = 1
+    while first + step <= last and edges[first + step - 1] <= x:
+        first += step
+        step *= 2
+    while step > 0:
+        if first + step <= last and edges[first + step - 1] <= x:
+            first += step
+        step //= 2
+    return first

@@ -16,9 +16,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import InputError
-from thresholds._kernels.keys import to_keys, to_scores
-from thresholds._kernels.sorting import sorted_groups
-from thresholds.calibration.cells import Cells, map_labels
+from thresholds.calibration.cells import Cells
 from thresholds.rule.saving import refuse_unknown
 
 # Shares of a label's scores from which bins begin upwards.
@@ -46,17 +44,39 @@ class ScoresByClass:
     observed: Floats  # (n_labels,), the share of positives
 
     @classmethod
-    def of(
-        cls, cells: Cells, probabilities: Floats, heaviest: int, n_jobs: int | None = None
-    ) -> Self:
-        """Count cells, whose probabilities by the curve are known; `heaviest` is the largest weight of a row."""
+    def of(cls, cells: Cells, squared: Floats, edges: Floats, probabilities: Floats) -> Self:
+        """Count cells that lie between `edges`, with the squares of their weights and their probabilities by the curve.
 
-        def count(first: int, last: int) -> tuple[Floats, ...]:
-            own = slice(cells.starts[first], cells.starts[last])
-            return _of_labels(cells.group(first, last), probabilities[own], heaviest)
+        Zeros of a label without any.
+        """
+        n_labels = len(edges)
+        truth = cells.truth.view(np.bool_)
+        weights = cells.weights.astype(np.float64)
+        bins = bins_of(edges, cells.starts, cells.scores)
 
-        pieces = map_labels(cells.starts, count, n_jobs=n_jobs)
-        return cls(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
+        # Weights of positives and of negatives, as numbers of rows that tell as much.
+        total = tally(bins, weights, n_labels)
+        positive, positive_squared, negative, negative_squared = (
+            tally(bins, part * member, n_labels)
+            for member in (truth, ~truth)
+            for part in (weights, squared)
+        )
+
+        # What the curve says of each bin.
+        sums = tally(bins, weights * probabilities, n_labels)
+        weight = total.sum(axis=1)  # (n_labels,)
+        is_filled = weight > 0
+        rate = np.divide(sums.sum(axis=1), weight, out=np.zeros(n_labels), where=is_filled)
+        means = np.divide(sums, total, out=np.tile(rate[:, np.newaxis], N_BINS), where=total > 0)
+        observed = np.divide(positive.sum(axis=1), weight, out=np.zeros(n_labels), where=is_filled)
+        return cls(
+            edges,
+            _in_rows(positive, positive_squared),
+            _in_rows(negative, negative_squared),
+            np.minimum(means, 1.0),
+            np.minimum(rate, 1.0),
+            observed,
+        )
 
     def shares(self) -> Floats:
         """Return the share of all cells in each bin: (n_labels, N_BINS)."""
@@ -118,52 +138,18 @@ def squares(weights: Floats, heaviest: int) -> Floats:
     return np.asarray(weights * np.minimum(weights, heaviest))
 
 
-def _of_labels(cells: Cells, probabilities: Floats, heaviest: int) -> tuple[Floats, ...]:
-    """Return what is kept of the cells of some labels, in the order of the fields; zeros of a label without any."""
-    n_labels = cells.starts.size - 1
-    truth = cells.truth.view(np.bool_)
-    weights = cells.weights.astype(np.float64) if cells.weights.size else np.ones(truth.size)
-    edges = _edges(cells)
-    bins = bins_of(edges, cells.starts, cells.scores)
+def edges_of(starts: Ints, scores: Floats, weights: Ints) -> Floats:
+    """Return the scores at or above which the shares lie, at least: (n_labels, N_EDGES), zeros without cells.
 
-    # Weights of positives and of negatives, as numbers of rows that tell as much.
-    total = tally(bins, weights, n_labels)
-    squared = squares(weights, heaviest)
-    positive, positive_squared, negative, negative_squared = (
-        tally(bins, part * member, n_labels)
-        for member in (truth, ~truth)
-        for part in (weights, squared)
-    )
-
-    # What the curve says of each bin.
-    sums = tally(bins, weights * probabilities, n_labels)
-    weight = total.sum(axis=1)  # (n_labels,)
-    is_filled = weight > 0
-    rate = np.divide(sums.sum(axis=1), weight, out=np.zeros(n_labels), where=is_filled)
-    means = np.divide(sums, total, out=np.tile(rate[:, np.newaxis], N_BINS), where=total > 0)
-    observed = np.divide(positive.sum(axis=1), weight, out=np.zeros(n_labels), where=is_filled)
-    return (
-        edges,
-        _in_rows(positive, positive_squared),
-        _in_rows(negative, negative_squared),
-        np.minimum(means, 1.0),
-        np.minimum(rate, 1.0),
-        observed,
-    )
-
-
-def _edges(cells: Cells) -> Floats:
-    """Return the scores at or above which the shares lie, at least: (n_labels, N_EDGES), zeros without cells."""
-    starts, scores, _, weights = cells
+    Scores rise within each label; without weights each weighs 1.
+    """
     sizes = np.diff(starts)
     filled = np.flatnonzero(sizes)
     edges = np.zeros((sizes.size, N_EDGES))
-    keys, rows = sorted_groups(starts, to_keys(scores.copy()))  # rising
 
     # How far from the top of a label each edge lies: (n_filled, N_EDGES).
     if weights.size:
-        rising = weights[np.repeat(starts[:-1], sizes) + rows]
-        up_to = np.append(0, rising.cumsum())
+        up_to = np.append(0, weights.cumsum())
         above = np.repeat(up_to[starts[1:]], sizes) - up_to[:-1]  # at or above a cell
         share = above / np.repeat(np.diff(up_to[starts]), sizes)
         first = starts[:-1][filled]
@@ -172,7 +158,7 @@ def _edges(cells: Cells) -> Floats:
     else:
         wanted = np.round(_SHARES_ABOVE * sizes[filled, np.newaxis], 9)
         ranks = np.maximum(np.ceil(wanted).astype(np.int64), 1)
-    edges[filled] = to_scores(keys[starts[1:][filled, np.newaxis] - ranks])
+    edges[filled] = scores[starts[1:][filled, np.newaxis] - ranks]
     return edges
 
 

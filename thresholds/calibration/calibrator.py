@@ -16,14 +16,16 @@ from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
+from thresholds.calibration.binned import Binned, Edges, binned
 from thresholds.calibration.by_class import ScoresByClass
-from thresholds.calibration.cells import Cells, cells_of
+from thresholds.calibration.cells import limits_of
 from thresholds.calibration.curves import Curves, moved_odds
-from thresholds.calibration.isotonic import IsotonicCurves, fit_isotonic
+from thresholds.calibration.isotonic import IsotonicCurves, Knots, begins_block, joined, knots_of
 from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
 from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, weight_of_row
+from thresholds.calibration.pooled import fit_pooled
 from thresholds.calibration.stretched import StretchedCurves, fit_stretched
-from thresholds.data.problem import Problem
+from thresholds.data.problem import Items, Problem
 from thresholds.errors import need
 from thresholds.results import Shown, Table, names_of
 from thresholds.rule.base import as_row, in_kind, like_row
@@ -352,7 +354,7 @@ class Calibrator(Shown):
         problem = replace(
             problem, scores=scores, truth=truth, unknown=unknown, missing=self.missing
         )
-        cells = cells_of(problem, ALL_CORES)
+        cells = binned(problem, self._curves.edges).all
         probabilities = self._curves.of_labels(cells.starts, cells.scores)
         return measure(cells._replace(scores=probabilities), ALL_CORES)
 
@@ -518,16 +520,14 @@ def calibrate_problem(
     progress: bool = False,
 ) -> Calibrator:
     """Fit a map on what is checked already."""
-    cells = cells_of(problem, n_jobs)
-
     # A single label has no others to lean on.
     if by == "shrink" and problem.n_labels == 1:
         by = "label"
-    curves = Curves(_fit(problem, cells, method, by, n_jobs, progress), pooled=by == "pooled")
+    fitted, cells = _fit(problem, method, by, n_jobs, progress)
+    curves = Curves(fitted, pooled=by == "pooled")
 
-    # What they do to these cells, and to an absent one of each label.
-    are_shares = bool(np.all((cells.scores >= 0) & (cells.scores <= 1)))
-    probabilities = curves.of_labels(cells.starts, cells.scores, n_jobs)  # (n_cells,)
+    # What they do to the cells of the fit, and to an absent one of each label.
+    probabilities = curves.of_labels(cells.all.starts, cells.all.scores, n_jobs)  # (n_cells,)
     one_each = np.arange(problem.n_labels + 1)
     absent = curves.of_cells(one_each, np.full(problem.n_labels, problem.missing))  # (n_labels,)
     return Calibrator(
@@ -536,39 +536,56 @@ def calibrate_problem(
         label_names=problem.label_names,
         missing=problem.missing,
         absent=absent,
-        before=measure(cells, n_jobs) if are_shares else UNKNOWN,
-        after=measure(cells._replace(scores=probabilities), n_jobs),
+        before=measure(cells.all, n_jobs) if cells.are_shares else UNKNOWN,
+        after=measure(cells.all._replace(scores=probabilities), n_jobs),
         _curves=curves,
         profile=ScoreProfile.of_scores(
             problem.scores, problem.missing, weights=problem.sample_weight
         ),
-        by_class=ScoresByClass.of(
-            cells, probabilities, heaviest=int(problem.row_weights.max()), n_jobs=n_jobs
-        ),
+        by_class=ScoresByClass.of(cells.all, cells.squares, cells.edges, probabilities),
     )
 
 
 def _fit(
-    problem: Problem,
-    cells: Cells,
-    method: Method,
-    by: By,
-    n_jobs: int | None,
-    progress: bool,
-) -> IsotonicCurves | LogisticCurves | StretchedCurves:
-    """Fit curves to the cells of a problem: of all cells together or of each label."""
-    groups = cells.pooled() if by == "pooled" else cells
-    leaning = by == "shrink"
-    if method == "isotonic" and leaning:
-        return fit_stretched(cells, weight_of_row(problem.unit), n_jobs, progress)
-    if method == "isotonic":
-        return fit_isotonic(groups, n_jobs, progress)
-    return fit_logistic_curves(
-        groups,
-        problem.missing,
-        problem.scores.dtype,
-        problem.unit,
-        n_jobs,
-        progress,
-        leaning=leaning,
-    )
+    problem: Problem, method: Method, by: By, n_jobs: int | None, progress: bool
+) -> tuple[IsotonicCurves | LogisticCurves | StretchedCurves, Binned]:
+    """Fit curves, of all cells together or of each label; return the cells in bins, too."""
+    row_weight = weight_of_row(problem.unit)
+    if method == "platt":
+        cells = binned(problem, n_jobs=n_jobs, progress=progress)
+        logistic = fit_logistic_curves(
+            cells.all.pooled() if by == "pooled" else cells.all,
+            problem.missing,
+            limits_of(problem.scores.dtype) if cells.of_shares else None,
+            row_weight,
+            n_jobs,
+            progress,
+            leaning=by == "shrink",
+        )
+        return logistic, cells
+    if by == "label":
+        return _fit_labels(problem, n_jobs, progress)
+
+    common = fit_pooled(problem, row_weight if by == "shrink" else None, n_jobs, progress)
+    blocks = Edges(common.scores[begins_block(common.probabilities)])
+    cells = binned(problem, lambda *_: blocks, n_jobs=n_jobs, progress=progress)
+    if by == "pooled":
+        return common, cells
+    return fit_stretched(common, cells.all, row_weight, n_jobs, progress), cells
+
+
+def _fit_labels(
+    problem: Problem, n_jobs: int | None, progress: bool
+) -> tuple[IsotonicCurves, Binned]:
+    """Fit an isotonic curve to each label, and put its cells into bins, in one pass."""
+    knots: dict[int, Knots] = {}
+
+    def blocks(items: Items, first: int, _: int) -> Edges:
+        sizes, scores, probabilities = knots[first] = knots_of(items)
+        begins = begins_block(probabilities)
+        return Edges(
+            of_label=(np.append(0, begins.cumsum())[np.append(0, sizes.cumsum())], scores[begins])
+        )
+
+    cells = binned(problem, blocks, n_jobs=n_jobs, progress=progress)
+    return joined([knots[first] for first in sorted(knots)]), cells

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -107,6 +107,12 @@ def _cells(items: Items, unweighted: bool) -> Cells:
         truth = truth[counts]
         weights = weights[counts]
     return Cells(starts, scores, truth.view(np.uint8), _NO_WEIGHTS if unweighted else weights)
+
+
+def limits_of(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Return the numbers next to 0 and to 1 in the dtype of the scores."""
+    kind = dtype.type if dtype.kind == "f" else np.float64
+    return float(np.nextafter(kind(0), kind(1))), float(np.nextafter(kind(1), kind(0)))
 
 
 def log_odds(p: Floats) -> Floats:

@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
+from thresholds.calibration.binned import Edges
 from thresholds.calibration.cells import map_labels
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.platt import LogisticCurves
 from thresholds.calibration.stretched import StretchedCurves
+from thresholds.data.problem import Items
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,6 +48,18 @@ class Curves:
         if self.odds is None:
             return of_labels
         return list(zip(of_labels, self.odds.tolist(), strict=True))
+
+    def edges(self, _: Items, first: int, last: int) -> Edges:
+        """Return the scores at which the curves of labels `first:last` bend."""
+        by_group = self.by_group
+        if isinstance(by_group, StretchedCurves):
+            return Edges(by_group.common.scores)
+        if isinstance(by_group, LogisticCurves):
+            return Edges()
+        if self.pooled:
+            return Edges(by_group.scores)
+        offsets = by_group.offsets[first : last + 1]
+        return Edges(of_label=(offsets - offsets[0], by_group.scores[offsets[0] : offsets[-1]]))
 
     def of_labels(self, starts: Ints, scores: Floats, n_jobs: int | None = -1) -> Floats:
         """Return the probabilities of cells, label after label, on threads."""

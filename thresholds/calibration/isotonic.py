@@ -12,23 +12,23 @@ Bremner and Brunk 1972, "Statistical inference under order restrictions", sectio
 Negatives between two positives count to the lower one: they pool with it in any case, as 0 is below every rate.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from thresholds._arrays.types import AnyFloats, Floats, Ints, Keys
+from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._kernels.calibration import interpolate
 from thresholds._kernels.choosing import upper_hulls
-from thresholds._kernels.keys import to_keys, to_scores
+from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import weighted_staircases
-from thresholds.calibration.cells import Cells, map_labels
 from thresholds.data.panels import Panel
 from thresholds.data.problem import Items
 from thresholds.data.tallies import label_of
 
-_Knots = tuple[Ints, AnyFloats, Floats]
+# How many knots each group has, their scores and their probabilities.
+Knots = tuple[Ints, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,21 +61,29 @@ class IsotonicCurves:
         return IsotonicCurves(offsets, self.scores[knots], self.probabilities[knots])
 
 
-def fit_isotonic(cells: Cells, n_jobs: int | None, progress: bool) -> IsotonicCurves:
-    """Fit a curve to each group of cells."""
-
-    def fit(first: int, last: int) -> _Knots:
-        return _knots(cells.group(first, last))
-
-    pieces = map_labels(cells.starts, fit, n_jobs=n_jobs, progress=progress)
-    sizes, scores, probabilities = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+def joined(knots: Sequence[Knots]) -> IsotonicCurves:
+    """Return the curves of all groups, whose knots were found some groups at a time."""
+    sizes, scores, probabilities = (np.concatenate(parts) for parts in zip(*knots, strict=True))
     return IsotonicCurves(np.append(0, sizes.cumsum()), scores, probabilities)
 
 
-def _knots(cells: Cells) -> _Knots:
+def begins_block(probabilities: Floats) -> Booleans:
+    """Return which knots, of groups side by side, lie above the knot before: the lowest scores of their blocks."""
+    return np.diff(probabilities, prepend=0.0) > 0
+
+
+def knots_of(items: Items) -> Knots:
     """Return how many knots each group has; their scores, rising within a group; and the probabilities there."""
-    offsets, keys, lower_keys, tp, fp = _staircases(cells)
-    step, lower = to_scores(keys), to_scores(lower_keys)  # (n_steps,), falling within a group
+    if isinstance(items, Panel):
+        return knots_of_steps(items.steps[:5])
+    return knots_of_steps(weighted_staircases(*items)[:5])
+
+
+def knots_of_steps(steps: tuple[Ints, Keys, Keys, Ints, Ints]) -> Knots:
+    """Return the knots of groups from offsets, keys, next lower keys, true and false positives of their steps."""
+    offsets, keys, lower_keys, tp, fp = steps
+    # (n_steps,) each, falling within a group
+    step, lower = (to_scores(of_steps).astype(np.float64) for of_steps in (keys, lower_keys))
 
     # The blocks of each group, from the highest down. Each has its lowest score, and its highest, which is the next
     # below the block before; the curve is constant above the first block's lowest.
@@ -98,13 +106,3 @@ def _knots(cells: Cells) -> _Knots:
     is_new = (groups[1:] != groups[:-1]) | (scores[1:] != scores[:-1])
     kept = np.append(True, is_new)[: scores.size] & ~np.isnan(scores)
     return np.bincount(groups[kept], minlength=starts.size - 1), scores[kept], values[kept]
-
-
-def _staircases(cells: Cells) -> tuple[Ints, Keys, Keys, Ints, Ints]:
-    """Return offsets, keys, next lower keys, true and false positives of the steps of each group."""
-    keys = to_keys(cells.scores.copy())
-    if cells.weights.size:
-        positive_weights = np.where(cells.truth, cells.weights, 0)
-        return weighted_staircases(cells.starts, keys, positive_weights, cells.weights)[:5]
-    items = Items(cells.starts, keys, cells.truth, np.empty(0, np.int64))
-    return Panel.sorting(items).steps[:5]

@@ -10,7 +10,8 @@ from thresholds import _checks
 from thresholds._arrays import threads
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic, tally
-from thresholds.calibration.cells import Cells, cells_of, log_odds
+from thresholds.calibration.binned import binned
+from thresholds.calibration.cells import Cells, log_odds
 from thresholds.data.problem import Problem
 from thresholds.results import Result, Table, records_of
 
@@ -94,7 +95,7 @@ def measure_calibration(
 
 def measure_problem(problem: Problem) -> CalibrationMeasures:
     """Measure probabilities, the scores of a problem."""
-    return measure(cells_of(problem, None), None)
+    return measure(binned(problem, n_jobs=None).all, None)
 
 
 def problem_of(

@@ -19,7 +19,6 @@ likelihood estimation for the beta-binomial distribution").
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -65,28 +64,24 @@ class LogisticCurves:
 def fit_logistic_curves(
     cells: Cells,
     missing: float,
-    dtype: np.dtype[Any],
-    unit: float,
+    limits: Limits,
+    row_weight: float,
     n_jobs: int | None,
     progress: bool,
     *,
     leaning: bool = False,
 ) -> LogisticCurves:
-    """Fit a curve to each group of cells; `dtype` is that of the scores, `unit` that of the weights.
+    """Fit a curve to each group of cells; `row_weight` is the weight 1 in the unit of the weights.
 
     With `leaning`, those of labels lean on each other.
     """
-    scores = cells.scores
-    probable = bool(np.all((scores == missing) | ((scores >= 0) & (scores <= 1))))
-    limits = _limits(dtype) if probable else None
-    row_weight = weight_of_row(unit)
 
     def fit(first: int, last: int) -> tuple[Floats, Floats]:
         return _fit(cells.group(first, last), missing, limits, row_weight)
 
     if leaning:
-        x = _abscissae(scores, limits)
-        x[scores == missing] = np.nan
+        x = _abscissae(cells.scores, limits)
+        x[cells.scores == missing] = np.nan
         curves = fit_leaning_lines(cells, x, row_weight, n_jobs, progress)
         at_missing = _leaning_shares(cells, curves, missing, limits, row_weight)
         return LogisticCurves(curves, limits, missing, at_missing)
@@ -184,12 +179,6 @@ def _read_at(curves: Floats, score: float, limits: Limits) -> Floats:
     """Return the probability of one score on each curve."""
     scores = np.full(curves.shape[1], max(score, -_LARGEST))
     return _read(curves, _abscissae(scores, limits))
-
-
-def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """Return the numbers next to 0 and to 1 in the dtype of the scores."""
-    kind = dtype.type if dtype.kind == "f" else np.float64
-    return float(np.nextafter(kind(0), kind(1))), float(np.nextafter(kind(1), kind(0)))
 
 
 def _abscissae(scores: Floats, limits: Limits) -> Floats:

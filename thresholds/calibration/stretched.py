@@ -16,10 +16,7 @@ import numpy as np
 from thresholds._arrays.types import Floats, Ints
 from thresholds.calibration.cells import Cells, log_odds
 from thresholds.calibration.hierarchy import fit_leaning_lines
-from thresholds.calibration.isotonic import IsotonicCurves, fit_isotonic
-
-_FINER_BITS = 10
-_WEIGHT_BITS = 60  # of all weights together
+from thresholds.calibration.isotonic import IsotonicCurves
 
 # Between what the common curve lies: numbers next to 0 and 1, whose logits are finite.
 _LEAST = float(np.nextafter(0, 1))
@@ -52,13 +49,12 @@ class StretchedCurves:
 
 
 def fit_stretched(
-    cells: Cells, row_weight: float, n_jobs: int | None, progress: bool
+    common: IsotonicCurves, cells: Cells, row_weight: float, n_jobs: int | None, progress: bool
 ) -> StretchedCurves:
-    """Fit the common curve, then the line of each label; `row_weight` is the weight 1 in the unit of the weights."""
-    common = fit_isotonic(_smoothed(cells, row_weight), n_jobs, progress)
-    x = _logits(common, cells.scores)
+    """Fit the line of each label on a common curve; `row_weight` is the weight 1 in the unit of the weights."""
+    on_curve = _in_blocks(cells._replace(scores=_logits(common, cells.scores)))
     scale, centre, slope, intercept = fit_leaning_lines(
-        cells, x, row_weight, n_jobs, progress, rising=True
+        on_curve, on_curve.scores, row_weight, n_jobs, progress, rising=True
     )
     return StretchedCurves(common, np.array([slope / scale, intercept - slope * centre]))
 
@@ -68,18 +64,20 @@ def _logits(common: IsotonicCurves, scores: Floats) -> Floats:
     return log_odds(np.clip(common.at(np.array([0, scores.size]), scores), _LEAST, _MOST))
 
 
-def _smoothed(cells: Cells, row_weight: float) -> Cells:
-    """Take all labels for one, with a positive more at the lowest score and a negative more at the highest."""
-    ends = [cells.scores.min(), cells.scores.max()] if cells.scores.size else [0.0, 0.0]
-    weights = cells.weights
-    if weights.size:
-        # The weight 1 may be less than a unit, which is made finer then.
-        finer = 1 << max(0, min(_FINER_BITS, _WEIGHT_BITS - int(weights.sum()).bit_length()))
-        own = min(row_weight, float(weights.sum())) * finer
-        weights = np.append(weights * finer, np.full(2, max(round(own), 1)))
+def _in_blocks(cells: Cells) -> Cells:
+    """Add up the cells of each label of equal score, which rise, and of equal truth."""
+    starts, scores, truth, weights = cells
+    is_first = np.append(True, scores[1:] != scores[:-1])[: scores.size]  # (n_cells,)
+    is_first[starts[:-1][np.diff(starts) > 0]] = True
+    number = np.append(0, is_first.cumsum())  # of blocks before each cell
+
+    # Negatives, then positives of each block.
+    sums = np.zeros(2 * number[-1], np.int64)
+    np.add.at(sums, 2 * (number[1:] - 1) + truth, weights)
+    some = sums > 0
     return Cells(
-        starts=np.array([0, cells.scores.size + 2]),
-        scores=np.append(cells.scores, ends),
-        truth=np.append(cells.truth, np.array([1, 0], np.uint8)),
-        weights=weights,
+        np.append(0, some.cumsum())[2 * number[starts]],
+        np.repeat(scores[is_first], 2)[some],
+        np.tile(np.array([0, 1], np.uint8), number[-1])[some],
+        sums[some],
     )
