@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from thresholds import _checks
 from thresholds.data.problem import Problem
-from thresholds.fitting.by_name import Calibrators, fit_named, why_not
+from thresholds.fitting.by_name import Shared, fit_named, why_not
 from thresholds.fitting.options import FitOptions
 from thresholds.fitting.rules import RULES, USUAL_RULES, NamedRule, find_rules
 from thresholds.rule import Rule
@@ -32,15 +32,20 @@ def chosen_rules(asked: object) -> list[NamedRule]:
 
 
 def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedRules:
-    """Fit rules on the same rows; of `options`, those of fits, each takes what it knows."""
-    rules = {}
-    left_out = {}
-    calibrators: Calibrators = {}  # that rules share
-    for named in chosen_rules(asked):
-        reason = why_not(named, problem)
-        if reason is not None:
-            left_out[named.name] = reason
-            continue
-        own = {name: value for name, value in options.items() if name in named.options}
-        rules[named.name] = fit_named(problem, FitOptions(rule=named.name, **own), calibrators)
-    return FittedRules(rules, left_out)
+    """Fit rules on the same rows; of `options`, those of fits, each takes what it knows.
+
+    They are to be judged on other rows: what a rule reaches on those of its fit is left out where that takes long.
+    """
+    chosen = chosen_rules(asked)
+    reasons = {named.name: why_not(named, problem) for named in chosen}
+    left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+
+    # Rules of one calibration one after another, as they share its probabilities.
+    shared = Shared(with_objectives=False)
+    fitted = {}
+    for named in sorted(chosen, key=lambda named: named.calibration or ""):
+        if named.name not in left_out:
+            own = {name: value for name, value in options.items() if name in named.options}
+            fit_options = FitOptions(rule=named.name, **own)
+            fitted[named.name] = fit_named(problem, fit_options, shared)
+    return FittedRules({name: fitted[name] for name in reasons if name in fitted}, left_out)

@@ -10,10 +10,11 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
-from thresholds.calibration import CalibratedRule, CalibrationMeasures
+from thresholds.calibration import CalibratedRule, CalibrationMeasures, Calibrator
 from thresholds.calibration.measures import UNKNOWN, measure_problem
 from thresholds.comparison.agreement import Agreement, agreement_of
 from thresholds.comparison.certainty import Certainty, certainty_of
+from thresholds.comparison.judging import judge_all
 from thresholds.comparison.result import (
     OFTEN,
     Comparison,
@@ -27,7 +28,7 @@ from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Changes, Interval, leave_out_of
-from thresholds.metrics.judging import count_decisions, count_truth, f_measure, judge
+from thresholds.metrics.judging import count_decisions, count_truth, f_measure
 from thresholds.metrics.leaving_out import units_of
 from thresholds.metrics.ranking import aurocs_of
 from thresholds.results import names_of
@@ -40,6 +41,7 @@ class _Scores:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._evidence: dict[float, Evidence] = {}
+        self._calibrated: dict[int, CalibrationMeasures] = {}  # by identity of the calibrator
 
     @cached_property
     def as_probabilities(self) -> CalibrationMeasures:
@@ -48,6 +50,12 @@ class _Scores:
         probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
         probable = replace(problem, scores=probabilities, missing=0.0)
         return measure_problem(probable)
+
+    def as_calibrated(self, calibrator: Calibrator) -> CalibrationMeasures:
+        """How far what a calibrator makes of them is from probabilities."""
+        if id(calibrator) not in self._calibrated:
+            self._calibrated[id(calibrator)] = calibrator.measure(self._problem)
+        return self._calibrated[id(calibrator)]
 
     def evidence(self, missing: float) -> Evidence:
         """Test each label, absent entries having the score `missing`."""
@@ -85,12 +93,12 @@ def judge_side_by_side(
 
     # What each rule decides, and the same where rows count alike; decisions are kept for a second look.
     keep = confidence is not None or len(rules) > 1
-    judged = {name: judge(rule, problem, keep=keep) for name, rule in rules.items()}
+    judged = judge_all(rules, problem, keep=keep)
     decided = {name: of_rule.decided for name, of_rule in judged.items() if of_rule.decided}
     unweighted = {name: of_rule.by_label for name, of_rule in judged.items()}
     if problem.unit_weights is not None:
-        rows_alike = _unweighted(problem)
-        unweighted = {name: judge(rule, rows_alike).by_label for name, rule in rules.items()}
+        alike = judge_all(rules, _unweighted(problem), keep=False)
+        unweighted = {name: of_rule.by_label for name, of_rule in alike.items()}
 
     agreement = None
     if len(rules) > 1:
@@ -312,7 +320,7 @@ def _calibration(rule: Rule, problem: Problem, scores: _Scores) -> CalibrationMe
         return UNKNOWN
     rule = rule.uncapped
     if isinstance(rule, CalibratedRule):
-        return rule.calibrator.measure(problem)
+        return scores.as_calibrated(rule.calibrator)
     is_label_free = isinstance(rule, ThresholdRule) and rule.expected is not None
     if is_label_free or isinstance(rule, InstanceRule):
         return scores.as_probabilities

@@ -15,6 +15,7 @@ from thresholds.calibration.calibrator import Calibrator, calibrate_problem
 from thresholds.data.parts import parts_of_rows
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import blanked
+from thresholds.expectation.counts import Probabilities
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.empirical import (
     fit_problem,
@@ -22,7 +23,7 @@ from thresholds.fitting.empirical import (
     go_side_by_side,
     refuse_unused_groups,
 )
-from thresholds.fitting.expected import fit_expected
+from thresholds.fitting.expected import best_expected
 from thresholds.fitting.options import (
     DEFAULTS,
     FIT_OPTIONS,
@@ -31,10 +32,11 @@ from thresholds.fitting.options import (
     FitOptions,
     with_fit_options,
 )
-from thresholds.fitting.record import with_record
+from thresholds.fitting.record import with_brief_record, with_record
 from thresholds.fitting.regions import best_regions
 from thresholds.fitting.rules import Calibration, NamedRule, calibrated_form, find_rule
 from thresholds.fitting.top_k import best_top_k
+from thresholds.metrics.judging import judge
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.watching.profile import ScoreProfile
@@ -45,6 +47,39 @@ _FIXED = 0.5
 _SAID = tuple(name for name in SAID_BY_NAME if name != "guard")
 
 Calibrators = dict[Calibration, Calibrator]  # of one problem, by method
+
+
+class Shared:
+    """What rules that are fitted to the same rows share, each found when it is first asked for."""
+
+    def __init__(
+        self, calibrators: Calibrators | None = None, *, with_objectives: bool = True
+    ) -> None:
+        self._calibrators: Calibrators = {} if calibrators is None else calibrators
+        self._probabilities: dict[Calibration, Matrix] = {}
+        # Whether to ask what a rule reaches on the rows of its fit where that takes decisions about each row.
+        self.with_objectives = with_objectives
+
+    def calibrator(
+        self, problem: Problem, calibration: Calibration, options: FitOptions
+    ) -> Calibrator:
+        """Return the calibrator of the problem's scores."""
+        if calibration not in self._calibrators:
+            self._calibrators[calibration] = calibrate_problem(
+                problem, calibration, n_jobs=options.n_jobs, progress=options.progress
+            )
+        return self._calibrators[calibration]
+
+    def probabilities(
+        self, problem: Problem, calibration: Calibration, options: FitOptions
+    ) -> Matrix:
+        """Return what the calibrator makes of the problem's scores; those of the last calibration are kept."""
+        if calibration not in self._probabilities:
+            calibrator = self.calibrator(problem, calibration, options)
+            dense = is_sparse(problem.scores) and not problem.keep_sparse
+            self._probabilities.clear()
+            self._probabilities[calibration] = calibrator.transform(problem.scores, dense=dense)
+        return self._probabilities[calibration]
 
 
 @with_fit_options({name: value for name, value in DEFAULTS.items() if name not in _SAID})
@@ -120,17 +155,12 @@ def fit(
     return fit_named(problem, fit_options)
 
 
-def fit_named(
-    problem: Problem, options: FitOptions, calibrators: Calibrators | None = None
-) -> Rule:
+def fit_named(problem: Problem, options: FitOptions, shared: Shared | None = None) -> Rule:
     """Fit the rule that options name, or describe, on what is checked already.
 
-    Rules of one problem share the `calibrators` that were fitted for one of them.
+    Rules of one problem may share what was found for one of them.
     """
-    if options.named.method == "calibrated":
-        fitted = _calibrated(problem, options, {} if calibrators is None else calibrators)
-    else:
-        fitted = _FITS[options.named.method](problem, options)
+    fitted = _FITS[options.named.method](problem, options, Shared() if shared is None else shared)
     return _named(with_cap(fitted, problem, options), options)
 
 
@@ -183,7 +213,12 @@ def _no_labels(y_score: object) -> Any:
     return sparse.csr_array(_checks.scores(scores, label_names=names).shape, dtype=np.uint8)
 
 
-def _fixed(problem: Problem, options: FitOptions) -> Rule:
+def _thresholds(problem: Problem, options: FitOptions, _: Shared) -> Rule:
+    """Fit thresholds on labels."""
+    return fit_problem(problem, options)
+
+
+def _fixed(problem: Problem, options: FitOptions, _: Shared) -> Rule:
     """Return the same threshold for all labels, with a profile of the scores: nothing is fitted."""
     rule = ThresholdRule(
         np.full(problem.n_labels, _FIXED),
@@ -198,13 +233,13 @@ def _fixed(problem: Problem, options: FitOptions) -> Rule:
     )
 
 
-def _top_k(problem: Problem, options: FitOptions) -> Rule:
+def _top_k(problem: Problem, options: FitOptions, _: Shared) -> Rule:
     """Fit the number of labels of each row."""
     rule = best_top_k(problem, options.beta, options.zero_division)
     return with_record(rule, problem)
 
 
-def _regions(problem: Problem, options: FitOptions) -> Rule:
+def _regions(problem: Problem, options: FitOptions, _: Shared) -> Rule:
     """Fit regions of scores."""
     rule = best_regions(
         problem,
@@ -217,7 +252,7 @@ def _regions(problem: Problem, options: FitOptions) -> Rule:
     return with_record(rule, problem)
 
 
-def _expected(problem: Problem, options: FitOptions) -> Rule:
+def _expected(problem: Problem, options: FitOptions, shared: Shared) -> Rule:
     """Find a rule from probabilities alone."""
     reason = why_not(options.named, problem)
     if reason is not None:
@@ -225,51 +260,55 @@ def _expected(problem: Problem, options: FitOptions) -> Rule:
             f"rule is {options.named.name!r}, which does not apply: {reason}; expected a calibrated rule, as"
             f" {calibrated_form(options.named)!r}"
         )
-    return _of_probabilities(problem, options, problem.scores)
+    return _of_probabilities(problem, options, problem.scores, shared.with_objectives)
 
 
-def _calibrated(problem: Problem, options: FitOptions, calibrators: Calibrators) -> Rule:
+def _calibrated(problem: Problem, options: FitOptions, shared: Shared) -> Rule:
     """Calibrate scores, and find a rule for the probabilities."""
     calibration = options.named.calibration
     assert calibration is not None, "its name says it"
-    if calibration not in calibrators:
-        calibrators[calibration] = calibrate_problem(
-            problem, calibration, n_jobs=options.n_jobs, progress=options.progress
-        )
-    calibrator = calibrators[calibration]
-    inner: Any = InstanceRule(options.beta, options.zero_division, problem.label_names)
-    if not options.named.row_by_row:
-        dense = is_sparse(problem.scores) and not problem.keep_sparse
-        probabilities = calibrator.transform(problem.scores, dense=dense)
-        # A cell of probability 0 adds nothing to any expectation: it counts as if it were not there.
-        probabilities = blanked(probabilities, problem.unknown)
-        of_probabilities = _of_probabilities(problem, options, probabilities)
-        # What is known of the fit is known of the scores.
-        nothing = {"fitted_on": None, "made_by": None, "profile": None}
-        inner = replace(of_probabilities, **nothing)  # type: ignore[type-var]
-    return with_record(CalibratedRule(calibrator, inner), problem)
+    calibrator = shared.calibrator(problem, calibration, options)
+    if options.named.row_by_row:
+        by_row = InstanceRule(options.beta, options.zero_division, problem.label_names)
+        keep_record = with_record if shared.with_objectives else with_brief_record
+        return keep_record(CalibratedRule(calibrator, by_row), problem)
+
+    # A cell of probability 0 adds nothing to any expectation: it counts as if it were not there.
+    probabilities = shared.probabilities(problem, calibration, options)
+    known = blanked(probabilities, problem.unknown)
+    of_probabilities = _of_probabilities(problem, options, known, with_objective=True)
+    # What is known of the fit is known of the scores.
+    nothing = {"fitted_on": None, "made_by": None, "profile": None}
+    inner: Any = replace(of_probabilities, **nothing)  # type: ignore[type-var]
+    rule = CalibratedRule(calibrator, inner)
+    if is_sparse(problem.scores):
+        return with_record(rule, problem)
+    judged = judge(inner, replace(problem, scores=probabilities, missing=0.0))
+    return with_record(rule, problem, judged=judged)
 
 
-def _of_probabilities(problem: Problem, options: FitOptions, probabilities: Matrix) -> Rule:
+def _of_probabilities(
+    problem: Problem, options: FitOptions, probabilities: Matrix, with_objective: bool
+) -> Rule:
     """Find a rule for the probabilities of a problem's cells."""
-    return fit_expected(
-        probabilities,
+    return best_expected(
+        Probabilities.of(probabilities, problem.sample_weight, problem.label_names),
         options.average,
-        beta=options.beta,
-        per_label=options.per_label,
-        sample_weight=problem.sample_weight,
-        zero_division=options.zero_division,
-        exact=options.named.exact,
-        label_names=problem.label_names,
+        options.beta,
+        options.per_label,
+        options.zero_division,
+        options.named.exact,
+        with_objective=with_objective,
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
 
 
-_FITS: Mapping[str, Callable[[Problem, FitOptions], Rule]] = {
-    "thresholds": fit_problem,
+_FITS: Mapping[str, Callable[[Problem, FitOptions, Shared], Rule]] = {
+    "thresholds": _thresholds,
     "fixed": _fixed,
     "top_k": _top_k,
     "regions": _regions,
     "expected": _expected,
+    "calibrated": _calibrated,
 }

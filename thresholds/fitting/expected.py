@@ -135,6 +135,35 @@ def fit_expected(
             sample_weight,
         )
     p = Probabilities.of(probabilities, sample_weight, label_names)
+    refuse_weights(exact, average, sample_weight)
+    return best_expected(
+        p,
+        average,
+        beta,
+        per_label,
+        zero_division,
+        exact,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def best_expected(
+    p: Probabilities,
+    average: Average,
+    beta: float,
+    per_label: bool,
+    zero_division: float,
+    exact: bool,
+    *,
+    with_objective: bool = True,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> ThresholdRule | InstanceRule:
+    """Return the best rule for what is checked already.
+
+    What rows are expected to reach takes as long as deciding about them, so it may be left out.
+    """
     value = partial(
         value_of_decisions,
         p,
@@ -144,7 +173,6 @@ def fit_expected(
         n_jobs=n_jobs,
         progress=progress,
     )
-
     options = {
         "average": average,
         "beta": beta,
@@ -157,16 +185,17 @@ def fit_expected(
     if average == "samples" and per_label:
         nowhere = np.full(p.n_labels, np.inf)  # (n_labels,) cuts that only positives are counted at
         by_row = InstanceRule(beta, zero_division, p.label_names)
-        decided = by_row.decide(p.matrix, n_jobs=n_jobs, progress=progress)
+        decided = None
+        if with_objective:
+            decided = by_row.decide(p.matrix, n_jobs=n_jobs, progress=progress)
         profile = ScoreProfile.of(by_row, p.matrix, weights=p.weights * p.unit, decided=decided)
         return replace(
             by_row,
-            objective=float(value(decided, exact=True)),
+            objective=None if decided is None else float(value(decided, exact=True)),
             fitted_on=FittedOn.of(p.matrix, 0.0, counts_above(p, nowhere, n_jobs).positives),
             made_by=MadeBy.of(fit_expected, options | {"exact": False}),  # It is, either way.
             profile=profile,
         )
-    refuse_weights(exact, average, sample_weight)
 
     # Find the lowest probability to predict of each label.
     counts = None
@@ -195,14 +224,15 @@ def fit_expected(
     rule = rule_of_cuts(cuts, counts, options, p.label_names, fitted_on)
 
     # The objective is what is expected of these decisions; counts of labels have been counted already.
-    if exact or average == "samples":
-        objective = value(rule.decide(p.matrix), exact=exact)
-    else:
-        objective = average_of(f_score(beta), counts, average, zero_division)
+    objective = None
+    if not (exact or average == "samples"):
+        objective = float(average_of(f_score(beta), counts, average, zero_division))
+    elif with_objective:
+        objective = float(value(rule.decide(p.matrix), exact=exact))
     profile = ScoreProfile.of(
         rule, p.matrix, weights=p.weights * p.unit, predicted=counts.predicted
     )
-    return replace(rule, objective=float(objective), profile=profile)
+    return replace(rule, objective=objective, profile=profile)
 
 
 def rule_of_cuts(

@@ -6,8 +6,7 @@ from typing import TypeVar
 from thresholds._arrays.types import Ints
 from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
-from thresholds.metrics.counts import count_by_label
-from thresholds.metrics.judging import f_measure, judge
+from thresholds.metrics.judging import Judged, f_measure, judge, positives_of
 from thresholds.rule import FittedOn, Rule
 from thresholds.rule.fitted_on import SAMPLE_CELLS
 from thresholds.rule.made_by import MadeBy
@@ -48,18 +47,36 @@ def profile_of(rule: Rule, problem: Problem, predicted: Ints) -> ScoreProfile | 
     )
 
 
-def with_record(rule: FittedRule, problem: Problem, made_by: MadeBy | None = None) -> FittedRule:
-    """Return a rule with the F-measure that it reaches on the labels of its fit, and all that it keeps of that."""
-    judged = judge(rule, problem)
+def with_record(
+    rule: FittedRule,
+    problem: Problem,
+    made_by: MadeBy | None = None,
+    *,
+    judged: Judged | None = None,
+) -> FittedRule:
+    """Return a rule with the F-measure that it reaches on the labels of its fit, and all that it keeps of that.
+
+    `judged` is what it decides about the rows of the fit, where that is counted already.
+    """
+    if judged is None:
+        judged = judge(rule, problem)
     assert rule.average is not None, "fits have one"
     objective = f_measure(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
     )
-    counted = count_by_label(problem.truth, problem.truth, problem.unit_weights)
     record = {
         "objective": objective,
-        "fitted_on": data_in_brief(problem, counted.positives),
+        "fitted_on": data_in_brief(problem, positives_of(problem)),
         "made_by": made_by,
         "profile": profile_of(rule, problem, judged.by_label.predicted),
+    }
+    return replace(rule, **record)  # type: ignore[type-var]
+
+
+def with_brief_record(rule: FittedRule, problem: Problem) -> FittedRule:
+    """Return a rule with what it keeps of its fit but for what it reaches there, with decisions about few rows."""
+    record = {
+        "fitted_on": data_in_brief(problem, positives_of(problem)),
+        "profile": ScoreProfile.of(rule, problem.scores, weights=problem.sample_weight),
     }
     return replace(rule, **record)  # type: ignore[type-var]

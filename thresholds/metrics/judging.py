@@ -57,8 +57,14 @@ class Decisions:
 
     def about(self, rows: slice | Ints) -> Matrix:
         """Decide some rows: (n_rows, n_labels); 0 where the truth is not known."""
-        scores = _checks.in_order(self._problem.scores[rows], self._order)
-        decided = self._rule.decide(scores, dense=self._dense)
+        return self.as_in_problem(rows, self._rule.decide(self.scores(rows), dense=self._dense))
+
+    def scores(self, rows: slice | Ints) -> Matrix:
+        """Return the scores of some rows, labels in the order of the rule's."""
+        return _checks.in_order(self._problem.scores[rows], self._order)
+
+    def as_in_problem(self, rows: slice | Ints, decided: Matrix) -> Matrix:
+        """Return what the rule decides about `scores` of some rows as `about` does."""
         decided = _checks.in_order(decided, self._back)
         unknown = self._problem.unknown
         return decided if unknown is None else blanked(decided, unknown[rows])
@@ -103,28 +109,46 @@ class Judged(NamedTuple):
     decided: KeptDecisions | None = None  # the decisions, if they were to be kept
 
 
+class Counting:
+    """Counts what is decided about rows, a block after another, and keeps it if asked to."""
+
+    def __init__(self, problem: Problem, *, keep: bool) -> None:
+        self._problem = problem
+        self._kept = KeptDecisions(problem) if keep else None
+        self._by_label: ConfusionCounts | None = None
+        self._by_sample: list[ConfusionCounts] = []
+
+    def add(self, rows: slice, predicted: Matrix) -> None:
+        """Count decisions about the next rows, (n_rows, n_labels), 0 where the truth is not known."""
+        if self._kept is not None:
+            self._kept.add(rows, predicted)
+        given = self._problem.sample_weight
+        weights = None if given is None else given[rows]
+        self._by_label, of_rows = count_both_ways(
+            self._problem.truth[rows], predicted, weights, before=self._by_label
+        )
+        self._by_sample.append(of_rows)
+
+    def judged(self) -> Judged:
+        """Return the counts of all rows."""
+        by_label = self._by_label
+        assert by_label is not None, "problems have rows"
+        by_sample = stacked(self._by_sample)
+        problem = self._problem
+        if problem.unknown is not None:
+            measured = known_weights(problem.unknown, problem.sample_weight)
+            by_label = replace(by_label, total=measured)
+            by_sample = replace(by_sample, total=problem.known_in_row)
+        return Judged(by_label, by_sample, self._kept)
+
+
 def judge(rule: "Rule", problem: Problem, *, keep: bool = False) -> Judged:
     """Count the decisions of a rule on all rows, and keep them if asked to; the rule finds its labels by name."""
     decided = Decisions(rule, problem)
-    kept = KeptDecisions(problem) if keep else None
-    by_label = None
-    by_sample = []
+    counting = Counting(problem, keep=keep)
     for rows in decided.row_blocks():
-        predicted = decided.about(rows)  # (n_rows, n_labels)
-        if kept is not None:
-            kept.add(rows, predicted)
-        weights = None if problem.sample_weight is None else problem.sample_weight[rows]
-        by_label, rows_of_block = count_both_ways(
-            problem.truth[rows], predicted, weights, before=by_label
-        )
-        by_sample.append(rows_of_block)
-    assert by_label is not None, "problems have rows"
-    rows_counted = stacked(by_sample)
-    if problem.unknown is not None:
-        measured = known_weights(problem.unknown, problem.sample_weight)
-        by_label = replace(by_label, total=measured)
-        rows_counted = replace(rows_counted, total=problem.known_in_row)
-    return Judged(by_label, rows_counted, kept)
+        counting.add(rows, decided.about(rows))
+    return counting.judged()
 
 
 def count_decisions(rule: "Rule", problem: Problem) -> ConfusionCounts:

@@ -7,7 +7,7 @@ import numpy as np
 
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds.data.problem import Problem
-from thresholds.fitting.by_name import Calibrators, fit_named, fit_named_outside_folds
+from thresholds.fitting.by_name import Calibrators, Shared, fit_named, fit_named_outside_folds
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.counts import ConfusionCounts, stacked
 from thresholds.metrics.judging import Decisions, Judged, f_measure, judge
@@ -95,14 +95,14 @@ def rules_of_folds(
     calibrators: Sequence[Calibrators] | None = None,
 ) -> list[Rule]:
     """Fit on the rows outside each fold; rules share the `calibrators` of each."""
-    shared = [Calibrators() for _ in folds] if calibrators is None else calibrators
+    of_folds = [Calibrators() for _ in folds] if calibrators is None else calibrators
     return [
         fit_named(
             _rows_of(problem, train, given_weights),
             options.of_part(problem.row_weights[train].sum() / problem.row_weights.sum()),
-            of_fold,
+            Shared(of_fold),
         )
-        for (train, _), of_fold in zip(folds, shared, strict=True)
+        for (train, _), of_fold in zip(folds, of_folds, strict=True)
     ]
 
 
