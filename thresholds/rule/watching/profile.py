@@ -133,8 +133,8 @@ class Columns(NamedTuple):
         # By column, then by score: the columns above the bits of scores, which are turned so that they rise.
         bits = sample.score.view(np.uint32)
         turned = bits ^ np.where(bits >> _SIGN, _ALL_BITS, _ALL_BITS << _SIGN)
-        rising = np.sort(sample.column.astype(np.uint64) << _BITS | turned).astype(np.uint32)
-        bits = rising ^ np.where(rising >> _SIGN, _ALL_BITS << _SIGN, _ALL_BITS)
+        keys = np.sort(sample.column.astype(np.uint64) << _BITS | turned).astype(np.uint32)
+        bits = keys ^ np.where(keys >> _SIGN, _ALL_BITS << _SIGN, _ALL_BITS)
         sizes = np.bincount(sample.column, minlength=n_labels)  # (n_labels,)
         return cls(bits.view(np.float32), np.append(0, sizes.cumsum()))
 
