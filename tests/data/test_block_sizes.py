@@ -28,7 +28,7 @@ SMALL = {
     "expectation.counts._CHUNK_CELLS": 300,
     "expectation.counts._LEAST_SAMPLE": 2,
     "expectation.counts._PIECE_CELLS": 5 * N_LABELS,
-    "guards.shrink._SIZES_PER_BLOCK": 2,
+    "guards.siblings._SIZES_PER_BLOCK": 2,
     "expectation.dependent._SIZES_AT_ONCE": 3,
     "search.one_cut._CELLS_PER_PIECE": 3 * N_SAMPLES,
     "data.tiles._MIN_CELLS": 1,

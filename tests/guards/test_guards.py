@@ -24,6 +24,7 @@ from thresholds._kernels.guards import keys_at_ranks
 from thresholds.guards import shrink
 from thresholds.guards.base import BaseGuard, GuardedFit
 from thresholds.guards.cuts import cut_at_ranks
+from thresholds.guards.siblings import Siblings
 from thresholds.search import staircase
 
 pytestmark = pytest.mark.each_value
@@ -546,11 +547,29 @@ def test_labels_that_moved_furthest_come_first_from_none_as_from_a_half() -> Non
 
 def test_siblings_on_a_grid_are_nearly_those_of_each_size() -> None:
     rng = np.random.default_rng(0)
-    own, positives = rng.random((1000, shrink.RATIOS.size)), np.exp(rng.uniform(0, 7, 1000))
+    own, positives = rng.random((1000, 7)), np.exp(rng.uniform(0, 7, 1000))
     near = np.exp(-0.5 * ((np.log(positives)[:, np.newaxis] - np.log(positives)) / 0.7) ** 2)
     expected = near @ own / near.sum(axis=1, keepdims=True)
-    found, which = shrink.of_siblings([own[:1], own[1:]], positives)
-    np.testing.assert_allclose(found[which], expected, atol=3e-4)
+    siblings = Siblings(positives, 7)
+    siblings.add(0, own)
+    means = siblings.means()[siblings.size_of_label]
+    np.testing.assert_allclose(means, expected, atol=3e-4)
+
+    # Threads may come in any order.
+    in_parts = Siblings(positives, 7)
+    for first in (600, 50, 0):
+        in_parts.add(first, own[first : {0: 50, 50: 600, 600: 1000}[first]])
+    np.testing.assert_array_equal(in_parts.means()[siblings.size_of_label], means)
+
+
+def test_cuts_are_the_same_whatever_is_kept_of_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [problem for problem in PROBLEMS if problem.sample_weight is None]
+    found = []
+    for cells_per_kept in (10**9, shrink._CELLS_PER_KEPT, 3, 1):
+        monkeypatch.setattr(shrink, "_CELLS_PER_KEPT", cells_per_kept)
+        found.append(np.concatenate([shrunk(problem).thresholds for problem in drawn]))
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
 
 
 @pytest.mark.parametrize("factor", [2.0**60, 2.0**900])

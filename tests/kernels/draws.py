@@ -645,13 +645,28 @@ def of_bins(rng: Generator, dtype: Any) -> Arguments:
     return found, parts, missing, masked, probable, np.zeros(n_bins + 1, np.int64)
 
 
-def of_binned_ratios(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, truth, weights, missing, masked, probable = binned(rng)
+def of_filled_bins(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, _, weights, missing, masked, probable = binned(rng)
     n_bins = 2 * odds.SIDE if probable else odds.MARGIN_BINS
-    p = np.append(np.linspace(0, 1, n_bins), 0.1)
-    hits = truth if weights.size == 0 else truth * weights
-    positives = np.add.reduceat(hits.astype(np.int64), starts[:-1])
-    return starts, found, weights, missing, masked, probable, p, positives, np.array([0.1, 0.7, 1.0, 9.0]), 1.0
+    order = np.arange(n_bins)[::-1]
+    order = np.insert(order, n_bins - int(odds.bin_of(missing, probable)), n_bins)
+    return starts, found, weights, missing, masked, probable, order
+
+
+def of_binned_ratios(rng: Generator, dtype: Any) -> Arguments:
+    n_labels, n_bins = 3, int(rng.integers(1, 60))
+    filled = rng.random((n_labels, n_bins + 1)) < rng.choice([0.1, 0.9])
+    offsets = np.append(0, filled.sum(axis=1).cumsum())
+    bins = (n_bins - np.nonzero(filled)[1]).astype(np.uint16)
+    weight = rng.choice([1, 3, 2**20], bins.size)
+    most = np.array([own.sum() for own in np.split(weight, offsets[1:-1])]) + rng.integers(0, 3)
+    p = np.append(np.sort(rng.random(n_bins)), 0.1)
+    return offsets, bins, weight, most, p, rng.integers(0, 9, n_labels), np.array([0.1, 0.7, 1.0, 9.0]), 1.0
+
+
+def of_added_rows(rng: Generator, dtype: Any) -> Arguments:
+    figures = rng.random((int(rng.integers(0, 20)), 7))
+    return np.zeros((3, 7)), rng.integers(0, 3, len(figures)), figures
 
 
 # ranks
@@ -663,6 +678,14 @@ def of_ratios(rng: Generator, dtype: Any) -> Arguments:
     higher = predicted - rng.integers(1, np.diff(np.append(0, predicted)).clip(2))
     most = rng.integers(1, int(10 * tp.max(initial=1)) + 1, positives.size)
     return offsets, tp, predicted, higher, positives, most, np.array([0.1, 0.7, 1.0, 9.0]), 1.0
+
+
+def of_kept_ranks(rng: Generator, dtype: Any) -> Arguments:
+    found, truth = tile(rng, dtype)
+    n_groups, n = found.shape
+    ranks = rng.integers(0, n + 2, (2, n_groups))
+    starts = np.arange(n_groups + 1) * n
+    return starts, np.sort(found, axis=1).reshape(-1), truth.reshape(-1), ranks, rng.integers(0, n + 1, n_groups)
 
 
 def of_keys_at_ranks(rng: Generator, dtype: Any) -> Arguments:
@@ -1095,7 +1118,10 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.weigh_lists_at_cuts": of_weighed_lists,
     "counting.mark_and_weigh": of_weighed_marks,
     "counting.collect_with_rows": of_collected_with_rows,
+    "guards.add_to_rows": of_added_rows,
     "guards.count_bins": of_bins,
+    "guards.filled_bins": of_filled_bins,
+    "guards.kept_round_ranks": of_kept_ranks,
     "guards.counts_at_cuts": of_counts_at_cuts,
     "guards.expected_f_at_ratios": of_binned_ratios,
     "guards.f_at_ratios": of_ratios,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import AnyFloats, Floats, Ints, Keys, Weights
+from thresholds._arrays.types import AnyFloats, Buckets, Bytes, Floats, Ints, Keys, Weights
 from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel, kernel_after, late_kernel
 
@@ -466,50 +466,31 @@ def _list_filled(counts: Ints, order: Ints, filled: Ints, weight: Ints) -> np.in
 
 
 @late_kernel
-def expected_f_at_ratios(
+def filled_bins(
     starts: Ints,
     keys: Keys,
     weights: Ints,
     missing: np.uint32,
     masked: np.uint32,
     probable: bool,
-    p: Floats,
-    positives: Ints,
-    ratios: Floats,
-    beta_squared: float,
-) -> Floats:
-    """Return F-beta of expected counts when `ratios` times a label's positives are predicted.
-
-    (n_labels, n_ratios). `p` has the probability of each bin and, last, of what is `missing`, which
-    ranks just below its own bin.
+    order: Ints,
+) -> tuple[Ints, Buckets, Ints]:
+    """Return the bins of each label that have cells, in an order of all, with their weight, those of label j being
+    `offsets[j]:offsets[j + 1]`.
     """
-    n_labels, n_bins = starts.size - 1, p.size - 1
-    f = np.zeros((n_labels, ratios.size))
-
-    # The bins from the highest down, with the one of `missing` in its place.
-    order = np.empty(n_bins + 1, np.int64)
-    place = bin_of(missing, probable)
-    for k in range(n_bins + 1):
-        b = n_bins - 1 - k
-        if b >= place:
-            order[k] = b
-        elif b == place - 1:
-            order[k] = n_bins
-        else:
-            order[k] = b + 1
-
-    counts = np.empty(n_bins + 1, np.int64)
-    filled, weight = np.empty(n_bins + 1, np.int64), np.empty(n_bins + 1, np.int64)
+    n_labels, n_bins = starts.size - 1, order.size
+    most = np.int64(0)
     for j in range(n_labels):
-        if positives[j] == 0:
-            continue
+        most += (
+            min(starts[j + 1] - starts[j], n_bins) + 1
+        )  # One more, as it is written before it is known.
+    bins, bin_weights = np.empty(most, np.uint16), np.empty(most, np.int64)
+    offsets = np.zeros(n_labels + 1, np.int64)
+    counts = np.empty(n_bins, np.int64)
+    filled, weight = np.empty(n_bins, np.int64), np.empty(n_bins, np.int64)
+    for j in range(n_labels):
         first, last = starts[j], starts[j + 1]
         own = weights if weights.size == 0 else weights[first:last]
-        most = np.int64(last - first)
-        if own.size > 0:
-            most = own.sum()
-
-        # The places in `order` that have cells, from the top down, and the weight of each.
         n_filled = np.int64(0)
         if last - first <= _FEW:
             n_filled = _list_bins(
@@ -519,29 +500,109 @@ def expected_f_at_ratios(
             counts[:] = 0
             count_bins(keys[first:last], own, missing, masked, probable, counts)
             n_filled = _list_filled(counts, order, filled, weight)
+        at = offsets[j]
+        for k in range(n_filled):
+            bins[at + k], bin_weights[at + k] = order[filled[k]], weight[k]
+        offsets[j + 1] = at + n_filled
+    # Copies, as views would keep room for every cell alive.
+    return offsets, bins[: offsets[-1]].copy(), bin_weights[: offsets[-1]].copy()
 
-        # Bins are added up as they are numbered: from the lowest up, what is `missing` last.
+
+@late_kernel
+def expected_f_at_ratios(
+    offsets: Ints,
+    bins: Buckets,
+    weight: Ints,
+    most: Ints,
+    p: Floats,
+    positives: Ints,
+    ratios: Floats,
+    beta_squared: float,
+) -> Floats:
+    """Return F-beta of expected counts when `ratios` times a label's positives are predicted, (n_labels, n_ratios).
+
+    The bins of a label are listed from the highest down, as `filled_bins` does. `p` has the probability of each bin
+    and, last, of what is missing. Where `ratios` ask for more than `most`, the weight of all cells of a label, these
+    are predicted.
+    """
+    n_labels = offsets.size - 1
+    f = np.zeros((n_labels, ratios.size))
+    for j in range(n_labels):
+        if positives[j] == 0:
+            continue
+        first, last = offsets[j], offsets[j + 1]
+
+        # Bins are added up as they are numbered: from the lowest up, what is missing last.
         expected_positives, of_missing = 0.0, 0.0
-        for k in range(n_filled - 1, -1, -1):
-            share = weight[k] * p[order[filled[k]]]
-            if order[filled[k]] == n_bins:
+        for k in range(last - 1, first - 1, -1):
+            share = weight[k] * p[bins[k]]
+            if bins[k] == p.size - 1:
                 of_missing = share
             else:
                 expected_positives += share
         expected_positives += of_missing
 
         # Ratios rise, and take up one bin after another; a part of the last one.
-        k = 0
+        k = first
         before = np.int64(0)
         tp_before = 0.0
         for g in range(ratios.size):
-            wanted = min(ratios[g] * positives[j], float(most))
-            while k < n_filled and before + weight[k] < wanted:
+            wanted = min(ratios[g] * positives[j], float(most[j]))
+            while k < last and before + weight[k] < wanted:
                 before += weight[k]
-                tp_before += weight[k] * p[order[filled[k]]]
+                tp_before += weight[k] * p[bins[k]]
                 k += 1
-            tp = tp_before if k == n_filled else tp_before + (wanted - before) * p[order[filled[k]]]
+            tp = tp_before if k == last else tp_before + (wanted - before) * p[bins[k]]
             denominator = beta_squared * expected_positives + wanted
             if denominator > 0:
                 f[j, g] = (1.0 + beta_squared) * tp / denominator
     return f
+
+
+def _add_to_rows_in_numpy(sums: Floats, rows: Ints, figures: Floats) -> None:
+    """Stand in for `add_to_rows`."""
+    np.add.at(sums, rows, figures)
+
+
+@kernel_after(_add_to_rows_in_numpy)
+def add_to_rows(sums: Floats, rows: Ints, figures: Floats) -> None:
+    """Add figures (n, n_columns), one row after another, to `rows` (n,) of the sums."""
+    for i in range(rows.size):
+        for k in range(figures.shape[1]):
+            sums[rows[i], k] += figures[i, k]
+
+
+@late_kernel
+def kept_round_ranks(
+    starts: Ints, up: Keys, truth: Bytes, ranks: Ints, most: Ints
+) -> tuple[Ints, Keys, Bytes, Ints]:
+    """Return the keys of each sorted group from one rank to another, (2, n_groups), with all that equal the outermost.
+
+    Returns offsets, keys, truth, and how many keys and positives are above, (2, n_groups). Of a group where these are
+    more than `most`, only the highest key is kept, and so it is where the first rank is beyond the second.
+    """
+    n_groups = starts.size - 1
+    firsts, ends = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
+    offsets = np.zeros(n_groups + 1, np.int64)
+    above = np.zeros((2, n_groups), np.int64)
+    for j in range(n_groups):
+        first = max(starts[j + 1] - ranks[1, j], starts[j])
+        end = min(starts[j + 1] - ranks[0, j] + 1, starts[j + 1])
+        while first < end and first > starts[j] and up[first - 1] == up[first]:
+            first -= 1
+        while first < end and end < starts[j + 1] and up[end] == up[end - 1]:
+            end += 1
+        if first >= end or end - first > most[j]:
+            first, end = starts[j + 1] - 1, starts[j + 1]
+        firsts[j], ends[j] = first, end
+        offsets[j + 1] = offsets[j] + end - first
+        n_true = np.int64(0)
+        for i in range(end, starts[j + 1]):
+            n_true += truth[i]
+        above[0, j], above[1, j] = starts[j + 1] - end, n_true
+
+    keys, marks = np.empty(offsets[-1], up.dtype), np.empty(offsets[-1], np.uint8)
+    for j in range(n_groups):
+        keys[offsets[j] : offsets[j + 1]] = up[firsts[j] : ends[j]]
+        marks[offsets[j] : offsets[j + 1]] = truth[firsts[j] : ends[j]]
+    return offsets, keys, marks, above

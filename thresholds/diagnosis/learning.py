@@ -39,7 +39,8 @@ from thresholds._kernels.guards import f_at_ratios
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import label_of, sums_of_labels
 from thresholds.data.tiles import map_tiles
-from thresholds.guards.shrink import BANDWIDTH, PRIOR_ROWS, RATIOS, of_siblings
+from thresholds.guards.shrink import PRIOR_ROWS, RATIOS
+from thresholds.guards.siblings import BANDWIDTH, Siblings
 from thresholds.search import staircase
 from thresholds.search.staircase import Staircase
 
@@ -165,7 +166,9 @@ def _loss(fits: _Fits, is_useless: Booleans) -> tuple[Floats, Floats]:
     """Return the loss of each label, and the F that its fitted threshold is expected to have; 0 without positives."""
     others = np.flatnonzero(~is_useless)
     positives = fits.positives[others].astype(np.float64)
-    means, size = of_siblings([fits.own[others]], positives)
+    siblings = Siblings(positives, RATIOS.size)
+    siblings.add(0, fits.own[others])
+    means, size = siblings.means(), siblings.size_of_label
     own_share = positives / (positives + PRIOR_ROWS)
     loss = np.empty(fits.positives.size)
     f_now = np.empty_like(loss)

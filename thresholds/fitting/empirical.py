@@ -49,7 +49,7 @@ from thresholds.search.staircase import Cuts, Staircase
 _MOST_UNITS = 2.0**62  # no counts are higher
 
 # Of fits side by side: what they keep of a label between passes, and how much of the scores that may be.
-_KEPT_BYTES_OF_LABEL = 2**14
+_KEPT_BYTES_OF_LABEL = 2**15
 _PART_OF_MEMORY = 0.125
 _LEAST_LABELS_PER_THREAD = 40
 _LITTLE_MEMORY = 2**26

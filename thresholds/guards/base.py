@@ -42,6 +42,10 @@ class GuardedCuts(NamedTuple):
     predicted: Ints  # (n_labels,)
     reason: Bytes  # (n_labels,) places in `REASONS`
 
+    def of_labels(self, first: int, last: int) -> "GuardedCuts":
+        """Return those of labels `first:last`, as views."""
+        return GuardedCuts._make(values[first:last] for values in self)
+
 
 class GuardedFit(NamedTuple):
     """What a guard found for all labels: its cuts, and those of the in-sample optimum."""

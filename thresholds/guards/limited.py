@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.types import Booleans, Ints
 from thresholds._checks import Placement
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
@@ -86,9 +87,7 @@ def within_limits(
         positives = np.add.reduceat(items.positive_weights, starts, dtype=np.int64)  # (n_labels,)
     else:
         positives = allowed.positives
-    is_limited = cuts.reason == LIMITED
-    broken = ~limits.keep(cuts.thresholds, cuts.tp, cuts.predicted, positives)
-    broken |= is_limited & (cuts.predicted == 0)
+    broken = breaks_limits(cuts, limits, positives)
     if not broken.any():
         return cuts
 
@@ -104,9 +103,16 @@ def within_limits(
         most = limits.max_overprediction * positives
         lowest = _as_guarded(lowest_cut_within(problem, items, most), problem, placement)
         keeps = limits.keep(lowest.thresholds, lowest.tp, lowest.predicted, positives)
-        keeps &= (lowest.predicted > 0) & ((cuts.predicted > most) | is_limited)
+        keeps &= (lowest.predicted > 0) & ((cuts.predicted > most) | (cuts.reason == LIMITED))
         replaced = either(keeps, lowest, replaced)
     return either(broken, replaced, cuts)
+
+
+def breaks_limits(cuts: GuardedCuts, limits: Limits, positives: Ints) -> Booleans:
+    """Return which cuts break limits, (n_labels,); those that are best within them do if they predict nothing."""
+    broken = ~limits.keep(cuts.thresholds, cuts.tp, cuts.predicted, positives)
+    broken |= (cuts.reason == LIMITED) & (cuts.predicted == 0)
+    return broken
 
 
 def _as_guarded(cuts: Cuts, problem: Problem, placement: Placement) -> GuardedCuts:

@@ -4,114 +4,140 @@ The bins (`_kernels/guards.py`) make it independent of the order of cells, and o
 last bit.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays import threads
-from thresholds._arrays.sparse import to_dense
-from thresholds._arrays.types import Dense, Floats, Ints, Keys
+from thresholds._arrays.types import Booleans, Buckets, Dense, Floats, Ints, Keys
 from thresholds._kernels import guards as kernels
 from thresholds._kernels.calibration import fit_logistic
+from thresholds._kernels.guards import count_bins, filled_bins
 from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.data.panels import Panel
 from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tiles import map_tiles
 
-ItemsOf = Callable[[int, int], Items]
-
-_NO_WEIGHTS = np.empty(0, np.int64)
+_ONES = np.empty(0, np.int64)  # where each weighs 1
 _BINS_OF_OCTAVE = 2 ** (23 - kernels.SHIFT)  # as 23 bits of a float32 lie below its exponent
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-class PooledCurve(NamedTuple):
-    """One curve for all labels, read in bins of scores."""
+class BinCounts(NamedTuple):
+    """Weight of cells by bin, of bins that have any; the last bin is that of what is `missing`."""
 
-    p: Floats  # (n_bins + 1,) probabilities; the last is that of what is `missing`
-    probable: bool  # whether the bins are of scores in [0, 1]
-
-
-class _BinCounts(NamedTuple):
-    """Weight of cells by bin; the last entry is that of what is `missing`."""
-
-    total: Ints  # (n_bins + 1,)
-    positive: Ints  # (n_bins + 1,)
+    bins: Ints  # (n_filled,) each once
+    total: Ints  # (n_filled,)
+    positive: Ints  # (n_filled,)
 
 
-def fit_pooled_curve(
-    problem: Problem,
-    items_of: ItemsOf,
-    weight_of_row: float,
-    n_jobs: int | None,
-) -> PooledCurve | None:
-    """Fit Platt's curve to the cells of all labels; None if truth does not rise with the score.
+class LabelBins(NamedTuple):
+    """Weight of the cells of each label by bin, from the highest bin down; from `offsets[j]` on."""
 
-    `items_of` gives the items of labels, `weight_of_row` is that of one row, in their unit. Scores in
-    [0, 1] enter by their log odds, others as they are; those that are `missing` get the share of
-    positives among them.
-    """
-    probable = are_probable(problem)
-    pieces = _count(problem, items_of, probable, n_jobs)
-    total = np.sum([piece.total for piece in pieces], axis=0)
-    positive = np.sum([piece.positive for piece in pieces], axis=0)
-    negative = (total - positive)[:-1]
+    offsets: Ints  # (n_labels + 1,)
+    bins: Buckets  # (n_filled,)
+    weight: Ints  # (n_filled,)
 
-    # Each bin that has cells is two points of the fit: its positives, and its negatives.
-    filled = np.flatnonzero(total[:-1])
-    if not positive[filled].any() or not negative.any():
-        return None
-    x = np.tile(_values(probable)[filled], 2)
-    truth = np.repeat(np.array([1, 0], np.uint8), filled.size)
-    weights = np.concatenate([positive[filled], negative[filled]])
-    curve = fit_logistic(np.array([0, x.size]), x, truth, weights, weight_of_row)  # (4, 1)
-    slope = curve[2, 0]
-    if not slope > 0:
-        return None
-
-    p_missing = (positive[-1] + weight_of_row / 2) / (total[-1] + weight_of_row)
-    return PooledCurve(np.append(_read(curve[:, 0], probable), p_missing), probable)
+    def where(self, wanted: Booleans) -> "LabelBins":
+        """Return those of some of the labels."""
+        sizes = np.diff(self.offsets)  # (n_labels,)
+        kept = np.repeat(wanted, sizes)
+        offsets = np.append(0, sizes[wanted].cumsum())
+        return LabelBins(offsets, self.bins[kept], self.weight[kept])
 
 
-def _count(
-    problem: Problem,
-    items_of: ItemsOf,
-    probable: bool,
-    n_jobs: int | None,
-) -> list[_BinCounts]:
-    """Count cells and positives by bin: as they lie in memory, else label by label."""
-    n_bins = 2 * kernels.SIDE if probable else kernels.MARGIN_BINS
-    missing, masked = keys_apart(problem)
+class Bins:
+    """The bins of the scores of a problem, and what is counted in them."""
 
-    def count(keys: Dense, positive_weights: Dense, weights: Ints) -> _BinCounts:
-        counts = _BinCounts(np.zeros(n_bins + 1, np.int64), np.zeros(n_bins + 1, np.int64))
-        kernels.count_bins(keys, weights, missing, masked, probable, counts.total)
-        kernels.count_bins(keys, positive_weights, missing, masked, probable, counts.positive)
-        return counts
+    def __init__(self, problem: Problem) -> None:
+        self._dtype = problem.dtype
+        self._missing_score = problem.missing
+        self.probable = are_probable(problem)
+        self._missing, self._masked = _keys_apart(problem)
+        self._n_bins = 2 * kernels.SIDE if self.probable else kernels.MARGIN_BINS
+        # From the highest down, that of what is missing just below the bin in which its score lies.
+        falling = np.arange(self._n_bins)[::-1]
+        place = _bins_of(np.array([self._missing]), self.probable)
+        self._order = np.insert(falling, self._n_bins - place, self._n_bins)  # (n_bins + 1,)
 
-    def count_rows(rows: slice) -> _BinCounts:
-        truth = np.ascontiguousarray(to_dense(problem.truth[rows]), np.uint8)
-        return count(_narrow(problem.scores[rows]).reshape(-1), truth.reshape(-1), _NO_WEIGHTS)
+    def of_labels(self, items: Items) -> LabelBins:
+        """Count the cells of each label."""
+        self._ask(items)
+        return LabelBins(
+            *filled_bins(
+                items.starts,
+                _narrow_keys(items.keys),
+                items.weights,
+                self._missing,
+                self._masked,
+                self.probable,
+                self._order,
+            )
+        )
 
-    def count_tile(first: int, last: int) -> _BinCounts:
-        items = items_of(first, last)
-        _ask_bins(items, problem, probable)
-        _, keys, positive_weights, weights = items
-        return count(narrow_keys(keys), positive_weights, weights)
+    def counts(self, of_labels: LabelBins, items: Items) -> BinCounts:
+        """Add up the cells of labels, and their positives."""
+        keys, positive_weights = items.keys, items.positive_weights
+        if isinstance(items, Panel):
+            keys, positive_weights = items.true_keys, _ONES
+        total, positive = np.zeros((2, self._n_bins + 1), np.int64)
+        np.add.at(total, of_labels.bins, of_labels.weight)
+        count_bins(
+            _narrow_keys(keys),
+            positive_weights,
+            self._missing,
+            self._masked,
+            self.probable,
+            positive,
+        )
+        filled = np.flatnonzero(total)
+        return BinCounts(filled, total[filled], positive[filled])
 
-    if problem.is_dense_unweighted:
-        return threads.run(count_rows, list(problem.row_blocks()), n_jobs=n_jobs)
-    return map_tiles(problem, count_tile, n_jobs=n_jobs)
+    def fit_curve(self, counts: Sequence[BinCounts], weight_of_row: float) -> Floats | None:
+        """Fit Platt's curve to the cells of all labels: the probability in each bin, and of what is `missing`.
+
+        (n_bins + 1,), or None if truth does not rise with the score.
+
+        `weight_of_row` is that of one row, in the unit of the weights. Scores in [0, 1] enter by their
+        log odds, others as they are; those that are `missing` get the share of positives among them.
+        """
+        total, positive = np.zeros((2, self._n_bins + 1), np.int64)
+        for some in counts:
+            total[some.bins] += some.total
+            positive[some.bins] += some.positive
+        negative = (total - positive)[:-1]
+
+        # Each bin that has cells is two points of the fit: its positives, and its negatives.
+        filled = np.flatnonzero(total[:-1])
+        if not positive[filled].any() or not negative.any():
+            return None
+        x = np.tile(_values(self.probable)[filled], 2)
+        truth = np.repeat(np.array([1, 0], np.uint8), filled.size)
+        weights = np.concatenate([positive[filled], negative[filled]])
+        curve = fit_logistic(np.array([0, x.size]), x, truth, weights, weight_of_row)  # (4, 1)
+        slope = curve[2, 0]
+        if not slope > 0:
+            return None
+
+        p_missing = (positive[-1] + weight_of_row / 2) / (total[-1] + weight_of_row)
+        return np.append(_read(curve[:, 0], self.probable), p_missing)
+
+    def _ask(self, items: Items) -> None:
+        """Say that cells of different bins are to be known apart, and those that are missing or masked from others."""
+        if not items.has_runs:
+            return
+        items.ask_between(_lowest_of_bins(self._dtype.itemsize, self.probable))
+        for key in to_keys(np.array([self._missing_score, -np.inf], self._dtype)):
+            items.ask_at(np.full(items.starts.size - 1, key))
 
 
-def narrow_keys(keys: Dense) -> Dense:
+def _narrow_keys(keys: Dense) -> Dense:
     """Return keys as those of float32, which are fine enough for bins."""
     return keys if keys.dtype == np.uint32 else _narrow(to_scores(keys))
 
 
-def keys_apart(problem: Problem) -> tuple[np.uint32, np.uint32]:
+def _keys_apart(problem: Problem) -> tuple[np.uint32, np.uint32]:
     """Return the keys of scores that are missing, and of those that are masked."""
     missing, masked = _narrow(np.array([problem.missing, -np.inf]))
     return missing, masked
@@ -124,15 +150,6 @@ def _narrow(scores: Dense) -> Dense:
         clipped = np.clip(wide, -_LARGEST, _LARGEST)
         scores = np.where(wide > -np.inf, clipped, wide).astype(np.float32)
     return to_keys(np.array(scores, order="C"))
-
-
-def _ask_bins(items: Items, problem: Problem, probable: bool) -> None:
-    """Say that cells of different bins are to be known apart, and those that are missing or masked from others."""
-    if not items.has_runs:
-        return
-    items.ask_between(_lowest_of_bins(problem.dtype.itemsize, probable))
-    for key in to_keys(np.array([problem.missing, -np.inf], problem.dtype)):
-        items.ask_at(np.full(items.starts.size - 1, key))
 
 
 def margins_apart(dtype: np.dtype[Any], lowest: float, highest: float) -> Keys:
@@ -168,7 +185,7 @@ def _lowest_of_bins(itemsize: int, probable: bool) -> Keys:
 
 def _bins_of(keys: Keys, probable: bool) -> Ints:
     """Return the bin of each key of any width."""
-    return kernels.bins_of(narrow_keys(keys), probable)
+    return kernels.bins_of(_narrow_keys(keys), probable)
 
 
 def _values(probable: bool) -> Floats:

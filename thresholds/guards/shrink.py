@@ -32,37 +32,39 @@ bounds for statistical estimation"; the shrinkage towards siblings is empirical 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import ClassVar, Literal, NamedTuple
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.blocks import in_pieces
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays import threads
+from thresholds._arrays.dtypes import threshold_dtype
+from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Placement
 from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
-from thresholds.data.problem import Items, Problem
+from thresholds.data import panels
+from thresholds.data.panels import Panel
+from thresholds.data.problem import Problem
 from thresholds.data.tiles import Pass, Passes
-from thresholds.guards.base import GuardedCuts, GuardedFit, GuardInPasses, joined
+from thresholds.guards.base import SHRUNK, GuardedCuts, GuardedFit, GuardInPasses, joined, never
 from thresholds.guards.cuts import cut_at_ranks, rows_per_unit_of
 from thresholds.guards.fall_back import fall_back, is_below_always
-from thresholds.guards.limited import within_limits
+from thresholds.guards.limited import breaks_limits, within_limits
 from thresholds.guards.limits import Limits
-from thresholds.guards.pooled_curve import PooledCurve, fit_pooled_curve, keys_apart, narrow_keys
+from thresholds.guards.pooled_curve import BinCounts, Bins, LabelBins
+from thresholds.guards.siblings import Siblings
 from thresholds.search import staircase
+from thresholds.search.ranks import KeptItems
 from thresholds.search.staircase import Cuts
 
 # (n_ratios,) of predictions to positives; it has 1, which perfectly separated labels need.
 RATIOS = 2.0 ** (np.arange(-48, 73) / 12)
 
 PRIOR_ROWS = 20.0  # that the prior is worth; 10 to 80 do nearly as well
-BANDWIDTH = 0.7  # of siblings, in ln a
+_LIKELY = 5.0  # What the prior adds to the evidence of ratios differs less, as a rule.
+_CELLS_PER_KEPT = 16  # of a label at most one in so many is kept between passes
 _EXTRA_RANKS = 1.0  # .5 to 1.5 do nearly as well, 0 and 2 worse
-_SIZES_PER_BLOCK = 256
-_MOST_SIZES = 2048  # different numbers of positives; more are rounded
-_SIZES_PER_BANDWIDTH = 64  # to these
 _ABOVE_MAX = 0  # a rank
 _NEVER = -1
 
@@ -109,78 +111,197 @@ class Shrink(GuardInPasses):
         n_jobs: int | None,
     ) -> Passes[GuardedFit]:
         """Shrink the thresholds of all labels; the average decides whether they fall back."""
+        bins = Bins(problem) if self.probabilities else None
+        rank_of_others = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
         rows_per_unit = rows_per_unit_of(problem)
-        # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
-        items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
-        steps = _Steps(problem, items_of, rows_per_unit, beta, limits, placement)
+        steps = _Steps(problem, rows_per_unit, bins, rank_of_others, beta, limits, placement)
+        views = yield Pass(steps.view)
+        optimum = staircase.all_cuts([view.optimum for view in views])
+        positives = optimum.positives  # (n_labels,)
 
         # What all labels say.
-        curve = None
-        if self.probabilities:
-            curve = fit_pooled_curve(problem, items_of, 1 / rows_per_unit, n_jobs)
-        views = yield Pass(partial(steps.view, curve))
-        optimum = staircase.all_cuts([view.optimum for view in views])
+        ends = np.cumsum([len(view.own) for view in views]).tolist()
+        siblings, curve = None, None
+        if self.siblings:
+            in_rows = positives[positives > 0] * np.float64(rows_per_unit)
+            siblings = Siblings(in_rows, RATIOS.size)
+            for view, end in zip(views, ends, strict=True):
+                siblings.add(end - len(view.own), view.own)
+        if bins is not None:
+            curve = bins.fit_curve(
+                [view.counts for view in views if view.counts], 1 / rows_per_unit
+            )
 
-        # The rank of each label.
-        is_supported = optimum.positives > 0  # (n_labels,)
-        positives = optimum.positives[is_supported] * np.float64(rows_per_unit)  # in rows
-        rank_of_others = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
-        ranks = np.full(problem.n_labels, rank_of_others, np.float64)
-        ranks[is_supported] = _ranks(views, curve is not None, positives, self.siblings)
+        # The rank of each label, and the cuts there.
+        prior = _Prior.of(siblings, curve)
+        ranks = threads.run(
+            lambda each: steps.ranks(prior, *each),
+            list(zip(views, ends, strict=True)),
+            n_jobs=n_jobs,
+        )
+        shrunk = yield from steps.cuts(views, ranks, n_jobs)
         del views  # those of many labels take more memory than all else
 
-        # The cuts there, before and after the limits.
-        is_light = problem.is_dense_unweighted
-        tiles = yield Pass(partial(steps.cut, ranks), light=is_light)
-        shrunk = joined([before for before, _ in tiles])
-        limited = joined([after for _, after in tiles])
-
-        # Or always.
-        if is_below_always(problem, shrunk, optimum.positives, average, beta):
-            better_of_both = partial(steps.fall_back, shrunk, optimum.positives)
-            tiles = yield Pass(better_of_both, light=is_light)
-            limited = joined(tiles)
-        return GuardedFit(limited, optimum)
+        # Or always; within the limits.
+        if is_below_always(problem, shrunk, positives, average, beta):
+            tiles = yield steps.over_tiles(steps.fall_back, shrunk, positives)
+            return GuardedFit(joined(tiles), optimum)
+        if breaks_limits(shrunk, limits, positives).any():
+            tiles = yield steps.over_tiles(steps.limit, shrunk, positives)
+            return GuardedFit(joined(tiles), optimum)
+        return GuardedFit(shrunk, optimum)
 
 
-class _Views(NamedTuple):
-    """What some labels say of each ratio, those that have positives, and the in-sample optimum of all."""
+class _View(NamedTuple):
+    """What some labels say, each alone: of each ratio those that have positives."""
 
+    optimum: Cuts  # in the sample
     own: Floats  # (n_supported, n_ratios) F-beta
-    expected: Floats  # (n_supported, n_ratios) F-beta of expected counts; zeros without a curve
-    optimum: Cuts
+    most: Ints  # (n_supported,) the weight of all cells
+    bins: LabelBins | None  # of the supported labels
+    counts: BinCounts | None  # of all
+    kept: (
+        KeptItems | None
+    )  # round the ranks at which they may be cut; None where items are not sorted
+
+
+class _Prior(NamedTuple):
+    """What labels borrow."""
+
+    sibling_f: Floats | None  # (n_sizes, n_ratios) F-beta, by number of positives
+    size_of_label: Ints  # (n_supported,)
+    curve: Floats | None  # (n_bins + 1,) probabilities
+
+    @classmethod
+    def of(cls, siblings: Siblings | None, curve: Floats | None) -> "_Prior":
+        """Average over siblings."""
+        if siblings is None:
+            return cls(None, np.empty(0, np.int64), curve)
+        return cls(siblings.means(), siblings.size_of_label, curve)
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """The steps of the fit that read the labels `first:last` of a tile."""
+    """The steps of the fit that read some labels."""
 
     problem: Problem
-    items_of: Callable[[int, int], Items]
     rows_per_unit: float
+    bins: Bins | None
+    rank_of_others: int  # without positives
     beta: float
     limits: Limits
     placement: Placement
 
-    def view(self, curve: PooledCurve | None, first: int, last: int) -> _Views:
-        """Read what the labels say."""
-        rows = self.problem.weight_of_label[first:last]
-        return _view(self.problem, self.items_of(first, last), rows, curve, self.beta)
+    def over_tiles(self, step: Callable[..., Any], *arrays: Any) -> Pass:
+        """Return a pass over the tiles, in which `step` takes arrays of all labels before the labels of a tile."""
+        return Pass(partial(step, *arrays), light=self.problem.is_dense_unweighted)
 
-    def cut(self, ranks: Floats, first: int, last: int) -> tuple[GuardedCuts, GuardedCuts]:
-        """Cut at the ranks, before and after the limits."""
-        items = self.items_of(first, last)
-        cuts = cut_at_ranks(self.problem, items, ranks[first:last], self.rows_per_unit)
-        limits = self.limits.of_labels(first, last)
-        return cuts, within_limits(self.problem, items, cuts, limits, self.placement)
+    def view(self, first: int, last: int) -> _View:
+        """Read what the labels `first:last` say."""
+        problem = self.problem
+        items = panels.label_items(problem, first, last)
+        stairs = staircase.of_items(items)
+        is_supported = stairs.positives > 0  # (n_labels,)
+        most = problem.weight_of_label[first:last]
+        own = f_at_ratios(
+            stairs.offsets,
+            stairs.tp,
+            stairs.predicted,
+            stairs.higher,
+            stairs.positives,
+            most,
+            RATIOS,
+            self.beta**2,
+        )[is_supported]
+
+        bins, counts = None, None
+        if self.bins is not None:
+            of_labels = self.bins.of_labels(items)
+            counts = self.bins.counts(of_labels, items)
+            bins = of_labels.where(is_supported)
+
+        kept = None
+        if isinstance(items, Panel):
+            most_kept = np.diff(items.starts) // _CELLS_PER_KEPT
+            kept = KeptItems.of(problem, items, _likely_ranks(own, stairs.positives), most_kept)
+
+        stairs = stairs.cuttable(problem)
+        optimum = stairs.cuts_at(stairs.best(self.beta))
+        return _View(optimum, own, most[is_supported], bins, counts, kept)
+
+    def ranks(self, prior: _Prior, view: _View, end: int) -> Floats:
+        """Return the rank of each label of a view, (n_labels,); `end` are the supported ones up to its last."""
+        is_supported = view.optimum.positives > 0
+        positives = view.optimum.positives[is_supported]
+
+        # The prior: the mean of what is borrowed.
+        borrowed = []
+        if prior.sibling_f is not None:
+            sizes = prior.size_of_label[end - len(view.own) : end]
+            borrowed.append(prior.sibling_f[sizes])
+        if prior.curve is not None and view.bins is not None:
+            borrowed.append(
+                expected_f_at_ratios(
+                    *view.bins, view.most, prior.curve, positives, RATIOS, self.beta**2
+                )
+            )
+        prior_f = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(view.own)
+
+        # The evidence: a F_own + 20 F_prior, (n_supported, n_ratios).
+        in_rows = positives * np.float64(self.rows_per_unit)
+        evidence = in_rows[:, np.newaxis] * view.own + PRIOR_ROWS * prior_f
+        ranks = np.full(is_supported.size, self.rank_of_others, np.float64)
+        ranks[is_supported] = _EXTRA_RANKS + in_rows * _mean_ratio(evidence)
+        return ranks
+
+    def cuts(
+        self, views: Sequence[_View], ranks: Sequence[Floats], n_jobs: int | None
+    ) -> Passes[GuardedCuts]:
+        """Cut at ranks: from what was kept of the labels, those of which that does not tell from the tiles."""
+        dtype = threshold_dtype(self.problem.scores.dtype)
+
+        def cut(each: tuple[_View, Floats]) -> tuple[GuardedCuts, Booleans]:
+            view, at = each
+            if view.kept is None:
+                return never(at.size, SHRUNK), np.zeros(at.size, np.bool_)
+            cuts = cut_at_ranks(self.problem, view.kept, at, self.rows_per_unit)
+            return cuts, view.kept.answer_at(at, dtype)
+
+        parts = threads.run(cut, list(zip(views, ranks, strict=True)), n_jobs=n_jobs)
+        found = joined([cuts for cuts, _ in parts])
+        is_found = np.concatenate([is_told for _, is_told in parts])  # (n_labels,)
+        if not is_found.all():
+            yield self.over_tiles(self.cut, np.concatenate(ranks), found, is_found)
+        return found
+
+    def cut(
+        self, ranks: Floats, found: GuardedCuts, is_found: Booleans, first: int, last: int
+    ) -> None:
+        """Cut at the ranks where no cut is found yet, and write these."""
+        missed = first + np.flatnonzero(~is_found[first:last])
+        if not missed.size:
+            return
+        labels = slice(missed[0], missed[-1] + 1)  # all between them, too
+        items = self.problem.label_items(labels.start, labels.stop)
+        read = cut_at_ranks(self.problem, items, ranks[labels], self.rows_per_unit)
+        pairs: Any = zip(found, read, strict=True)
+        for values, own in pairs:
+            values[labels] = own
+
+    def limit(self, cuts: GuardedCuts, positives: Ints, first: int, last: int) -> GuardedCuts:
+        """Keep the limits."""
+        tile, limits = cuts.of_labels(first, last), self.limits.of_labels(first, last)
+        if not breaks_limits(tile, limits, positives[first:last]).any():
+            return tile
+        items = self.problem.label_items(first, last)
+        return within_limits(self.problem, items, tile, limits, self.placement)
 
     def fall_back(self, cuts: GuardedCuts, positives: Ints, first: int, last: int) -> GuardedCuts:
         """Take the better of the cuts and always, after the limits."""
-        tile = GuardedCuts._make(values[first:last] for values in cuts)
         return fall_back(
             self.problem,
-            self.items_of(first, last),
-            tile,
+            self.problem.label_items(first, last),
+            cuts.of_labels(first, last),
             positives[first:last],
             self.beta,
             self.limits.of_labels(first, last),
@@ -188,100 +309,20 @@ class _Steps:
         )
 
 
-def _view(
-    problem: Problem, items: Items, rows: Ints, curve: PooledCurve | None, beta: float
-) -> _Views:
-    """Read what a tile of labels says; `rows` (n_labels,) is the weight of the rows of each."""
-    stairs = staircase.of_items(items)
-    own = f_at_ratios(
-        stairs.offsets,
-        stairs.tp,
-        stairs.predicted,
-        stairs.higher,
-        stairs.positives,
-        rows,
-        RATIOS,
-        beta**2,
-    )
-    expected = np.zeros_like(own)
-    if curve is not None:
-        missing, masked = keys_apart(problem)
-        expected = expected_f_at_ratios(
-            items.starts,
-            narrow_keys(items.keys),
-            items.weights,
-            missing,
-            masked,
-            curve.probable,
-            curve.p,
-            stairs.positives,
-            RATIOS,
-            beta**2,
-        )
-    # Ratios of very many labels without positives would take much memory.
-    is_supported = stairs.positives > 0
-    stairs = stairs.cuttable(problem)
-    return _Views(own[is_supported], expected[is_supported], stairs.cuts_at(stairs.best(beta)))
-
-
-def _ranks(
-    views: Sequence[_Views], probabilities: bool, positives: Floats, siblings: bool
-) -> Floats:
-    """Return the rank of each label that has positives, (n_supported,), from the views of consecutive labels."""
-    if siblings:
-        sibling_f, sibling_of_label = of_siblings([view.own for view in views], positives)
-    ranks = np.empty(positives.size)
-    first = 0
-    for view in views:
-        labels = slice(first, first + len(view.own))
-        # The prior: the mean of what is borrowed.
-        borrowed = []
-        if siblings:
-            borrowed.append(sibling_f[sibling_of_label[labels]])
-        if probabilities:
-            borrowed.append(view.expected)
-        prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(view.own)
-
-        # The evidence: a F_own + 20 F_prior, (n_labels of the view, n_ratios).
-        evidence = positives[labels, np.newaxis] * view.own + PRIOR_ROWS * prior
-        ranks[labels] = _EXTRA_RANKS + positives[labels] * _mean_ratio(evidence)
-        first = labels.stop
-    return ranks
-
-
-def of_siblings(own: Sequence[Floats], positives: Floats) -> tuple[Floats, Ints]:
-    """Average figures of labels, (n_some, n_figures) of some after others, over labels with about as many positives.
-
-    Returns one average for each number of positives, (n_sizes, n_figures), and which each label has.
-
-    More than 2,048 different numbers, as real weights give, are rounded to 64ths of the bandwidth.
+def _likely_ranks(own: Floats, positives: Ints) -> Ints:
+    """Return the first and the last rank, (2, n_labels), at which labels may be cut: what their own F, (n_supported,
+    n_ratios), leaves to the prior.
     """
-    with np.errstate(divide="ignore"):  # Labels without positives have no siblings.
-        log_size = np.log(positives)
-    if np.unique(log_size).size > _MOST_SIZES:
-        steps = np.rint(log_size * (_SIZES_PER_BANDWIDTH / BANDWIDTH))
-        log_size = steps * (BANDWIDTH / _SIZES_PER_BANDWIDTH)
-
-    # Labels of one size weigh alike: F added up over them, once.
-    sizes, size_of_label = np.unique(log_size, return_inverse=True)
-    n_labels = np.bincount(size_of_label).astype(np.float64)  # (n_sizes,)
-    sums = np.zeros((sizes.size, own[0].shape[1]))
-    first = 0
-    for figures in own:
-        np.add.at(sums, size_of_label[first : first + len(figures)], figures)
-        first += len(figures)
-
-    # A block of sizes against all others: exp(-(difference / bandwidth)^2 / 2).
-    means = np.zeros_like(sums)
-    finite = np.flatnonzero(sizes > -np.inf)
-    for block in in_pieces(slice(0, finite.size), _SIZES_PER_BLOCK):
-        rows = finite[block]
-        distance = (sizes[rows, np.newaxis] - sizes[finite]) / BANDWIDTH
-        weight = np.exp(-0.5 * distance**2)  # (n_rows, n_finite)
-        # einsum without optimisation: no BLAS, whose sums depend on its threads.
-        total = np.einsum("vu,u->v", weight, n_labels[finite])
-        means[rows] = np.einsum("vu,ug->vg", weight, sums[finite]) / total[:, np.newaxis]
-    return means, size_of_label
+    # A rank far below the best would need a prior that differs more over ratios than it ever does.
+    own_positives = positives[positives > 0]  # (n_supported,)
+    evidence = own_positives[:, np.newaxis] * own
+    is_likely = evidence >= evidence.max(axis=1, keepdims=True) - _LIKELY
+    first = np.maximum(is_likely.argmax(axis=1) - 1, 0)
+    last = np.minimum(RATIOS.size - is_likely[:, ::-1].argmax(axis=1), RATIOS.size - 1)
+    ranks = np.ones((2, positives.size), np.int64)
+    ranks[0, positives > 0] = np.floor(own_positives * RATIOS[first])
+    ranks[1, positives > 0] = np.ceil(own_positives * RATIOS[last]) + _EXTRA_RANKS + 2
+    return ranks
 
 
 def _mean_ratio(evidence: Floats) -> Floats:

@@ -1,12 +1,17 @@
-"""Scores at ranks, and what lies above a score, label by label: found by selection, without sorting."""
+"""Scores at ranks, and what lies above a score, label by label: found by selection, without sorting.
+
+Of sorted scores those round some ranks can be kept, which then answer for all.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.dtypes import rounded_up
-from thresholds._arrays.types import Floats, Ints, Keys
+from thresholds._arrays.types import Booleans, Floats, Ints, Keys
+from thresholds._kernels.guards import kept_round_ranks
 from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.data.panels import Panel
 from thresholds.data.problem import Items, Problem
 
 
@@ -19,8 +24,53 @@ class Counts(NamedTuple):
     tp_tied: Ints
 
 
+class KeptItems(Items):
+    """The items of each group of a panel round some ranks; of those above it is known how many they are."""
+
+    above: Ints  # (2, n_groups) items above, and positives
+    present: Ints  # (n_groups,) all that are not masked
+
+    @classmethod
+    def of(cls, problem: Problem, panel: Panel, ranks: Ints, most: Ints) -> "KeptItems":
+        """Keep what lies from one rank to another, (2, n_groups), and what ties with it; only the top if that is more.
+
+        More than `most`, (n_groups,), that is.
+        """
+        starts, keys, truth, weights = panel
+        offsets, keys, truth, above = kept_round_ranks(starts, keys, truth, ranks, most)
+        kept = cls(offsets, keys, truth, weights)
+        kept.above, kept.present = above, weight_present(problem, panel)
+        return kept
+
+    def answer_at(self, ranks: Floats, dtype: np.dtype[Any]) -> Booleans:
+        """Whether a cut of each group at a rank, with thresholds of that dtype, is that of all items."""
+        above, lowest = self.above[0], self.above[0] + np.diff(self.starts)  # ranks, (n_groups,)
+        ranks = np.clip(ranks, 1, np.maximum(self.present, 1))
+        are_kept = (above < np.floor(ranks)) & (
+            lowest >= np.minimum(np.ceil(ranks) + 1, self.present)
+        )
+        # A threshold that leaves out the highest of them lies in the gap above it, unless that has subnormal numbers.
+        highest = to_scores(self.keys[self.starts[1:] - 1])
+        tiny = np.finfo(dtype).tiny
+        return np.asarray(are_kept & ((above == 0) | (highest < -tiny) | (highest >= tiny)))
+
+    def counts_at(self, keys: Keys) -> Ints:
+        """Count as all items do."""
+        counts = super().counts_at(keys)
+        counts[:2] += self.above
+        return counts
+
+    def keys_at(self, ranks: Floats) -> Keys:
+        """Return the keys at two ranks of each group, (2, n_groups), as all items do, if they are among these."""
+        from_top = np.ceil(ranks).astype(np.int64) - self.above[0]
+        sizes = np.diff(self.starts)
+        return np.asarray(self.keys[self.starts[1:] - np.clip(from_top, 1, sizes)])
+
+
 def weight_present(problem: Problem, items: Items) -> Ints:
     """Return the weight (n_labels,) of the cells of each label that are not masked."""
+    if isinstance(items, KeptItems):
+        return items.present
     masked = to_keys(np.array([-np.inf], problem.dtype))[0]
     items.ask_at(np.full(items.starts.size - 1, masked))
     if items.is_unweighted and items.keys.min() > masked:
