@@ -293,6 +293,7 @@ def _counting() -> Iterator[Call]:
             yield partial(fit_empirical, truth, given, sample_weight=1.0 + np.arange(len(given)))
             for average in AVERAGES:
                 yield partial(fit_empirical, truth, given, average, per_label=False)
+        yield partial(fit_expected, scores, "samples", per_label=False)
         yield partial(Counts.of, truth, scores.astype(np.float16))
 
 

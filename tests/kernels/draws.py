@@ -520,6 +520,14 @@ def of_means(rng: Generator, dtype: Any) -> Arguments:
     return np.minimum(tp, positives), predicted, positives, shares, of_measure(rng), *sums
 
 
+def of_means_of_shares(rng: Generator, dtype: Any) -> Arguments:
+    scores, _, _ = matrix(rng, dtype)
+    p = np.clip(np.abs(scores), 0, 1)
+    cuts = np.array([np.inf, *np.sort(rng.random(16))[::-1], -np.inf]).astype(dtype)
+    sums = np.zeros(18, np.int64), np.zeros(17, np.int64), np.zeros(18, np.int64)
+    return p, 2.0**40, np.full(len(p), 1 / len(p)), cuts, of_measure(rng), *sums
+
+
 def matrix(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
     """Scores, truth and rising cuts."""
     shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
@@ -1105,6 +1113,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "calibration.tally": of_tally,
     "calibration.neighbours": of_neighbours,
     "one_cut.add_means": of_means,
+    "one_cut.add_means_of_shares": of_means_of_shares,
     "one_cut.count_rows": of_row_counts,
     "one_cut.count_columns": of_column_counts,
     "one_cut.collect_cells": of_cells,

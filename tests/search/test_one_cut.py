@@ -13,7 +13,7 @@ import pytest
 import thresholds
 from thresholds._checks import Average
 from thresholds.data.problem import Problem
-from thresholds.search import one_cut, one_cut_dense
+from thresholds.search import one_cut, one_cut_dense, one_cut_shares
 from thresholds.search.counting import passes
 
 Array = np.ndarray[Any, Any]
@@ -71,7 +71,7 @@ def test_counting_equals_sorting(
 ) -> None:
     rng = np.random.default_rng(len(kind.__name__))
     monkeypatch.setattr(one_cut, "_WORTH_BOUNDING", 1)
-    for name, value in (("_BLOCK_CELLS", 97), ("_PIECE_CELLS", 500), ("_SAMPLE_CELLS", 300)):
+    for name, value in (("BLOCK_CELLS", 97), ("_PIECE_CELLS", 500), ("_SAMPLE_CELLS", 300)):
         monkeypatch.setattr(one_cut_dense, name, value)
     all_settings: list[dict[str, Any]] = [{}, {"zero_division": 1.0}, {"beta": 2.0, "n_jobs": 1}, {"n_jobs": 3}]
     for k, (n, m) in enumerate(((1, 1), (7, 5), (400, 3), (90, 41))):
@@ -82,6 +82,33 @@ def test_counting_equals_sorting(
                 monkeypatch.setattr(one_cut, "_WORTH_COUNTING", least)
                 monkeypatch.setattr(passes, "_WORTH_COUNTING", least)
                 found.append(fit(y_true, y_score, average, **settings))
+            assert found[0] == found[1]
+
+
+def as_probabilities(scores: Array) -> Array:
+    """Scores of any kind within [0, 1], in the same order; masked ones are 0."""
+    finite = np.where(np.isfinite(scores), scores, -40.0)
+    return np.asarray((1 / (1 + np.exp(-finite.astype(np.float64) - 1))).astype(scores.dtype))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counting_shares_of_truth_equals_sorting(
+    kind: Callable[..., tuple[Array, Array]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(len(kind.__name__))
+    monkeypatch.setattr(one_cut, "_WORTH_BOUNDING", 1)
+    monkeypatch.setattr(one_cut_shares, "BLOCK_CELLS", 97)
+    monkeypatch.setattr(one_cut_shares, "_SAMPLE_CELLS", 300)
+    monkeypatch.setattr(one_cut_dense, "_PIECE_CELLS", 500)
+    all_settings: list[dict[str, Any]] = [{}, {"zero_division": 1.0, "beta": 2.0}, {"beta": 0.3, "n_jobs": 3}]
+    for n, m in ((1, 1), (7, 5), (400, 3), (90, 41)):
+        p = as_probabilities(kind(rng, n, m)[1])
+        for settings in all_settings:
+            found = []
+            for least in (0, NEVER):
+                monkeypatch.setattr(one_cut, "_WORTH_COUNTING", least)
+                rule = thresholds.fit_expected(p, "samples", per_label=False, **settings)
+                found.append((rule.thresholds.tolist(), rule.objective))
             assert found[0] == found[1]
 
 

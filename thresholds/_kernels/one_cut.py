@@ -53,6 +53,52 @@ def add_means(
 
 
 @kernel
+def add_means_of_shares(
+    scores: Scores,
+    weight: float,
+    shares: Floats,
+    cuts: Scores,
+    measure: Measure,
+    at: Ints,
+    most: Ints,
+    above: Ints,
+) -> None:
+    """Add the F of each row at each cut to `at`, the most that it can be between two cuts to `most`, as `add_means`.
+
+    Scores are degrees of truth: a cell weighs `weight`, and its score's share of that is positive. `above` counts the
+    cells at or above each cut. Between two cuts all shares are below the higher one, so that true positives take at
+    least as many cells as of that share: as F is a ratio of what rises evenly with them, it is highest with none
+    or all.
+    """
+    tp, predicted = np.empty((2, cuts.size), np.int64)
+    positive = np.empty(scores.shape[1], np.int64)
+    for i in range(scores.shape[0]):
+        row = scores[i]
+        positives = np.int64(0)
+        for j in range(row.size):
+            positive[j] = np.int64(np.rint(row[j] * weight))
+            positives += positive[j]
+        # One cut after another over a row that stays in the cache, without a branch.
+        for k in range(cuts.size):
+            cut, n, n_tp = cuts[k], np.int64(0), np.int64(0)
+            for j in range(row.size):
+                is_above = np.int64(row[j] >= cut)
+                n += is_above
+                n_tp += positive[j] * is_above
+            above[k] += n
+            tp[k], predicted[k] = n_tp, n * np.int64(weight)
+            at[k] += _units(n_tp, predicted[k], positives, shares[i], measure)
+        for k in range(most.size):
+            gained = tp[k + 1] - tp[k]
+            # Each share was rounded by up to half a unit, and this division is.
+            needed = (gained - row.size) / max(min(cuts[k], 1.0), 1e-300) * (1 - 1e-12)
+            fewest = predicted[k] + max(np.float64(gained), needed)
+            with_all = _units(tp[k + 1], fewest, positives, shares[i], measure)
+            with_none = _units(tp[k], predicted[k], positives, shares[i], measure)
+            most[k] += max(with_all, with_none)
+
+
+@kernel
 def count_rows(scores: Scores, truth: Bytes, cuts: Scores) -> tuple[SmallInts, SmallInts]:
     """Count the positives of each row at or above each cut, (n_cuts, n_rows), and all its scores there."""
     shape = (cuts.size, scores.shape[0])

@@ -118,7 +118,7 @@ class Problem:
     sample_weight: Any  # the weights as metrics take them: whole numbers, floats or None
     missing: float
     label_names: tuple[str, ...] | None
-    soft: bool = False
+    soft: bool = False  # degrees of truth, which are the scores themselves
     keep_sparse: bool = False  # cut sparse scores above `missing` only
     groups: Ints | None = None  # (n_samples,) numbers of groups, where rows come in groups
     # (n_samples, n_labels) bool, CSR where the truth is; None where all truth is known. `truth` is 0 there.
@@ -444,10 +444,17 @@ class Problem:
         """Return 0 for cells of rows without weight, for others 1, in units if truth is soft."""
         weight = 1
         if self.soft:
-            # The largest power of two of which `n_labels` stay below 2**60: degrees of truth are
-            # rounded to units as fine as int64 sums of a row allow, and 1 is a whole number of them.
-            weight = 2 ** (_ROW_BITS - self.n_labels.bit_length())
+            weight = self.weight_of_cell
         return (self.row_weights[first:last] > 0).astype(np.int64) * weight
+
+    @property
+    def weight_of_cell(self) -> int:
+        """Weight of a cell of a row whose truth is soft.
+
+        It is the largest power of two of which `n_labels` stay below 2**60: degrees of truth are rounded to units as
+        fine as int64 sums of a row allow, and 1 is a whole number of them.
+        """
+        return int(2 ** (_ROW_BITS - self.n_labels.bit_length()))
 
     def sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:
         """Return a piece of the truth as a sparse array of that kind."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import by_cells
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Keys, Numbers
 from thresholds._checks import Average
 from thresholds._kernels.keys import to_keys, to_scores
@@ -26,6 +27,7 @@ from thresholds.data.problem import Axis, Items, Problem
 from thresholds.metrics.counts import f_of_counts
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.one_cut_dense import EQUAL, UNIT, MeanCut, shares_of
+from thresholds.search.one_cut_shares import MeanCutOfShares
 
 Result = TypeVar("Result")
 
@@ -76,8 +78,8 @@ class _Search:
 
     def best(self) -> tuple[float, float]:
         """Return the best cut and the next lower score."""
-        may_narrow = self.problem.is_dense_unweighted and self.most is None
-        narrowed = self._narrowed() if may_narrow else None
+        may_narrow = self.problem.is_dense_unweighted or self._has_shares_of_truth
+        narrowed = self._narrowed() if may_narrow and self.most is None else None
         if narrowed is not None:
             return narrowed
 
@@ -101,7 +103,8 @@ class _Search:
         """Find the best cut without sorting most scores; None where that cannot be or pay."""
         run: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.progress}
         if self.average != "micro":
-            search = MeanCut(self.problem, self.average, self.beta, self.zero_division, **run)
+            kind = MeanCutOfShares if self.problem.soft else MeanCut
+            search = kind(self.problem, self.average, self.beta, self.zero_division, **run)
             many_cells = self.problem.n_stored >= _WORTH_COUNTING
             many_labels = self.problem.n_labels >= _WORTH_BOUNDING
             return search.best() if many_cells and many_labels else None
@@ -118,6 +121,13 @@ class _Search:
             return np.inf, np.nan
         best = f.argmax()
         return float(stairs.score[best]), float(stairs.lower[best])
+
+    @property
+    def _has_shares_of_truth(self) -> bool:
+        """Whether dense scores of rows that all weigh something are themselves the truth."""
+        problem = self.problem
+        is_own_truth = problem.soft and not is_sparse(problem.scores) and problem.unknown is None
+        return is_own_truth and self.average == "samples" and bool(problem.row_weights.all())
 
     @property
     def axis(self) -> Axis:

@@ -35,7 +35,7 @@ EQUAL = 2**11  # units: what the F of all groups, computed in float64, can be of
 _N_CUTS = 16
 _MAX_ROUNDS = 4
 _SAMPLE_CELLS = 2**20
-_BLOCK_CELLS = 2**16
+BLOCK_CELLS = 2**16
 _PIECE_CELLS = 2**22
 _FEW = 64  # Cells are few when they are one in so many of all,
 _MANY = 8  # and too many to sort at once when they are more than one in so many.
@@ -93,17 +93,7 @@ class MeanCut:
 
         # Sort what is left, and let the cut fall through it.
         cells = self._collect(interval.low, interval.high)
-        tp, predicted = self._counts_at(interval.high)
-        means = sweep_cells(
-            cells.keys,
-            cells.rows,
-            cells.owners,
-            tp,
-            predicted,
-            self.positives,
-            self.shares,
-            self._measure,
-        )
+        means = self._sweep(cells, interval.high)
 
         # The highest cut wins among those that are equal but for rounding.
         enough = max(interval.nothing, int(means.max(initial=-1))) - EQUAL - self.shares.size
@@ -113,6 +103,20 @@ class MeanCut:
         n_lower = int(np.searchsorted(cells.keys, key))
         lower = cells.keys[n_lower - 1] if n_lower else cells.below
         return tuple(to_scores(np.array([key, lower])).tolist())
+
+    def _sweep(self, cells: Cells, high: Any) -> Ints:
+        """Return the mean once the cut has fallen from `high` to each key that a positive has, -1 at others."""
+        tp, predicted = self._counts_at(high)
+        return sweep_cells(
+            cells.keys,
+            cells.rows,
+            cells.owners,
+            tp,
+            predicted,
+            self.positives,
+            self.shares,
+            self._measure,
+        )
 
     @property
     def _by_row(self) -> bool:
@@ -240,7 +244,7 @@ class MeanCut:
 
     def _blocks(self, rows: slice) -> Iterator[tuple[slice, Dense, Bytes]]:
         """Return blocks as kernels take them: which rows, scores and truth (n_rows, n_labels)."""
-        for block in in_pieces(rows, max(1, _BLOCK_CELLS // self.problem.n_labels)):
+        for block in in_pieces(rows, max(1, BLOCK_CELLS // self.problem.n_labels)):
             scores = np.array(self.problem.scores[block], self.problem.dtype, order="C")
             truth = np.array(to_dense(self.problem.truth[block]), np.uint8, order="C")
             yield block, scores, truth
