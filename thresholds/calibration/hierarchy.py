@@ -32,10 +32,16 @@ from thresholds.data.tallies import sums_of_labels
 _LEAST_VARIANCE = 0.1  # that the one label more adds
 _MOST_ROUNDS = 20  # of lines, then mean and spread
 _CLOSE = 1e-7  # A move of mean and spread that is smaller, relative to the spread, is the last.
-_LOGARITHMS = (-20.0, 20.0)  # of deviations, at least and at most
-_DIFFERENCE = 1e-4  # of the values of a root
-_POLISHING_STEPS = 2
-_PRECISE = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 200}
+
+# Of the three values of a root, of which the first and the last are logarithms.
+_BOUNDS = np.array([[-20.0, -np.inf, -20.0], [20.0, np.inf, 20.0]])
+_DIFFERENCE = 1e-4
+_MOST_STEPS = 50
+_LONGEST_STEP = 2.0  # of a logarithm
+_LAST_STEPS = 2
+_MOST_HALVINGS = 30
+_LEAST_SHARE = 1e-4  # of the promised gain that a step must keep
+_LEAST_BEND = 1e-13  # relative: what does not bend is not moved along
 
 _NO_PRIOR = np.zeros(5)
 
@@ -175,37 +181,58 @@ def _targets(
 
 def _likeliest(found: _Lines, common: Floats, prior: _Prior) -> _Prior:
     """Return the mean and the spread of highest marginal likelihood, given quadratics through the loss of labels."""
-    from scipy.optimize import minimize
-
     labels = _Quadratics(found, common)
     root = prior.root
-    start = np.array([np.log(root[0, 0]), root[1, 0], np.log(root[1, 1])])
-    best = minimize(
-        lambda values: labels.loss(_root(values)),
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[_LOGARITHMS, (None, None), _LOGARITHMS],
-        options=_PRECISE,
-    )
-    root = _root(_polished(labels, best.x))
+    values = np.array([np.log(root[0, 0]), root[1, 0], np.log(root[1, 1])])
+    root = _root(_least(labels, values))
     return _Prior(labels.given(root).mean, root)
 
 
-def _polished(labels: "_Quadratics", values: Floats) -> Floats:
-    """Return the values of the best root to the last digits, so that the order of labels tells in none but these.
+def _least(labels: "_Quadratics", values: Floats) -> Floats:
+    """Return the values of the root of least loss, by Newton's method, with differences of the derivatives.
 
-    Newton's method, with differences of the derivatives, from where a search ended.
+    Its last steps are taken whatever they gain, so that the order of labels tells in none but the last digits.
     """
-    for _ in range(_POLISHING_STEPS):
-        sides = values + _DIFFERENCE * np.array([np.eye(3), -np.eye(3)])  # (2, 3, 3)
-        above, below = np.array([[labels.loss(_root(at))[1] for at in side] for side in sides])
-        slopes = labels.loss(_root(values))[1]
-        step = np.linalg.lstsq((above - below) / (2 * _DIFFERENCE), slopes, rcond=None)[0]
-        if not np.abs(step).max() < _DIFFERENCE:
+    n_last = 0
+    for _ in range(_MOST_STEPS):
+        loss, slopes = labels.loss(_root(values))
+        step = _newton_step(labels, values, slopes)
+        if np.abs(step).max() < _DIFFERENCE:
+            values = values + step
+            n_last += 1
+            if n_last == _LAST_STEPS:
+                break
+            continue
+
+        # The step is halved until the loss falls.
+        promised = -slopes @ step
+        sizes = 0.5 ** np.arange(_MOST_HALVINGS)
+        tried = (np.clip(values + size * step, *_BOUNDS) for size in sizes)
+        falls = (
+            at
+            for at, size in zip(tried, sizes, strict=True)
+            if labels.loss(_root(at))[0] < loss - _LEAST_SHARE * size * promised
+        )
+        lower = next(falls, None)
+        if lower is None:
             break
-        values = values - step
+        values = lower
     return values
+
+
+def _newton_step(labels: "_Quadratics", values: Floats, slopes: Floats) -> Floats:
+    """Return the step to the least of a quadratic; down, too, where the loss bends downwards."""
+    sides = values + _DIFFERENCE * np.array([np.eye(3), -np.eye(3)])  # (2, 3, 3)
+    above, below = np.array([[labels.loss(_root(at))[1] for at in side] for side in sides])
+    matrix = (above - below) / (2 * _DIFFERENCE)
+    bends, directions = np.linalg.eigh((matrix + matrix.T) / 2)
+    bends = np.abs(bends)  # (3,)
+    along = directions.T @ slopes
+    step = -directions @ np.divide(
+        along, bends, out=np.zeros(3), where=bends > _LEAST_BEND * bends.max()
+    )
+    logarithms = np.abs(step[[0, 2]]).max()
+    return np.asarray(step * min(1.0, _LONGEST_STEP / max(logarithms, _DIFFERENCE)))
 
 
 def _root(values: Floats) -> Floats:
