@@ -151,6 +151,7 @@ def large() -> Iterator[Call]:
         for given in (scores, np.asfortranarray(8 * scores - 4)):
             for average in AVERAGES[:-1]:
                 yield "fit", partial(thresholds.fit_empirical, truth, given, average)
+        yield "fit", partial(thresholds.fit_empirical, truth, scores.round())
         yield "fit", partial(thresholds.Counts.of, truth, scores)
         for average in AVERAGES if dtype != np.float16 else ("micro",):
             yield "fit", partial(thresholds.fit_empirical, truth, scores, average, per_label=False)

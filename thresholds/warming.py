@@ -294,6 +294,8 @@ def _counting() -> Iterator[Call]:
             for average in AVERAGES:
                 yield partial(fit_empirical, truth, given, average, per_label=False)
         yield partial(fit_expected, scores, "samples", per_label=False)
+        # Of equal scores most are counted apart.
+        yield partial(fit_empirical, truth, scores.round())
         yield partial(Counts.of, truth, scores.astype(np.float16))
 
 

@@ -152,6 +152,12 @@ def of_codes(rng: Generator, dtype: Any) -> Arguments:
     return codes, rng.integers(-128, 127, (4, 16)).astype(np.int8), rng.integers(0, 9, (4, 16)).astype(np.int32)
 
 
+def of_scores_to_count(rng: Generator, dtype: Any) -> Arguments:
+    scores, cuts = (rng.normal(size=(n, 16)).round(1).astype(dtype) for n in (rng.choice([8, 248]), 4))
+    scores[-3:], cuts[0] = np.nan, np.inf
+    return scores, cuts, rng.integers(0, 9, cuts.shape).astype(np.int32)
+
+
 def of_weighed_codes(rng: Generator, dtype: Any) -> Arguments:
     codes, under, counts = of_codes(rng, dtype)
     n = 8 * int(rng.integers(1, 9))
@@ -1071,6 +1077,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.code_by_value": of_values_to_code,
     "counting.code_by_bits": of_bits_to_code,
     "counting.count_codes": of_codes,
+    "counting.count_scores": of_scores_to_count,
     "counting.weigh_codes": of_weighed_codes,
     "confusion.count_by_label": of_counts,
     "confusion.weigh_by_label": of_weighed_counts,

@@ -46,7 +46,7 @@ KINDS: dict[str, Callable[[Array], Array]] = {
 
 def check(values: Array, scores: Array) -> CodedCuts:
     """Codes tell of each score whether it lies at or above a cut; cuts fall, none above its value."""
-    coded = CodedCuts.near(values)
+    coded = CodedCuts.near(values, values[:0])
     codes = np.empty(scores.shape, np.int8)
     coded.scale.codes(scores, codes)
     np.testing.assert_array_equal(codes[:, np.newaxis] > coded.under, scores[:, np.newaxis] >= coded.cuts)
@@ -154,12 +154,12 @@ def test_counts_of_all_blocks(n_labels: int, negative: bool, monkeypatch: pytest
     scores = rng.normal(size=(333, n_labels)).astype(np.float32)
     scores = scores if negative else abs(scores)
     problem = Problem.of(rng.random(scores.shape) < 0.5, scores)
-    coded = CodedCuts.near(falling(scores, 7))
+    coded = CodedCuts.near(falling(scores, 7), np.round(scores[:2], 1))
     for labels in (slice(0, n_labels), slice(n_labels // 3, n_labels)):
         blocks = Blocks(problem, labels, slice(7, 330))
         counter = coded.over(blocks)
         for block in blocks.scores():
             counter.add(block)
-        found = blocks.by_row(counter.counts[:, : blocks.n_columns]).sum(axis=1)
+        found = coded.falling(blocks.by_row(counter.all_counts).sum(axis=1), labels)
         expected = (scores[7:330, np.newaxis, labels] >= coded.cuts[:, labels]).sum(axis=0)
         np.testing.assert_array_equal(found, expected)

@@ -593,6 +593,38 @@ def test_the_best_step_for_any_ratio_that_may_be_the_best_is_left(seed: int, bet
                 assert whole.score[of_whole][values.argmax()] in left.score[of_left]
 
 
+@pytest.mark.parametrize("values", [(0.3,), (0.0, 1.0), (-np.inf, 2.0), (1.0, 3.0, 3.5)])
+def test_scores_of_few_values_are_counted_and_not_collected(values: tuple[float, ...], sizes: str) -> None:
+    rng = np.random.default_rng(23)
+    truth, scores = rng.random((2000, 7)) < 0.3, rng.choice(values, (2000, 7))
+    problem = Problem.of(truth, scores)
+    left, candidates = useful(problem, 1.0, jointly=False)
+    assert not candidates.sizes.any()
+    whole = staircase.of_labels(problem, 0, 7)
+    for got, expected in zip(left.cuts_at(left.best(1.0)), whole.cuts_at(whole.best(1.0)), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("jointly", [False, True])
+@pytest.mark.parametrize("lowest", [-np.inf, 0.0])
+def test_the_lowest_score_is_not_collected_with_others_where_most_cells_have_it(lowest: float, jointly: bool) -> None:
+    rng = np.random.default_rng(24)
+    others = rng.random((3000, 30))
+    scores = np.where(rng.random(others.shape) < 0.7, lowest, others)
+    # So that F of predicting all cells is about that of predicting the others.
+    truth = rng.random(others.shape) < np.where(scores > lowest, 0.9 * others, np.linspace(0.15, 0.3, 30))
+    problem = Problem.of(truth, scores)
+    left, candidates = useful(problem, 1.0, jointly)
+    whole = staircase.of_labels(problem, 0, 30)
+    assert candidates.lowest.is_known.any()
+    n_collected = candidates.sizes.sum(axis=0)  # (n_labels,)
+    assert 0 < n_collected[candidates.lowest.is_known].max() < 1000
+    for label in np.flatnonzero(candidates.lowest.is_known):
+        steps = steps_of(left, label)
+        assert steps <= steps_of(whole, label)
+        assert lowest in {score for score, *_ in steps}
+
+
 @pytest.mark.parametrize("beta", [0.3, 1.0, 3.0])
 def test_bounds_of_perfect_labels_meet(beta: float, sizes: str) -> None:
     rng = np.random.default_rng(20)

@@ -241,6 +241,23 @@ def count_codes(codes: Codes, under: Codes, counts: SmallInts) -> None:
 
 
 @kernel
+def count_scores(scores: Scores, cuts: Scores, counts: SmallInts) -> None:
+    """Count the scores of each column at or above its cuts (n_cuts, n_columns), which may lie anywhere."""
+    # Four rows for each time that a cut and its counter are loaded.
+    for i in range(0, scores.shape[0], 4):
+        s0, s1, s2, s3 = scores[i], scores[i + 1], scores[i + 2], scores[i + 3]
+        for k in range(cuts.shape[0]):
+            cut, count = cuts[k], counts[k]
+            for j in range(scores.shape[1]):
+                x, n = cut[j], count[j]
+                n += np.int32(s0[j] >= x)
+                n += np.int32(s1[j] >= x)
+                n += np.int32(s2[j] >= x)
+                n += np.int32(s3[j] >= x)
+                count[j] = n
+
+
+@kernel
 def weigh_codes(codes: Codes, under: Codes, rows: Ints, portions: Integers, sums: Ints) -> None:
     """Add up, for each column, portions of the weights of rows whose codes lie above each of those in `under`.
 

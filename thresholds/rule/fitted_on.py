@@ -75,9 +75,9 @@ class FittedOn(Shown):
         Of scores that cannot be read, some are given.
         """
         cells = _sample(scores, missing) if some_scores is None else _finite(some_scores)
-        # NumPy sorts in less time than it looks for seven quantiles.
+        # NumPy sorts in less time than it looks for seven quantiles. Which 0 it finds, -0 or 0, is chance: both are 0.
         at = np.multiply(QUANTILES, cells.size - 1).astype(np.int64) if cells.size else []
-        quantiles = np.sort(cells)[at]
+        quantiles = np.sort(cells)[at] + 0.0
         return cls(
             n_samples=int(scores.shape[0]),
             positives=positives,

@@ -9,6 +9,7 @@ stay in or near the second-level cache.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,17 +38,17 @@ class Blocks:
     labels: slice
     rows: slice
 
-    @property
+    @cached_property
     def n_labels(self) -> int:
         """Number of labels."""
         return int(self.labels.stop - self.labels.start)
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
         """Number of rows of the matrix."""
         return int(self.rows.stop - self.rows.start)
 
-    @property
+    @cached_property
     def rows_side_by_side(self) -> int:
         """Number of rows of the matrix that lie side by side in a row of a block."""
         if self.n_labels >= _MIN_COLUMNS or self.problem.unit_weights is not None:
@@ -56,17 +57,17 @@ class Blocks:
         whole_words = _WORD // math.gcd(self.n_labels, _WORD)
         return whole_words * ceil_div(_MIN_COLUMNS, self.n_labels * whole_words)
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
         """Number of columns, the last of which may belong to no label, in whole words."""
         return ceil_div(self.n_labels * self.rows_side_by_side, _WORD) * _WORD
 
-    @property
+    @cached_property
     def column_labels(self) -> Ints:
         """The label of each column, (n_columns,), of these labels."""
         return np.arange(self.n_columns) % self.n_labels
 
-    @property
+    @cached_property
     def block_rows(self) -> int:
         """Number of rows of a block."""
         all_rows = ceil_div(self.n_rows, self.rows_side_by_side)

@@ -19,7 +19,13 @@ from thresholds._arrays.types import Booleans, Floats, Ints, Keys, Scores
 from thresholds._kernels.counting import keep_between
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.refine import OF_ALL_LABELS, weigh_lists
-from thresholds.search.counting.refine import KeyLists, Remaining, UnitRemaining, WeightedRemaining
+from thresholds.search.counting.refine import (
+    KeyLists,
+    LastSteps,
+    Remaining,
+    UnitRemaining,
+    WeightedRemaining,
+)
 from thresholds.search.joint_micro import highest_ratio_at_cuts
 
 _ROUNDING = 1e-12  # relative, of a value of tp - r predicted: a hundred times more than it can be
@@ -40,6 +46,7 @@ class Candidates:
     beta2_positives: Floats  # (n_labels,) B P, or OF_ALL_LABELS
     slack: float
     positives: Ints  # (n_labels,) how many there are, or what they weigh
+    lowest: LastSteps  # what is known of a step right below these scores
 
     @classmethod
     def of(
@@ -62,10 +69,13 @@ class Candidates:
         positives = tp[-1]  # (n_labels,), as the last cut lies below all scores
         slack = _ROUNDING * float(most[-1].max())
 
-        # Best case of each interval between two cuts: its positives come first.
+        # Best case of each interval between two cuts: its positives come first. Where it holds a single value, they do
+        # not: all is predicted or nothing.
         gained = np.diff(tp, axis=0)  # (n_cuts - 1, n_labels)
         best_tp = tp[1:]
-        best_predicted = least[:-1] + gained
+        with np.errstate(over="ignore", under="ignore"):
+            is_single = cuts[:-1] == np.nextafter(cuts[1:], cuts.dtype.type(np.inf))
+        best_predicted = np.where(is_single, least[1:], least[:-1] + gained)
 
         # The ratio of the optimum lies between that of the best cut and that of the best cases.
         beta2_positives = beta**2 * positives
@@ -96,18 +106,37 @@ class Candidates:
         last = len(out) - out[::-1].argmin(axis=0)  # (n_labels,) the cut below them
         # Nothing is left, and predicting nothing is best: an empty interval above all scores.
         last = np.where(out.all(axis=0), 0, last)
+
+        # A single value at their lower end, which may be that of nearly all scores, is a step of which everything is
+        # known. It is not collected: unless others are, and lower ones exist, of which the highest would be wanted too.
+        any_below = _at_cut(counts, last) < counts[-1]  # (n_labels,)
+        is_known = _at_cut(is_single, np.maximum(last - 1, 0)) & (last > first)
+        is_known &= (last - 1 == first) | ~any_below
+        is_known &= weights is None
+        lowest = LastSteps(
+            is_known,
+            score=_at_cut(cuts, last),
+            tp=_at_cut(tp, last),
+            predicted=_at_cut(counts, last),
+            higher=_at_cut(counts, np.maximum(last - 1, 0)),
+            any_below=any_below,
+        )
+        last = np.where(is_known, last - 1, last)
+        # Below such a step the next lower score is looked for, else below what is collected.
+        is_alone = is_known & (last == first)
         return cls(
-            low=_at_cut(cuts, last),
-            high=_at_cut(cuts, first),
+            low=np.where(is_alone, lowest.score, _at_cut(cuts, last)),
+            high=np.where(is_alone, lowest.score, _at_cut(cuts, first)),
             sizes=_at_cut(piece_counts, last) - _at_cut(piece_counts, first),
             above=_at_cut(most, first),
             tp_above=_at_cut(tp, first),
-            any_below=_at_cut(counts, last) < counts[-1],
+            any_below=any_below | (is_known & ~is_alone),
             low_ratio=low_ratio,
             high_ratio=high_ratio,
             beta2_positives=beta2_positives,
             slack=slack,
             positives=positives,
+            lowest=lowest,
         )
 
     def remaining(
@@ -171,6 +200,7 @@ class Candidates:
             "high_ratio": self.high_ratio[labels],
             "beta2_positives": self.beta2_positives[labels],
             "slack": self.slack,
+            "lowest": self.lowest.of(labels),
         }
 
 

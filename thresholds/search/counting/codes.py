@@ -7,8 +7,11 @@ fails is left out.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from thresholds._arrays.blocks import ceil_div
 from thresholds._arrays.types import Codes, Dense, Integers, Ints, Scores, SmallInts
@@ -18,6 +21,7 @@ from thresholds._kernels.counting import (
     code_by_bits,
     code_by_value,
     count_codes,
+    count_scores,
     weigh_codes,
 )
 from thresholds.search.counting.blocks import Blocks
@@ -116,19 +120,21 @@ class Scale:
 
 @dataclass(frozen=True)
 class CodedCuts:
-    """Cuts that lie where codes change."""
+    """Cuts that lie where codes change, and some at which scores themselves are compared."""
 
     scale: Scale
-    cuts: Scores  # (n_cuts, n_labels) falling; +inf for none
-    under: Codes  # (n_cuts, n_labels) the highest code below each cut
+    coded: Scores  # (n_coded, n_labels) falling; +inf for none
+    under: Codes  # (n_coded, n_labels) the highest code below each of these
+    exact: Scores  # (n_exact, n_labels) the others; +inf for none
 
     @classmethod
     @np.errstate(all="ignore")  # Cuts of infinite, huge and tiny values may fail.
-    def near(cls, values: Scores) -> "CodedCuts":
+    def near(cls, values: Scores, repeated: Scores) -> "CodedCuts":
         """Move values (n_values, n_labels), which fall, down to where their code starts.
 
         The first of a run of equal values moves up instead, to where the next code starts: so there
-        is a cut on either side of them, between which few scores lie.
+        is a cut on either side of them, between which few scores lie. Nothing else does between the cuts around
+        `repeated` values (n_repeated, n_labels), +inf for none.
         """
         scale = Scale.of(values)
         codes = np.empty(values.shape, np.int8)
@@ -152,19 +158,39 @@ class CodedCuts:
         # One that is not sound becomes the one above it.
         cuts = np.minimum.accumulate(np.where(sound, cuts, np.inf).astype(values.dtype), axis=0)
         under = np.minimum.accumulate(np.where(sound, codes - 1, _HIGHEST_CODE), axis=0)
-        return cls(scale, cuts, under.astype(np.int8))
+        exact = np.concatenate([np.nextafter(repeated, repeated.dtype.type(np.inf)), repeated])
+        return cls(scale, cuts, under.astype(np.int8), exact)
+
+    @cached_property
+    def cuts(self) -> Scores:
+        """All cuts, (n_cuts, n_labels), which fall."""
+        return self.falling(np.concatenate([self.coded, self.exact]), slice(None))
+
+    @cached_property
+    def _order(self) -> Ints:
+        """Where each of the falling cuts is among the coded and the exact ones, (n_cuts, n_labels)."""
+        both = np.concatenate([self.coded, self.exact])
+        return np.asarray((-both).argsort(axis=0, kind="stable"))
+
+    def falling(self, values: npt.NDArray[Any], labels: slice) -> npt.NDArray[Any]:
+        """Put values of the coded cuts, and then of the exact ones, (n_cuts, n_labels), into the order of all."""
+        if not len(self.exact):
+            return values
+        return np.take_along_axis(values, self._order[:, labels], axis=0)
 
     def over(self, blocks: Blocks) -> "Counter":
         """Begin to count at the cuts."""
         width = ceil_div(blocks.n_columns, _REGISTER_BYTES) * _REGISTER_BYTES
-        under = np.full((len(self.cuts), width), _HIGHEST_CODE, np.int8)
-        label_under = self.under[:, blocks.labels]  # (n_cuts, n_labels)
+        under = np.full((len(self.under), width), _HIGHEST_CODE, np.int8)
+        label_under = self.under[:, blocks.labels]  # (n_coded, n_labels)
         under[:, : blocks.n_columns] = blocks.to_columns(label_under, _HIGHEST_CODE)
         counts = np.zeros(under.shape, np.int32)
         is_weighted = blocks.problem.unit_weights is not None
         steps = np.zeros(under.shape if is_weighted else (0, 0), np.int64)
         room = np.zeros((blocks.block_rows, width), np.int8)
-        return Counter(self.scale.over(blocks), under, counts, steps, room)
+        exact = blocks.to_columns(self.exact[:, blocks.labels], np.inf)
+        exact_counts = np.zeros(exact.shape, np.int32)
+        return Counter(self.scale.over(blocks), under, counts, steps, room, exact, exact_counts)
 
 
 @dataclass
@@ -172,15 +198,25 @@ class Counter:
     """How many scores of each column lie at or above the cuts, so far."""
 
     scale: Scale
-    under: Codes  # (n_cuts, n_columns and more)
-    counts: SmallInts  # (n_cuts, n_columns and more)
-    steps: Ints  # (n_cuts, n_columns and more) what these weigh; empty where rows have no weights
+    under: Codes  # (n_coded, n_columns and more)
+    counts: SmallInts  # (n_coded, n_columns and more)
+    steps: Ints  # (n_coded, n_columns and more) what these weigh; empty where rows have no weights
     room: Codes  # (block_rows, n_columns and more) for a block
+    exact: Scores  # (n_exact, n_columns)
+    exact_counts: SmallInts  # (n_exact, n_columns)
 
     def add(self, scores: Scores) -> None:
         """Count a block."""
         self.scale.codes(scores, self.room)
         count_codes(self.room, self.under, self.counts)
+        if len(self.exact):
+            count_scores(scores, self.exact, self.exact_counts)
+
+    @property
+    def all_counts(self) -> SmallInts:
+        """Counts at the coded and then at the exact cuts, (n_cuts, n_columns)."""
+        n_columns = self.exact.shape[1]
+        return np.concatenate([self.counts[:, :n_columns], self.exact_counts])
 
     def weigh(self, scores: Scores, weights: Ints, portions: tuple[Ints, Integers]) -> None:
         """Count a block of rows that weigh anything, and add up portions of their weights (see `portions.py`)."""

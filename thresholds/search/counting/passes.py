@@ -58,7 +58,9 @@ _MAX_CELLS_PER_TASK = 2**23
 _TASKS_PER_THREAD = 4  # or more, of each stripe
 _MAX_PIECES = 64  # of the rows
 _MAX_STRIPE = 2048  # labels: fewer take longer to read, and kept scores of more leave the cache
-_N_PARTS = 16  # of what is sorted
+_N_PARTS = 16  # of what is sorted,
+_MIN_SCORES_PER_PART = 2**15  # each of so many: some take as long to sort
+_SCORES_PER_LABEL = 2**8  # as a label takes itself
 _PART_OF_MEMORY = 4  # What is kept, and scores of positives, take one in so many bytes of all,
 _MOST_KEPT_BYTES = 3 * 2**28  # and no more than that of scores that are larger than memory.
 _MOST_LISTED_BYTES = 2**29  # Scores of positives: of more, a few labels are taken at a time.
@@ -67,6 +69,11 @@ _MIN_PANEL_BYTES = 2**22
 # Where cuts lie.
 _N_CUTS = 32
 _MIN_NOTES = 128  # positives of a label, or more, at whose quantiles cuts lie
+
+# Which values have a cut directly on either side.
+_SAMPLED_ROWS = 64
+_TIMES_REPEATED = 6  # among these
+_MOST_REPEATED = 4  # of a label
 
 
 def map_useful_steps(
@@ -87,7 +94,7 @@ def map_useful_steps(
 
     # 1. Note some positives of each label: their quantiles are good places to cut.
     piece_positives, quantiles = passes.find_quantiles()
-    coded = CodedCuts.near(quantiles)
+    coded = CodedCuts.near(quantiles, passes.find_repeated())
 
     # 2. Count at these cuts: that bounds where the best cut may lie. Scores of positives are listed, of as many labels
     # at a time as memory has room for.
@@ -174,6 +181,27 @@ class _Passes:
         quantiles = np.take_along_axis(falling, np.maximum(at, 0), axis=0)
         return positives, np.where(n_known > 0, quantiles, falling.dtype.type(np.inf))
 
+    def find_repeated(self) -> Scores:
+        """Return values that a good part of the cells of a label have, (n_values, n_labels), +inf for none.
+
+        There are as many as the label has that has most; none where rows have weights, which are not added up there.
+        """
+        problem = self.problem
+        n_rows = 0 if self.weights is not None else min(_SAMPLED_ROWS, problem.n_samples)
+        rows = np.linspace(0, problem.n_samples - 1, n_rows).astype(np.int64)
+        sampled = problem.scores[rows].astype(problem.dtype)  # (n_rows, n_labels)
+        rising = np.sort(np.ascontiguousarray(sampled.T), axis=1)  # (n_labels, n_rows)
+
+        # The first of each run of so many equal values, as 0/1 beside the value.
+        values = rising[:, : max(n_rows - _TIMES_REPEATED + 1, 0)]
+        is_first = values == rising[:, _TIMES_REPEATED - 1 :]
+        is_first[:, 1:] &= values[:, 1:] != values[:, :-1]
+
+        # A few of each label: the others become +inf, and come last.
+        found = np.sort(np.where(is_first, values, np.inf), axis=1)[:, :_MOST_REPEATED]
+        n_values = int(is_first.sum(axis=1).max(initial=0))
+        return np.ascontiguousarray(found[:, :n_values].T.astype(problem.dtype))
+
     def _note_first(self, blocks: Blocks) -> Floats:
         """Return positives, and the scores of the first ones or NaN, (1 + n_notes, n_labels)."""
         # Note in which rows of the blocks the first positives of each column are.
@@ -213,7 +241,8 @@ class _Passes:
         starts, n_positives = _starts(piece_positives)
         listed = self._room_for(n_positives)
         weights = self.weights
-        steps = np.zeros((_N_CUTS, piece_positives.shape[1]), np.int64)
+        n_cuts = len(coded.cuts)
+        steps = np.zeros((n_cuts, piece_positives.shape[1]), np.int64)
         adding = Lock()
 
         def count(blocks: Blocks) -> Ints:
@@ -234,8 +263,9 @@ class _Passes:
             if weights is not None:
                 with adding:
                     steps[:, in_panel] += counter.steps[:, : blocks.n_labels]
-            counts = np.zeros((_N_CUTS + 2, 1, blocks.n_labels), np.int64)
-            counts[1:-1, 0] = blocks.by_row(counter.counts[:, : blocks.n_columns]).sum(axis=1)
+            counts = np.zeros((n_cuts + 2, 1, blocks.n_labels), np.int64)
+            of_labels = blocks.by_row(counter.all_counts).sum(axis=1)  # (n_cuts, n_labels)
+            counts[1:-1, 0] = coded.falling(of_labels, blocks.labels)
             counts[-1] = blocks.known()
             return counts
 
@@ -246,7 +276,7 @@ class _Passes:
         def count_positives(labels: slice) -> Ints:
             of_labels = slice(panel.start + labels.start, panel.start + labels.stop)
             cuts = np.ascontiguousarray(coded.cuts[:, of_labels])
-            tp = np.zeros((_N_CUTS + 2, cuts.shape[1]), np.int64)
+            tp = np.zeros((n_cuts + 2, cuts.shape[1]), np.int64)
             of_part = positives.part(labels)
             if weights is None:
                 count_lists_at_cuts(*of_part.arrays, cuts, tp[1:-1])
@@ -263,7 +293,7 @@ class _Passes:
 
         # All scores weigh what all rows do in which their labels are known.
         least, most = np.zeros((2, *tp.shape), np.int64)
-        n_above = piece_counts.sum(axis=1)[1:-1]  # (_N_CUTS, n_labels)
+        n_above = piece_counts.sum(axis=1)[1:-1]  # (n_cuts, n_labels)
         least[1:-1], most[1:-1] = weights.bounds(steps, n_above)
         least[-1] = most[-1] = self.problem.weight_of_label[panel]
         return positives, tp, piece_counts, least, most
@@ -294,7 +324,8 @@ class _Passes:
             for rows, scores in zip(blocks.row_slices(), blocks.scores(), strict=True):
                 if weights is None:
                     mark_between(scores, low, high, marks, below)
-                    collect(scores, marks, labels, place, kept.keys)
+                    if n_kept > 0:
+                        collect(scores, marks, labels, place, kept.keys)
                     continue
                 own = weights.of_block(rows, blocks.block_rows)
                 mark_and_weigh(scores, low, high, own, marks, below, own_above)
@@ -304,9 +335,12 @@ class _Passes:
                     above[in_panel] += own_above[: blocks.n_labels]
             return np.asarray(blocks.by_row(below).max(axis=0, keepdims=True))
 
-        # One more pass over the matrix: keep the candidates, and the next lower score.
-        highest_below = self._over_blocks(gather, title="collecting", labels=panel).max(axis=0)
-        below = to_keys(highest_below)  # (n_labels,)
+        # One more pass over the matrix: keep the candidates, and the next lower score. There may be neither, where most
+        # scores are equal.
+        highest_below = np.full((1, starts.shape[1]), -np.inf, self.problem.dtype)
+        if n_kept > 0 or candidates.any_below[panel].any():
+            highest_below = self._over_blocks(gather, title="collecting", labels=panel)
+        below = to_keys(highest_below.max(axis=0))  # (n_labels,)
         scores = replace(kept, firsts=starts[0], sizes=candidates.sizes[:, panel].sum(axis=0))
 
         def finish(part: slice) -> Result:
@@ -393,9 +427,10 @@ def _starts(sizes: Ints) -> tuple[Ints, int]:
 
 
 def _parts(sizes: Ints) -> list[slice]:
-    """Part labels into about _N_PARTS slices of as much work."""
+    """Part labels into slices of as much work, at most _N_PARTS or so."""
     # A label without scores is work, too.
-    work = sizes.cumsum() + np.arange(1, sizes.size + 1)  # (n_labels,)
-    ends = np.searchsorted(work, np.linspace(0, work[-1], _N_PARTS + 1)[1:-1])
+    work = sizes.cumsum() + _SCORES_PER_LABEL * np.arange(1, sizes.size + 1)  # (n_labels,)
+    n_parts = min(_N_PARTS, ceil_div(int(work[-1]), _MIN_SCORES_PER_PART))
+    ends = np.searchsorted(work, np.linspace(0, work[-1], n_parts + 1)[1:-1])
     edges = [0, *np.unique(ends[ends > 0]).tolist(), sizes.size]
     return [slice(first, last) for first, last in itertools.pairwise(edges)]

@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Buckets, Floats, Ints, Keys, SmallInts
+from thresholds._arrays.types import Booleans, Buckets, Floats, Ints, Keys, Scores, SmallInts
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.refine import (
     BUCKETS,
@@ -69,6 +70,39 @@ class KeyLists:
         return below
 
 
+class LastSteps(NamedTuple):
+    """What is known of a step of labels below which none is left: the value of many equal scores, seldom of others."""
+
+    is_known: Booleans  # (n_labels,)
+    score: Scores  # (n_labels,)
+    tp: Ints  # (n_labels,)
+    predicted: Ints  # (n_labels,)
+    higher: Ints  # (n_labels,)
+    any_below: Booleans  # (n_labels,) whether there are lower scores
+
+    def of(self, labels: slice) -> "LastSteps":
+        """Return those of some labels."""
+        return LastSteps._make(values[labels] for values in self)
+
+    def added_to(self, stairs: Staircase, below: Keys) -> Staircase:
+        """Add those that are known to staircases, from the next lower key of each label, (n_labels,)."""
+        labels = np.flatnonzero(self.is_known)
+        if not labels.size:
+            return stairs
+        at = stairs.offsets[labels + 1]
+        _, score, tp, predicted, higher, any_below = (values[labels] for values in self)
+        lower = np.where(any_below, to_scores(below[labels]), score.dtype.type(np.nan))
+        return Staircase(
+            stairs.offsets + np.append(0, self.is_known.cumsum()),
+            score=np.insert(stairs.score, at, score),
+            lower=np.insert(stairs.lower, at, lower),
+            tp=np.insert(stairs.tp, at, tp),
+            fp=np.insert(stairs.fp, at, predicted - tp),
+            higher=np.insert(stairs.higher, at, higher),
+            positives=stairs.positives,
+        )
+
+
 @dataclass
 class Remaining(ABC):
     """What is left of some labels, and what is known of the rest; counts are in the unit of the weights."""
@@ -82,6 +116,7 @@ class Remaining(ABC):
     high_ratio: Floats  # (n_labels,)
     beta2_positives: Floats  # (n_labels,) B P, or OF_ALL_LABELS
     slack: float
+    lowest: LastSteps
 
     def staircase(self) -> Staircase:
         """Return the steps among which the best ones are."""
@@ -92,7 +127,7 @@ class Remaining(ABC):
             self._refine(many)
             after = self.scores.sizes[many]
             many = self._worth_refining(many[2 * after < before])
-        return self._sorted()
+        return self.lowest.added_to(self._sorted(), self.below)
 
     @abstractmethod
     def _worth_refining(self, labels: Ints) -> Ints:
