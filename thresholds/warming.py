@@ -247,6 +247,7 @@ def _fitting_to(data: _Data) -> Iterator[Call]:
                 yield partial(fit_empirical, *data, average, sample_weight=weights, **budget)
         for average in _GUARDED:
             yield partial(cross_fit, *data, average, sample_weight=weights, alternatives=True)
+        yield partial(cross_fit, *data, guard=None, sample_weight=weights)
         for method in METHODS:
             yield partial(calibrate, *data, method, "label", sample_weight=weights)
     yield partial(_update, data)

@@ -1,10 +1,13 @@
 """A panel has the cells of its items, sorted."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from tests.kernels.draws import NO_WEIGHTS, of_positives
-from thresholds.data.panels import Panel
+from thresholds._arrays.types import Booleans, Ints
+from thresholds.data.panels import Panel, SortedKeys, TieGroups
 from thresholds.data.problem import Items
 from thresholds.data.tallies import label_of
 
@@ -31,3 +34,63 @@ def test_its_cells_are_those_of_the_items_in_order(pairs: list[Pair]) -> None:
         np.testing.assert_array_equal(
             panel.positives, np.add.reduceat(items.positive_weights, items.starts[:-1], dtype=np.int64)
         )
+
+
+def test_questions_are_answered_as_by_looking_at_each_tie_group(pairs: list[Pair]) -> None:
+    rng = np.random.default_rng(1)
+    for panel, _ in pairs:
+        offsets, _, hits, sizes = TieGroups.of(panel)
+        n_groups, n_items = panel.starts.size - 1, np.diff(panel.starts)
+        most = rng.integers(0, n_items + 1)
+        within = panel.within(most)
+        hits_above = panel.hits_above(np.arange(n_groups), within)
+        own_offsets, own_sizes = panel.tie_sizes(np.arange(n_groups))
+        firsts = panel.firsts_of(np.arange(offsets[-1]))
+        np.testing.assert_array_equal(own_offsets, offsets)
+        np.testing.assert_array_equal(own_sizes, sizes)
+        np.testing.assert_array_equal(np.diff(firsts, append=panel.keys.size), upwards(offsets, sizes))
+        for group in range(n_groups):
+            own = slice(offsets[group], offsets[group + 1])
+            predicted, tp = sizes[own].cumsum(), hits[own].cumsum()
+            n_within = np.count_nonzero(predicted <= most[group])
+            assert within[group] == np.append(0, predicted)[n_within]
+            assert hits_above[group] == np.append(0, tp)[n_within]
+
+
+def test_staircases_without_a_part_are_those_of_the_rest(pairs: list[Pair]) -> None:
+    rng = np.random.default_rng(2)
+    for panel, items in pairs:
+        in_part = rng.random(items.keys.size) < rng.choice([0.0, 0.2, 0.8, 1.0])
+        rest, part = (some_of(items, kept) for kept in (~in_part, in_part))
+        of_part = SortedKeys.of(part.starts, part.keys, part.positive_weights)
+        found, expected = panel.steps_without(of_part), Panel.sorting(rest).steps
+        for own, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(own, other)
+
+
+def some_of(items: Items, kept: Booleans) -> Items:
+    """Some items of each group, perhaps none."""
+    starts = np.append(0, kept.cumsum())[items.starts]
+    return Items(starts, items.keys[kept], items.positive_weights[kept], NO_WEIGHTS)
+
+
+def test_between_positives_negatives_are_counted_together(pairs: list[Pair]) -> None:
+    for panel, _ in pairs:
+        offsets, _, hits, sizes = TieGroups.of(panel)
+        expected_offsets, expected = [0], []
+        for first, last in itertools.pairwise(offsets):
+            negatives = 0
+            for hit, size in zip(hits[first:last].tolist(), sizes[first:last].tolist(), strict=True):
+                if hit > 0:
+                    expected += [(0, negatives), (hit, size)]
+                negatives = 0 if hit > 0 else negatives + size
+            expected.append((0, negatives))
+            expected_offsets.append(len(expected))
+        found = panel.between_positives()
+        np.testing.assert_array_equal(found[0], expected_offsets)
+        np.testing.assert_array_equal(np.stack(found[1:], axis=1), expected)
+
+
+def upwards(offsets: Ints, values: Ints) -> Ints:
+    """Values of each group, the other way round."""
+    return np.concatenate([values[first:last][::-1] for first, last in itertools.pairwise(offsets)])

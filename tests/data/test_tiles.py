@@ -1,11 +1,14 @@
 """Fits that pass over tiles of labels, alone and side by side, and the parts of rows that they are of."""
 
+import dataclasses
+
 import numpy as np
 
 import thresholds
 from thresholds.data.parts import parts_of_rows
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import Pass, Passes, side_by_side
+from thresholds.search.staircase import of_labels
 
 RNG = np.random.default_rng(3)
 TRUTH = (RNG.random((90, 7)) < 0.3).astype(np.uint8)
@@ -29,7 +32,7 @@ def test_each_fit_has_as_many_passes_as_it_wants() -> None:
     assert found == [[list(range(7))] * n_passes for n_passes in (2, 0, 3)]
 
 
-def test_a_part_has_the_cells_of_its_rows() -> None:
+def test_a_part_has_the_cells_and_the_staircases_of_its_rows() -> None:
     parts = parts_of_rows(Problem.of(TRUTH, SCORES), PAIRS)
     assert parts is not None
     for part, rows in zip(parts, [np.arange(90), *(to_fit for to_fit, _ in PAIRS)], strict=True):
@@ -41,6 +44,9 @@ def test_a_part_has_the_cells_of_its_rows() -> None:
                 for keys, truth in (one.keys_and_truth(*labels) for one in (part, expected))
             )
             np.testing.assert_array_equal(np.sort(cells, axis=1), np.sort(own, axis=1))
+            found, apart = (dataclasses.astuple(of_labels(one, *labels)) for one in (part, expected))
+            for column, of_rows in zip(found, apart, strict=True):
+                np.testing.assert_array_equal(column, of_rows)
 
 
 def test_other_rows_to_fit_on_than_those_outside_a_fold_are_no_parts() -> None:

@@ -962,6 +962,17 @@ def sorted_panel(rng: Generator, dtype: Any) -> Arguments:
     return starts, up, true_starts, hits, np.zeros_like(truth)
 
 
+def of_staircases_without(rng: Generator, dtype: Any) -> Arguments:
+    """Sorted keys, their staircases, and a part of the keys."""
+    starts, up, true_starts, hits, marks = sorted_panel(rng, dtype)
+    steps = sorting.unit_staircases(starts, up, true_starts, hits, marks)
+    in_part = rng.random(up.size) < rng.random()
+    part_starts, part_true_starts = (
+        np.append(0, of_items.cumsum())[starts] for of_items in (in_part, in_part & (marks == 1))
+    )
+    return starts, up, steps, part_starts, up[in_part], part_true_starts, up[in_part & (marks == 1)]
+
+
 def candidates(rng: Generator, starts: Array, found: Array) -> tuple[Array, Array]:
     """Some keys of each label and one beside them, rising, each once: starts, keys."""
     lists = []
@@ -1171,6 +1182,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "sorting.sorted_groups": of_sorted_groups,
     "sorting.listed_positives": of_positives,
     "sorting.unit_staircases": sorted_panel,
+    "sorting.staircases_without": of_staircases_without,
     "sorting.staircases_between": of_parts_of_staircases,
     "sorting.weighted_staircases": items,
     "sorting.unit_aurocs": of_staircases,

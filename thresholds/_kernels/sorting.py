@@ -258,6 +258,73 @@ def unit_staircases(
 
 
 @late_kernel
+def staircases_without(
+    starts: Ints,
+    up: Keys,
+    steps: Steps,
+    part_starts: Ints,
+    part_up: Keys,
+    part_true_starts: Ints,
+    part_true_keys: Keys,
+) -> Steps:
+    """Return the staircase of each group of keys, `up`, without a part of them: `steps` are those of all.
+
+    The keys of the part, and those of its positives, are sorted upwards, too, and each counts once.
+    """
+    offsets, key, _, tp, fp, higher = steps
+    n_labels, size = starts.size - 1, key.size
+    left_offsets = np.zeros(n_labels + 1, np.int64)
+    left_key, left_lower = np.empty(size, up.dtype), np.empty(size, up.dtype)
+    left_tp, left_fp, left_higher = np.empty((3, size), np.int64)
+    step = np.int64(0)
+    for j in range(n_labels):
+        own = up[starts[j] : starts[j + 1]]
+        part = part_up[part_starts[j] : part_starts[j + 1]]
+        part_true = part_true_keys[part_true_starts[j] : part_true_starts[j + 1]]
+        i, p = part.size, part_true.size
+        tp_above = np.int64(0)
+        for k in range(offsets[j], offsets[j + 1]):
+            # What the part has above the step's key, and down to it.
+            x = key[k]
+            while i >= _STRIDE and part[i - _STRIDE] > x:
+                i -= _STRIDE
+            while i > 0 and part[i - 1] > x:
+                i -= 1
+            part_higher = part.size - i
+            while i > 0 and part[i - 1] == x:
+                i -= 1
+            while p > 0 and part_true[p - 1] >= x:
+                p -= 1
+
+            # Without a positive outside the part it is no step.
+            predicted = tp[k] + fp[k]
+            step_tp = tp[k] - (part_true.size - p)
+            if step_tp == tp_above:
+                continue
+            tp_above = step_tp
+            # The next lower key outside the part: each of the part is one of all.
+            below, part_below = own.size - predicted, i
+            while part_below > 0 and own[below - 1] == part[part_below - 1]:
+                below -= 1
+                part_below -= 1
+            left_key[step] = x
+            left_lower[step] = own[below - 1] if below > 0 else up.dtype.type(0)
+            left_tp[step] = step_tp
+            left_fp[step] = predicted - (part.size - i) - step_tp
+            left_higher[step] = higher[k] - part_higher
+            step += 1
+        left_offsets[j + 1] = step
+    return (
+        left_offsets,
+        left_key[:step],
+        left_lower[:step],
+        left_tp[:step],
+        left_fp[:step],
+        left_higher[:step],
+    )
+
+
+@late_kernel
 def unit_tie_groups(keys: Keys, truth: Bytes) -> tuple[Ints, Keys, Ints, Ints]:
     """Return the distinct keys of each row of `keys` (n_labels, n_samples), rising: offsets, keys, positives, cells."""
     n_labels, n = keys.shape

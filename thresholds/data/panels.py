@@ -6,21 +6,45 @@ cells is positive, nor does anybody ask.
 """
 
 import itertools
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from thresholds._arrays.types import Ints, Keys
+from thresholds._arrays.types import Bytes, Ints, Keys
 from thresholds._kernels._jit import StandIns
 from thresholds._kernels.evidence import group_by_ties
 from thresholds._kernels.sorting import (
     Steps,
     listed_positives,
     sorted_groups,
+    staircases_without,
     unit_staircases,
 )
 from thresholds.data.problem import Items, Problem
+from thresholds.data.tiles import Pass, Passes, in_passes
+
+# What is asked of the items of labels, the first and the last of which are given.
+Question: TypeAlias = Callable[[Items, int, int], Any]
+
+
+class SortedKeys(NamedTuple):
+    """Keys of items that weigh 1 each, and those of the positive ones, both rising in each group."""
+
+    starts: Ints  # (n_groups + 1,)
+    keys: Keys  # (n_items,)
+    true_starts: Ints  # (n_groups + 1,)
+    true_keys: Keys  # (n_positives,)
+
+    @classmethod
+    def of(cls, starts: Ints, keys: Keys, truth: Bytes) -> "SortedKeys":
+        """Sort the keys of each group in place."""
+        true_starts, true_keys = listed_positives(starts, keys, truth)
+        with StandIns.working():
+            _sort_groups(starts, keys)
+            _sort_groups(true_starts, true_keys)
+        return cls(starts, keys, true_starts, true_keys)
 
 
 class Panel(Items):
@@ -41,15 +65,12 @@ class Panel(Items):
     @classmethod
     def sorting(cls, items: Items) -> "Panel":
         """Sort unweighted items, whose keys are sorted in place."""
-        starts, keys, truth, weights = items
-        true_starts, true_keys = listed_positives(starts, keys, truth)
-        with StandIns.working():
-            _sort_groups(starts, keys)
-            _sort_groups(true_starts, true_keys)
-        marks = np.zeros_like(truth)
-        steps = unit_staircases(starts, keys, true_starts, true_keys, marks)
-        panel = cls(starts, keys, marks, weights)
-        panel.true_starts, panel.true_keys, panel.steps = true_starts, true_keys, steps
+        in_order = SortedKeys.of(items.starts, items.keys, items.positive_weights)
+        marks = np.zeros_like(items.positive_weights)
+        steps = unit_staircases(*in_order, marks)
+        panel = cls(in_order.starts, in_order.keys, marks, items.weights)
+        panel.true_starts, panel.true_keys = in_order.true_starts, in_order.true_keys
+        panel.steps = steps
         return panel
 
     @cached_property
@@ -57,11 +78,110 @@ class Panel(Items):
         """Number of positives of each group, (n_groups,)."""
         return np.diff(self.true_starts)
 
+    @cached_property
+    def tied(self) -> Ints:
+        """The items whose key is that of the one before in their group, (n_tied,): few, where scores are fine."""
+        is_tied = np.append(False, self.keys[1:] == self.keys[:-1])  # (n_items,)
+        is_tied[self.starts[:-1]] = False
+        return np.flatnonzero(is_tied)
+
+    def tie_sizes(self, groups: Ints) -> tuple[Ints, Ints]:
+        """Return the sizes of the tie groups of some groups, from the top down, as offsets and sizes."""
+        found = []
+        for group in groups.tolist():
+            down = self.keys[self.starts[group] : self.starts[group + 1]][::-1]
+            ends = np.flatnonzero(down[1:] != down[:-1]) + 1
+            found.append(np.diff(ends, prepend=0, append=down.size))
+        offsets = np.cumsum([0, *(sizes.size for sizes in found)])
+        return offsets, np.concatenate([*found, np.empty(0, np.int64)])
+
+    def between_positives(self) -> tuple[Ints, Ints, Ints]:
+        """Return offsets, positives and items of the tie groups that have positives, and of what lies between two.
+
+        They come from the top down: what lies higher than a tie group, which may be nothing, then the tie group.
+        """
+        step_offsets, _, _, tp, fp, higher = self.steps
+        n_groups = self.starts.size - 1
+        group = np.repeat(np.arange(n_groups), np.diff(step_offsets))  # (n_steps,)
+        is_first = np.append(True, group[1:] != group[:-1])[: group.size]
+        tp_before, predicted_before = (
+            np.where(is_first, 0, np.append(0, sums)[:-1]) for sums in (tp, tp + fp)
+        )
+        # Two of each step, and one below the last of a group.
+        offsets = 2 * step_offsets + np.arange(n_groups + 1)
+        hits, sizes = np.zeros((2, offsets[-1]), np.int64)
+        at = 2 * np.arange(group.size) + group  # (n_steps,)
+        hits[at + 1] = tp - tp_before
+        sizes[at] = higher - predicted_before
+        sizes[at + 1] = tp + fp - higher
+        sizes[offsets[1:] - 1] = np.diff(self.starts) - np.add.reduceat(
+            np.append(sizes, 0), offsets[:-1]
+        )
+        return offsets, hits, sizes
+
+    def steps_without(self, part: SortedKeys) -> Steps:
+        """Return the staircases of all items but a part of each group."""
+        return staircases_without(self.starts, self.keys, self.steps, *part)
+
+    def hits_above(self, groups: Ints, n_items: Ints) -> Ints:
+        """Return how many of so many highest items of some groups, whole tie groups, are positive, (n_asked,)."""
+        offsets, _, _, tp, fp, _ = self.steps
+        # One rising number for each step of all groups.
+        firsts = np.repeat(self.starts[:-1], np.diff(offsets))  # (n_steps,)
+        steps = np.searchsorted(firsts + tp + fp, self.starts[groups] + n_items, "right")
+        return np.where(steps > offsets[groups], np.append(0, tp)[steps], 0)
+
+    def firsts_of(self, tie_groups: Ints) -> Ints:
+        """Return the first item of tie groups, which are counted upwards over all groups, (n_asked,)."""
+        # Each item that equals the one before begins none: those before it belong to so many.
+        before = self.tied - np.arange(self.tied.size)  # (n_tied,)
+        return tie_groups + np.searchsorted(before, tie_groups, "right")
+
+    def within(self, most: Ints) -> Ints:
+        """Return how many items the lowest cut of each group has that has at most so many, (n_groups,)."""
+        found = most.copy()
+        last = self.keys.size - 1
+        at = self.starts[1:] - most  # (n_groups,) the lowest item
+        splits = (at > self.starts[:-1]) & (most > 0)
+        splits &= self.keys[np.minimum(at, last)] == self.keys[at - 1]
+        for group in np.flatnonzero(splits).tolist():
+            own = self.keys[self.starts[group] : self.starts[group + 1]]
+            found[group] = own.size - own.searchsorted(own[own.size - most[group]], "right")
+        return found
+
 
 def label_items(problem: Problem, first: int, last: int) -> Items:
     """Return the items of labels `first:last`: a panel where each weighs 1."""
+    ready = problem.panel(first, last)
+    if ready is not None:
+        return ready
     items = problem.label_items(first, last)
     return Panel.sorting(items) if items.is_unweighted else items
+
+
+def ask(
+    problem: Problem,
+    questions: Sequence[Question],
+    *,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> list[list[Any]]:
+    """Ask questions about all labels, each tile of which is sorted once; return the answers to each, tile by tile."""
+    return in_passes(problem, asking(problem, questions), n_jobs=n_jobs, progress=progress)
+
+
+def asking(problem: Problem, questions: Sequence[Question]) -> Passes[list[list[Any]]]:
+    """Ask questions in a pass over tiles, as `ask` does: beside fits, it may be."""
+
+    if not questions:
+        return []
+
+    def answers(first: int, last: int) -> list[Any]:
+        items = label_items(problem, first, last)
+        return [question(items, first, last) for question in questions]
+
+    tiles = yield Pass(answers)
+    return [list(of_question) for of_question in zip(*tiles, strict=True)]
 
 
 def _sort_groups(starts: Ints, keys: Keys) -> None:

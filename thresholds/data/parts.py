@@ -1,19 +1,23 @@
 """Parts of the rows of a problem, all but those of one fold each, whose tiles of labels are read together.
 
 A tile of all rows is read once, its rows in the order of their folds: then a part is what lies on both sides of a fold,
-and is copied as fast as memory goes.
+and is copied as fast as memory goes. Who needs staircases only copies nothing: those of a part are what is left of the
+staircases of all rows without the fold.
 """
 
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Ints, Keys
+from thresholds._kernels.sorting import Steps
 from thresholds.data.matrices import RowsOf
-from thresholds.data.problem import Problem
+from thresholds.data.panels import Panel, SortedKeys
+from thresholds.data.problem import Items, Problem
 
 
 class FoldTiles:
@@ -26,35 +30,78 @@ class FoldTiles:
         self._sorted_folds = folds[self._order]  # (n_samples,)
         self._kept = threading.local()
 
-    def outside(self, fold: int, first: int, last: int) -> tuple[Keys, Bytes]:
-        """Return keys and truth, (last - first, n_rows), of all rows but those of a fold, in new memory."""
-        start, stop = np.searchsorted(self._sorted_folds, [fold, fold + 1])
+    def tile(self, first: int, last: int) -> "FoldTile":
+        """Return the tile of some labels."""
+        if getattr(self._kept, "labels", None) != (first, last):
+            self._kept.tile = None  # Its memory is needed for the next.
+            keys, truth = self._problem.keys_and_truth(first, last)
+            keys, truth = (cells.take(self._order, axis=1) for cells in (keys, truth))
+            self._kept.tile = FoldTile(keys, truth, self._sorted_folds)
+            self._kept.labels = (first, last)
+        tile: FoldTile = self._kept.tile
+        return tile
+
+
+class FoldTile:
+    """Labels of a tile, rows in the order of their folds: what all folds read is sorted once."""
+
+    def __init__(self, keys: Keys, truth: Bytes, sorted_folds: Ints) -> None:
+        """Take keys and truth of all rows, (n_labels, n_samples), which nobody may change."""
+        self._keys = keys
+        self._truth = truth
+        self._sorted_folds = sorted_folds
+
+    def outside(self, fold: int | None) -> tuple[Keys, Bytes]:
+        """Return keys and truth, (n_labels, n_rows), of all rows but those of a fold, in new memory."""
+        inside = slice(0, 0) if fold is None else self._rows_of(fold)
         keys, truth = (
-            np.concatenate([cells[:, :start], cells[:, stop:]], axis=1)
-            for cells in self._tile(first, last)
+            np.concatenate([cells[:, : inside.start], cells[:, inside.stop :]], axis=1)
+            for cells in (self._keys, self._truth)
         )
         return keys, truth
 
-    def _tile(self, first: int, last: int) -> tuple[Keys, Bytes]:
-        """Return keys and truth of all rows, (last - first, n_samples), which nobody may change."""
-        if getattr(self._kept, "labels", None) != (first, last):
-            keys, truth = self._problem.keys_and_truth(first, last)
-            self._kept.tile = (keys.take(self._order, axis=1), truth.take(self._order, axis=1))
-            self._kept.labels = (first, last)
-        tile: tuple[Keys, Bytes] = self._kept.tile
-        return tile
+    @cached_property
+    def whole(self) -> Panel:
+        """The items of all rows, sorted."""
+        return Panel.sorting(Items(*self._cells(slice(None)), np.empty(0, np.int64)))
+
+    def steps_outside(self, fold: int) -> tuple[Ints, Steps]:
+        """Return the positives of each label outside a fold, (n_labels,), and the staircases there."""
+        of_fold = SortedKeys.of(*self._cells(self._rows_of(fold)))
+        left = self.whole.positives - np.diff(of_fold.true_starts)
+        return left, self.whole.steps_without(of_fold)
+
+    def _rows_of(self, fold: int) -> slice:
+        """Return where the rows of a fold lie."""
+        return slice(*np.searchsorted(self._sorted_folds, [fold, fold + 1]).tolist())
+
+    def _cells(self, rows: slice) -> tuple[Ints, Keys, Bytes]:
+        """Return starts, keys and truth of some rows, in new memory."""
+        keys, truth = (cells[:, rows].copy() for cells in (self._keys, self._truth))
+        return np.arange(len(keys) + 1) * keys.shape[1], keys.reshape(-1), truth.reshape(-1)
 
 
 @dataclass(frozen=True)
 class PartOfRows(Problem):
-    """The problem of all rows but those of one fold."""
+    """The problem of all rows but those of one fold, or of none."""
 
     tiles: FoldTiles = field(kw_only=True)
-    fold: int = field(kw_only=True)
+    fold: int | None = field(kw_only=True)
 
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys and truth, (last - first, n_samples); rows come in the order of their folds."""
-        return self.tiles.outside(self.fold, first, last)
+        return self.tiles.tile(first, last).outside(self.fold)
+
+    def panel(self, first: int, last: int) -> Panel | None:
+        """Return the items of labels sorted, where all rows are in the part."""
+        return self.tiles.tile(first, last).whole if self.fold is None else None
+
+    def steps(self, first: int, last: int) -> tuple[Ints, Steps]:
+        """Return the positives of each label, (last - first,), and the staircases."""
+        tile = self.tiles.tile(first, last)
+        if self.fold is None:
+            return tile.whole.positives, tile.whole.steps
+        return tile.steps_outside(self.fold)
 
 
 def parts_of_rows(problem: Problem, pairs: Sequence[tuple[Ints, Ints]]) -> list[Problem] | None:
@@ -76,8 +123,7 @@ def parts_of_rows(problem: Problem, pairs: Sequence[tuple[Ints, Ints]]) -> list[
 
     tiles = FoldTiles(problem, folds)
     shared: dict[str, Any] = {one.name: getattr(problem, one.name) for one in fields(problem)}
-    # No row is in the fold after the last: that part is the whole.
-    parts: list[Problem] = [PartOfRows(**shared, tiles=tiles, fold=len(pairs))]
+    parts: list[Problem] = [PartOfRows(**shared, tiles=tiles, fold=None)]
     for k, rows in enumerate(outside):
         of_part = {
             "truth": RowsOf(problem.truth, rows),

@@ -357,6 +357,10 @@ class Problem:
         items = Items(starts, keys.reshape(-1), truth.reshape(-1), np.empty(0, np.int64))
         return self._known(items, "labels", first, last)
 
+    def panel(self, first: int, last: int) -> Items | None:
+        """Return the items of labels `first:last` sorted, where others need them too; None where they are not."""
+        return None
+
     @property
     def rows_with_known(self) -> Ints | None:
         """The rows that have a known cell; None where all have."""

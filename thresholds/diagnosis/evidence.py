@@ -22,23 +22,17 @@ It is not exact: of 5 to 100 positives of 400, each either at one point below th
 chosen to make it worst, P(p <= .05) is at most .05, P(p <= .01) .015 and P(p <= .001) .003.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats, Ints, Keys
-from thresholds._kernels.evidence import (
-    best_cuts,
-    p_values_of_best_f1,
-    p_values_of_rank_sums,
-    rank_statistics,
-)
-from thresholds._kernels.keys import to_keys, to_scores
+from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._kernels.evidence import p_values_of_best_f1, p_values_of_rank_sums
 from thresholds.data import panels
-from thresholds.data.panels import TieGroups
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tallies import label_of, sums_of_labels
-from thresholds.data.tiles import map_tiles
+from thresholds.diagnosis.orders import MANY_TIED, Ranks, read_order
 from thresholds.metrics.counts import f_of_counts
 from thresholds.significance import rejected
 
@@ -48,7 +42,6 @@ _CERTAIN = 1e-12  # a p-value of ranks that no other test need confirm
 _MAX_STEPS = 2.0**31  # of the exact test of F1, about .3 s: above, a bound must do
 _FEW_STEPS = 2.0**16  # tens of microseconds: many labels may be asked at once
 _NO_STEPS = -1.0
-_MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
 
 
 class Criteria(NamedTuple):
@@ -77,66 +70,27 @@ class Evidence(NamedTuple):
     tie_cubes: Floats  # the sum of t^3 - t over tie groups of t rows
 
 
-class _Ranks(NamedTuple):
-    """What the tests of AUROC and of ranks need of the order of the scores; one entry a label."""
-
-    auroc: Floats
-    positives_variance: Floats  # of the placements of positives: the shares of negatives below them
-    negatives_variance: Floats
-    tie_cubes: Floats  # the sum of t^3 - t over tie groups of t rows
-    n_most_tied: Floats  # rows of the largest tie group
-    most_tied_rank: Floats  # their mid-rank
-    others_mean: Floats  # of the mid-ranks of all other rows
-    others_variance: Floats
-    # The same where all ties are known. Counts do not know them: the variance is between both.
-    others_least_variance: Floats
-
-    def reversed(self, n: Ints) -> "_Ranks":
-        """Return those of the negated scores, whose placements vary as much."""
-        return self._replace(
-            auroc=1 - self.auroc,
-            most_tied_rank=n + 1 - self.most_tied_rank,
-            others_mean=n + 1 - self.others_mean,
-        )
-
-
 def evidence_of(
     problem: Problem, criteria: Criteria, *, n_jobs: int | None = -1, progress: bool = False
 ) -> Evidence:
     """Test every label; the caps predict at most `overprediction` times the positives."""
-
-    def of_tile(first: int, last: int) -> Evidence:
-        return _test_tile(problem, first, last, criteria)
-
-    tiles = map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
-    return Evidence(*(np.concatenate(columns) for columns in zip(*tiles, strict=True)))
+    tests = partial(evidence_of_items, problem, criteria)
+    (tiles,) = panels.ask(problem, [tests], n_jobs=n_jobs, progress=progress)
+    return all_evidence(tiles)
 
 
-def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> Evidence:
-    """Test a tile of labels."""
+def all_evidence(parts: Sequence[Evidence]) -> Evidence:
+    """Join the evidence of consecutive labels."""
+    return Evidence(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def evidence_of_items(
+    problem: Problem, criteria: Criteria, items: Items, first: int, last: int
+) -> Evidence:
+    """Test the labels `first:last`, whose items are given."""
     n = problem.rows_of_label[first:last]  # (n_labels,)
-
-    # Tie groups of each label, from the top down.
-    items = panels.label_items(problem, first, last)
-    offsets, key, hit, weight = TieGroups.of(items)
-    positives = sums_of_labels(hit, offsets)  # 0 for a label without known rows
-
-    # What the ranks say, and the best F1 of any cut. Of counts, what lies in a run counts as if no two cells were tied.
-    statistics = rank_statistics(offsets, hit, weight)
-    ranks = _Ranks(*statistics, *statistics[-1:])  # All ties are known.
-    are_runs = np.zeros(key.size, np.bool_)
-    if items.has_runs:
-        for apart in to_keys(np.array([problem.missing, -np.inf], problem.dtype)):
-            items.ask_at(np.full(positives.size, apart))  # Many cells may be tied there.
-        are_runs = _are_runs(items)
-        ranks = _without_ties_in_runs(ranks, offsets, weight, are_runs)
-    tp, predicted, cap, cap_predicted = best_cuts(
-        offsets, hit, weight, positives, criteria.overprediction
-    )
-    _, _, top, top_predicted = best_cuts(offsets, hit, weight, positives, 1.0)
-    if items.has_runs:
-        _ask_for_end(items, offsets, key, positives, cap, whole=True)
-        _ask_for_end(items, offsets, key, positives, top, whole=False)
+    order = read_order(problem, items, criteria.overprediction)
+    positives, ranks, tp, predicted = order[:4]
     p_higher = _p_of_ranks(ranks, positives, n)
     p_lower = _p_of_ranks(ranks.reversed(n), positives, n)
 
@@ -145,17 +99,16 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     asked = np.flatnonzero(p_higher > _CERTAIN)
     enough = np.minimum(p_higher, 0.5)
     # At once where it takes microseconds, as for most of many labels.
-    most = _NO_STEPS if are_runs.any() else min(_FEW_STEPS, _MAX_STEPS)
+    at_once = asked[:0] if order.has_runs else asked
     p_best_f1[asked], steps = p_values_of_best_f1(
-        offsets,
-        weight,
-        asked,
+        *order.tie_sizes(at_once),
+        np.arange(asked.size),
         n[asked],
         positives[asked],
         tp[asked],
         predicted[asked],
         enough[asked],
-        most,
+        _NO_STEPS if order.has_runs else min(_FEW_STEPS, _MAX_STEPS),
     )
     # The others one by one, so that Ctrl-C is heard in between.
     for i in np.flatnonzero(np.isnan(p_best_f1[asked])):
@@ -163,23 +116,20 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
         if steps[i] > _MAX_STEPS:
             p_best_f1[j] = _bound_of_best_f1(int(n[j]), positives[j], tp[j], predicted[j])
         else:
-            own = slice(offsets[j], offsets[j + 1])
-            tie_sizes = _tie_sizes(weight[own], are_runs[own])
+            _, tie_sizes = order.tie_sizes(np.array([j]))
             p_best_f1[j] = _p_of_one(tie_sizes, n[j], positives[j], tp[j], predicted[j], enough[j])
 
-    # The tie groups of the caps, and those below them; -1 for none.
-    below_cap = np.where((cap >= 0) & (cap + 1 < offsets[1:]), cap + 1, -1)
     return Evidence(
         auroc=ranks.auroc,
         p_informative=np.minimum(2 * np.minimum(p_higher, p_best_f1), 1.0),
         p_uninformative=_p_uninformative(ranks, positives, n, criteria.min_auroc),
         p_backwards=_p_backwards(ranks, p_lower, positives, n),
         best_f=f_of_counts(tp, predicted, positives, 1.0, np.nan),
-        cap_score=_scores_at(key, cap, np.inf),
-        cap_lower=_scores_at(key, below_cap, np.nan),
-        cap_predicted=cap_predicted,
-        top_tp=_hits_down_to(top, offsets, hit),
-        top_predicted=top_predicted,
+        cap_score=order.cap.score,
+        cap_lower=order.cap.lower,
+        cap_predicted=order.cap.predicted,
+        top_tp=order.top.tp,
+        top_predicted=order.top.predicted,
         tie_cubes=ranks.tie_cubes,
     )
 
@@ -202,82 +152,6 @@ def _p_of_one(
     return float(p[0])
 
 
-def _scores_at(key: Keys, group: Ints, of_none: float) -> Floats:
-    """Return the score of a tie group of each label, (n_labels,)."""
-    scores = np.full(group.size, of_none)
-    exists = group >= 0  # (n_labels,)
-    scores[exists] = to_scores(key[group[exists]])
-    return scores
-
-
-def _are_runs(items: Items) -> Booleans:
-    """Tell which tie groups are runs of counts, (n_groups,): label after label, from the top down."""
-    weighing = np.flatnonzero(items.weights > 0)
-    label = label_of(items.starts)[weighing]
-    order = weighing[np.lexsort((~items.keys[weighing], label))]
-    return items.are_runs[order]
-
-
-def _tie_sizes(weight: Ints, are_runs: Booleans) -> Ints:
-    """Return the sizes of tie groups, each cell of a run being one of its own."""
-    if not are_runs.any():
-        return weight
-    n_groups = np.where(are_runs, weight, 1)
-    return np.repeat(np.where(are_runs, 1, weight), n_groups)
-
-
-def _without_ties_in_runs(ranks: _Ranks, offsets: Ints, weight: Ints, are_runs: Booleans) -> _Ranks:
-    """Return the ranks where the cells of a run are not tied; AUROC and placements are the same."""
-    tied = np.where(are_runs, 0, weight).astype(np.float64)  # (n_groups,)
-    columns = [column.copy() for column in ranks[3:]]
-    for j in np.unique(label_of(offsets)[are_runs]):
-        own = slice(offsets[j], offsets[j + 1])
-        size, sizes = tied[own], weight[own].astype(np.float64)
-        n = sizes.sum()
-        below = n - sizes.cumsum()  # rows below each group
-        mid_rank = below + 0.5 * (sizes + 1)
-
-        # The largest tie group, the lowest of several, and all other rows.
-        at = size.size - 1 - int(size[::-1].argmax()) if size.any() else -1
-        largest, largest_rank = (size[at], mid_rank[at]) if at >= 0 else (0.0, 0.0)
-        others = n - largest
-        mean = (0.5 * n * (n + 1) - largest * largest_rank) / others if others else 0.0
-        between = sizes * (mid_rank - mean) ** 2
-        if at >= 0:
-            between[at] = 0.0
-        # Ranks within a run vary, unless all of it is tied.
-        within = np.where(are_runs[own], sizes * (sizes**2 - 1) / 12, 0.0)
-        freedom = max(others - 1, 1)
-        variance, least = (between + within).sum() / freedom, between.sum() / freedom
-        cubes = (size**3 - size).sum()
-        for column, value in zip(
-            columns, (cubes, largest, largest_rank, mean, variance, least), strict=True
-        ):
-            column[j] = value
-    return _Ranks(*ranks[:3], *columns)
-
-
-def _ask_for_end(
-    items: Items, offsets: Ints, key: Keys, positives: Ints, cut: Ints, *, whole: bool
-) -> None:
-    """Say that runs are to be known down to the lowest cut that predicts so much: the one that it may lie in.
-
-    `cut` (n_labels,) is the tie group of the lowest cut that parts no run, -1 for none. Where the score of the cut is
-    asked for, the run that it ends is to be known as a `whole`. A label without positives has no such cut.
-    """
-    after = np.where(cut >= 0, cut + 1, offsets[:-1])  # (n_labels,)
-    padded = np.append(key, np.iinfo(key.dtype).max)  # No score has that key.
-    items.ask_inside(padded[np.where((after < offsets[1:]) & (positives > 0), after, key.size)])
-    if whole:
-        items.ask_inside(padded[np.where(cut >= 0, cut, key.size)])
-
-
-def _hits_down_to(cut: Ints, offsets: Ints, hits: Ints) -> Ints:
-    """Add up the positives of each label's tie groups from the top down to the cut, -1 for none."""
-    so_far = np.append(0, np.cumsum(hits))
-    return np.where(cut >= 0, so_far[cut + 1] - so_far[offsets[:-1]], 0)
-
-
 def _bound_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
     """Bound the probability that some cut reaches an F1 by chance: the sum over numbers of true positives, m.
 
@@ -296,7 +170,7 @@ def _bound_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
     return min(1.0, float(np.exp(-k * (rel_entr(q, b) + rel_entr(1 - q, 1 - b))).sum()))
 
 
-def _p_of_ranks(ranks: _Ranks, positives: Ints, n: Ints) -> Floats:
+def _p_of_ranks(ranks: Ranks, positives: Ints, n: Ints) -> Floats:
     """Test that positives score higher, by Mann and Whitney's sum of ranks, with correction for ties and continuity."""
     from scipy.special import ndtr
 
@@ -310,7 +184,7 @@ def _p_of_ranks(ranks: _Ranks, positives: Ints, n: Ints) -> Floats:
         p = ndtr(-np.where((excess == 0) & (spread == 0), 0, excess / spread))
 
     # Where many are, normal given how many positives lie outside the largest tie group.
-    some = np.flatnonzero((ranks.n_most_tied > _MANY_TIED * n) & ~np.isnan(ranks.auroc))
+    some = np.flatnonzero((ranks.n_most_tied > MANY_TIED * n) & ~np.isnan(ranks.auroc))
     rank_sum = ranks.auroc[some] * pairs[some] + positives[some] * (positives[some] + 1) / 2
     p[some] = p_values_of_rank_sums(
         n[some],
@@ -325,7 +199,7 @@ def _p_of_ranks(ranks: _Ranks, positives: Ints, n: Ints) -> Floats:
     return np.where(np.isnan(ranks.auroc), np.nan, p)
 
 
-def _p_backwards(ranks: _Ranks, p_lower: Floats, positives: Ints, n: Ints) -> Floats:
+def _p_backwards(ranks: Ranks, p_lower: Floats, positives: Ints, n: Ints) -> Floats:
     """Test, two-sided, that positives score lower: the larger p-value of ranks and of Student's t."""
     from scipy.special import stdtr
 
@@ -346,7 +220,7 @@ def _plus_two(mean: Floats, variance: Floats, size: Ints) -> tuple[Floats, Float
     return shrunk, squares / ((size + 1) * (size + 2))
 
 
-def _p_uninformative(ranks: _Ranks, positives: Ints, n: Ints, least: float) -> Floats:
+def _p_uninformative(ranks: Ranks, positives: Ints, n: Ints, least: float) -> Floats:
     """Test that AUROC is below `least`: the larger p-value of two variances, as each is too small somewhere."""
     negatives = n - positives
     q1 = least / (2 - least)  # as Hanley and McNeil call them

@@ -12,6 +12,7 @@ from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
+from thresholds.data.panels import Question
 from thresholds.data.parts import parts_of_rows
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import blanked
@@ -179,15 +180,22 @@ def _named(fitted: Rule, options: FitOptions) -> Rule:
 
 
 def fit_named_outside_folds(
-    problem: Problem, options: FitOptions, pairs: Sequence[tuple[Ints, Ints]]
-) -> list[Rule] | None:
-    """Fit to all rows, and to those that each fold is fitted on, side by side; None for what has to be fitted apart."""
+    problem: Problem,
+    options: FitOptions,
+    pairs: Sequence[tuple[Ints, Ints]],
+    questions: Sequence[Question] = (),
+) -> tuple[list[Rule], list[list[Any]]] | None:
+    """Fit to all rows, and to those that each fold is fitted on, side by side; None for what has to be fitted apart.
+
+    The second result are the answers to questions about labels on all rows, tile by tile.
+    """
     if options.named.method != "thresholds" or options.max_predicted_per_row is not None:
         return None
     parts = parts_of_rows(problem, pairs) if go_side_by_side(problem, options) else None
     if parts is None:
         return None
-    return [_named(fitted, options) for fitted in fit_side_by_side(parts, options)]
+    fitted, answers = fit_side_by_side(parts, options, questions)
+    return [_named(rule, options) for rule in fitted], answers
 
 
 def why_not(named: NamedRule, problem: Problem) -> str | None:

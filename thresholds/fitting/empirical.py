@@ -6,7 +6,7 @@ Lipton, Elkan & Naryanaswamy 2013, "F1-Optimal Thresholding in the Multi-Label S
 decisions) and 2.1 (averages).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack, overload
 
@@ -17,8 +17,9 @@ from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor, floors_of_labels
 from thresholds.data.counted import CountedProblem
+from thresholds.data.panels import Question, asking
 from thresholds.data.problem import Problem
-from thresholds.data.tiles import Passes, side_by_side
+from thresholds.data.tiles import Pass, Passes, side_by_side
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.fitting.record import data_in_brief, profile_of
@@ -272,12 +273,12 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 
 def go_side_by_side(problem: Problem, options: FitOptions) -> bool:
     """Whether fits to several parts of the rows may pass over tiles of labels together, in little memory."""
-    # Without a guard counting reads so little that tiles, which are sorted, take longer.
+    is_guard_in_passes = isinstance(options.chosen_guard, GuardInPasses)
     passes_over_tiles = (
         options.per_label
         and options.max_predicted is None
         and options.confidence is None
-        and isinstance(options.chosen_guard, GuardInPasses)
+        and (is_guard_in_passes or options.guarded_by is None)
     )
     kept = problem.n_labels * _KEPT_BYTES_OF_LABEL
     scores = problem.n_samples * problem.n_labels * problem.dtype.itemsize
@@ -287,22 +288,33 @@ def go_side_by_side(problem: Problem, options: FitOptions) -> bool:
     return passes_over_tiles and (fits_into_memory or max(scores, kept) <= _LITTLE_MEMORY)
 
 
-def fit_side_by_side(problems: Sequence[Problem], options: FitOptions) -> list[ThresholdRule]:
-    """Fit to several parts of the rows, in tiles that hold them all."""
-    found = side_by_side(
+def fit_side_by_side(
+    problems: Sequence[Problem], options: FitOptions, questions: Sequence[Question]
+) -> tuple[list[ThresholdRule], list[list[Any]]]:
+    """Fit to several parts of the rows, in tiles that hold them all; ask the labels of the first part beside that."""
+    fits: list[Passes[Any]] = [_in_passes(problem, options) for problem in problems]
+    found: list[Any] = side_by_side(
         problems[0],
-        [_in_passes(problem, options) for problem in problems],
+        [*fits, asking(problems[0], questions)],
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
-    return [
+    answers = found.pop()
+    rules = [
         _ruled(problem, options, of_part) for problem, of_part in zip(problems, found, strict=True)
     ]
+    return rules, answers
 
 
 def _in_passes(problem: Problem, options: FitOptions) -> Passes[_Found]:
-    """Choose the cut of every label under a guard, passing over tiles of labels."""
+    """Choose the cut of every label, passing over tiles of labels."""
     guard = options.chosen_guard
+    if guard is None:
+        choice = _Choice.of(options)
+        chosen = yield Pass(
+            lambda first, last: choice.of_some(staircase.of_labels(problem, first, last))
+        )
+        return _Found(choice.of_all(chosen))
     assert isinstance(guard, GuardInPasses), "asked of `go_side_by_side`"
     guarded = yield from guard.passes(
         problem,
@@ -334,9 +346,7 @@ def _search(problem: Problem, options: FitOptions) -> _Found:
     if options.max_predicted is not None:
         within = _within_budget(problem, options)
         return _Found(within.cuts, within=within)
-    if options.average == "micro":
-        return _Found(_joint_micro(problem, options))
-    return _Found(_each_label(problem, options))
+    return _Found(_unguarded(problem, options))
 
 
 def _of_guard(problem: Problem, options: FitOptions, guarded: GuardedFit) -> _Found:
@@ -532,31 +542,33 @@ def _budget(
     return Budget(most, predicted, objective, max(bound, objective), is_optimal)
 
 
-def _each_label(problem: Problem, options: FitOptions) -> Cuts:
-    """Choose the best step of every label."""
+class _Choice(NamedTuple):
+    """How the steps of all labels are chosen that maximise F-beta."""
 
-    def choose(stairs: Staircase) -> Cuts:
-        return stairs.cuts_at(stairs.best(options.beta))
+    of_some: Callable[[Staircase], Any]  # what is needed of some labels
+    of_all: Callable[[list[Any]], Cuts]  # the cuts, of all of that
+    jointly: bool
 
+    @classmethod
+    def of(cls, options: FitOptions) -> "_Choice":
+        """Choose the best step of every label; for micro, those that are best for all labels together."""
+        beta = options.beta
+        if options.average == "micro":
+            return cls(Hull.of, lambda hulls: best_joint_cuts(hulls, beta), jointly=True)
+        return cls(
+            lambda stairs: stairs.cuts_at(stairs.best(beta)), staircase.all_cuts, jointly=False
+        )
+
+
+def _unguarded(problem: Problem, options: FitOptions) -> Cuts:
+    """Choose the steps of all labels among the few that may be best."""
+    choice = _Choice.of(options)
     parts = map_useful_steps(
         problem,
-        choose,
+        choice.of_some,
         options.beta,
-        jointly=False,
+        jointly=choice.jointly,
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
-    return staircase.all_cuts(parts)
-
-
-def _joint_micro(problem: Problem, options: FitOptions) -> Cuts:
-    """Choose the steps of highest micro F-beta of all labels together."""
-    hulls = map_useful_steps(
-        problem,
-        Hull.of,
-        options.beta,
-        jointly=True,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-    )
-    return best_joint_cuts(hulls, options.beta)
+    return choice.of_all(parts)

@@ -17,19 +17,20 @@ The scores of a label are sorted, and those of neighbouring ranks taken together
 as many as 1/64 of those above. So the curves cost little beside the sort.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.keys import to_scores
 from thresholds.calibration.cells import Cells, log_odds
 from thresholds.data import panels
-from thresholds.data.panels import TieGroups
+from thresholds.data.panels import Panel, TieGroups
 from thresholds.data.probable import are_probable
-from thresholds.data.problem import Problem
+from thresholds.data.problem import Items, Problem
 from thresholds.data.tallies import label_of
 from thresholds.data.tiles import map_tiles
 from thresholds.rule.odds import OddsByScore
@@ -62,21 +63,34 @@ def odds_by_score(
     problem: Problem, thresholds: Floats, *, n_jobs: int | None = -1, progress: bool = False
 ) -> OddsByScore:
     """Fit the curves of all labels; `thresholds` (n_labels,) say where they are to be known best."""
-    of_shares = are_probable(problem)
-    # Infinite thresholds, and shares of 0 and 1, lie nowhere.
-    at = log_odds(np.clip(thresholds, 0.0, 1.0)) if of_shares else thresholds  # (n_labels,)
-    ranks = _first_ranks(problem.n_samples)
-    of_rows = _weight_per_row(problem)  # (n_labels,), k
-    smoothing = min(1 / problem.unit, _MOST_UNITS)
+    curves = Curves(problem)
+    (tiles,) = panels.ask(problem, [curves.of_labels], n_jobs=n_jobs, progress=progress)
+    return curves.odds(tiles, thresholds)
 
-    def fit(first: int, last: int) -> Floats:
-        bins = _bins_of(problem, first, last, of_shares, ranks)
-        return _fit(bins, smoothing, problem.unit, of_rows[first:last], at[first:last])
 
-    # (5, n_labels)
-    values = np.concatenate(map_tiles(problem, fit, n_jobs=n_jobs, progress=progress), axis=1)
-    rounded = (_rounded(row, digits) for row, digits in zip(values, _DIGITS, strict=True))
-    return OddsByScore(of_shares, *rounded)
+class Curves:
+    """The curves of the labels of a problem, which are fitted a tile at a time."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Prepare what all labels share."""
+        self._problem = problem
+        self._of_shares = are_probable(problem)
+        self._ranks = _first_ranks(problem.n_samples)
+        self._smoothing = min(1 / problem.unit, _MOST_UNITS)
+
+    def of_labels(self, items: Items, first: int, last: int) -> Floats:
+        """Fit the curves of labels `first:last`, whose items are given; `odds` reads what it returns."""
+        bins = _bins_of(self._problem, items, self._of_shares, self._ranks)
+        return _fit(bins, self._smoothing, self._problem.unit)
+
+    def odds(self, parts: Sequence[Floats], thresholds: Floats) -> OddsByScore:
+        """Join the curves of consecutive labels, which are to be known best at `thresholds`, (n_labels,)."""
+        # Infinite thresholds, and shares of 0 and 1, lie nowhere.
+        at = log_odds(np.clip(thresholds, 0.0, 1.0)) if self._of_shares else thresholds
+        of_rows = _weight_per_row(self._problem)  # (n_labels,), k
+        values = _known_best(np.concatenate(parts, axis=1), of_rows, at)
+        rounded = (_rounded(row, digits) for row, digits in zip(values, _DIGITS, strict=True))
+        return OddsByScore(self._of_shares, *rounded)
 
 
 def _rounded(values: Floats, digits: int) -> tuple[float, ...]:
@@ -112,7 +126,7 @@ def cells_in_bins(
     ranks = _first_ranks(problem.n_samples)
 
     def collect(first: int, last: int) -> Cells:
-        bins = _bins_of(problem, first, last, of_shares, ranks)
+        bins = _bins_of(problem, panels.label_items(problem, first, last), of_shares, ranks)
         weights = np.stack([bins.positive, bins.total - bins.positive], axis=1).reshape(-1)
         some = weights > 0  # (2 n_bins,)
         starts = np.append(0, some.cumsum())[2 * bins.starts]
@@ -179,45 +193,87 @@ def _first_ranks(n: int) -> Ints:
     return np.array(ranks[:-1])
 
 
-def _bins_of(problem: Problem, first: int, last: int, of_shares: bool, ranks: Ints) -> _Bins:
-    """Sort the scores of a tile of labels, and take those of neighbouring ranks together."""
-    items = panels.label_items(problem, first, last)
+def _bins_of(problem: Problem, items: Items, of_shares: bool, ranks: Ints) -> _Bins:
+    """Take the scores of neighbouring ranks of a tile of labels together, ties being of one rank."""
+    if isinstance(items, Panel):
+        bins = _bins_of_panel(items, of_shares, ranks)
+        # Masked scores, which lie on no curve, and those next to the largest float have no sum.
+        if np.isfinite(bins.x).all():
+            return bins
+    return _bins_of_tie_groups(problem, items, of_shares, ranks)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _bins_of_panel(panel: Panel, of_shares: bool, ranks: Ints) -> _Bins:
+    """Take the scores of neighbouring ranks of sorted labels together; means are not finite where sums are not."""
+    x = to_scores(panel.keys)  # (n_items,)
+    if of_shares:
+        x = _log_odds_of_shares(x)
+
+    # Where bins begin, from the top down, and so where they end.
+    starts = panel.starts - np.searchsorted(panel.tied, panel.starts)  # as tie groups are counted
+    bin_starts, number = _bins_of_labels(np.diff(starts), ranks)
+    label = label_of(bin_starts)  # (n_bins,)
+    stops = panel.firsts_of(starts[1:][label] - ranks[number])  # (n_bins,)
+    begins = np.append(stops[1:], 0)
+    begins[bin_starts[1:] - 1] = panel.starts[:-1]
+
+    # Sums are added up upwards.
+    upwards = bin_starts[label] + bin_starts[label + 1] - 1 - np.arange(label.size)  # (n_bins,)
+    sums = np.add.reduceat(x, begins[upwards], dtype=np.float64)[upwards]
+    total = stops - begins
+
+    # Positives of each label down to the end of each bin, less those of the bins above.
+    so_far = panel.hits_above(label, panel.starts[label + 1] - begins)
+    positive = np.diff(so_far, prepend=0)
+    positive[bin_starts[:-1]] = so_far[bin_starts[:-1]]
+    return _Bins(bin_starts, sums / total, positive, total)
+
+
+def _bins_of_tie_groups(problem: Problem, items: Items, of_shares: bool, ranks: Ints) -> _Bins:
+    """Take the scores of neighbouring ranks together, tie group by tie group."""
     offsets, key, hit, weight = TieGroups.of(items)
-    scores = to_scores(key).astype(np.float64)  # (n_groups,), ties being one group
+    scores = to_scores(key)  # (n_groups,), ties being one group
 
     # Neither absent nor masked scores lie on a curve.
     on_curve = np.isfinite(scores)  # (n_groups,)
     if is_sparse(problem.scores):
         on_curve &= scores != problem.missing
     offsets = np.append(0, on_curve.cumsum())[offsets]
-    scores = scores[on_curve]
     hit = hit[on_curve]
     weight = weight[on_curve]
+    x = scores[on_curve].astype(np.float64)
     if of_shares:
-        # 0 and 1 count as the numbers next to them, as in Platt calibration.
-        kind = problem.dtype.type
-        least, most = np.nextafter(kind(0), kind(1)), np.nextafter(kind(1), kind(0))
-        scores = log_odds(np.clip(scores, float(least), float(most)))
+        x = _log_odds_of_shares(scores[on_curve])
 
     # Bins of each label.
-    n_bins = np.searchsorted(ranks, np.diff(offsets))  # (n_labels,)
-    bin_starts = np.append(0, n_bins.cumsum())
-    number = np.arange(bin_starts[-1]) - np.repeat(bin_starts[:-1], n_bins)  # within the label
-    at = np.repeat(offsets[:-1], n_bins) + ranks[number]  # (n_bins,)
+    bin_starts, number = _bins_of_labels(np.diff(offsets), ranks)
+    at = np.repeat(offsets[:-1], np.diff(bin_starts)) + ranks[number]  # (n_bins,)
     if at.size == 0:
         return _Bins(bin_starts, np.empty(0), at, at)
     total = np.add.reduceat(weight, at)
     # Means of shares of weight, so that nothing overflows.
     share = weight / np.repeat(total, np.diff(np.append(at, weight.size)))
-    return _Bins(bin_starts, np.add.reduceat(scores * share, at), np.add.reduceat(hit, at), total)
+    return _Bins(bin_starts, np.add.reduceat(x * share, at), np.add.reduceat(hit, at), total)
+
+
+def _bins_of_labels(n_groups: Ints, ranks: Ints) -> tuple[Ints, Ints]:
+    """Return where the bins of labels with so many tie groups start, (n_labels + 1,), and the number of each there."""
+    n_bins = np.searchsorted(ranks, n_groups)  # (n_labels,)
+    starts = np.append(0, n_bins.cumsum())
+    return starts, np.arange(starts[-1]) - np.repeat(starts[:-1], n_bins)
+
+
+def _log_odds_of_shares(shares: Scores) -> Floats:
+    """Return log odds; 0 and 1 count as the numbers next to them, as in Platt calibration."""
+    kind = shares.dtype.type
+    least, most = np.nextafter(kind(0), kind(1)), np.nextafter(kind(1), kind(0))
+    return log_odds(np.clip(shares.astype(np.float64), float(least), float(most)))
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def _fit(bins: _Bins, smoothing: float, unit: float, of_rows: Floats, at: Floats) -> Floats:
-    """Return at, level, slope, and the errors of level and slope, of each label: (5, n_labels).
-
-    A curve is not known where a figure of it is not finite, as with scores next to 0 or to the largest float.
-    """
+def _fit(bins: _Bins, smoothing: float, unit: float) -> Floats:
+    """Return, (11, n_labels), scale, centre, slope and intercept, both covariances, and whether they are known."""
     from scipy.special import expit
 
     # Each bin is two cells: its positives, and its negatives.
@@ -243,9 +299,22 @@ def _fit(bins: _Bins, smoothing: float, unit: float, of_rows: Floats, at: Floats
         )
         return _Covariances(squares, products, sums)
 
-    # Both covariances, and that which is larger at the threshold.
     inverse, is_known = _inverse(moments((positive + negative) * p * (1 - p)))
     robust = _between(inverse, moments(positive * (1 - p) ** 2 + negative * p**2))
+    return np.stack([*curves, *inverse, *robust, is_known])
+
+
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
+def _known_best(figures: Floats, of_rows: Floats, at: Floats) -> Floats:
+    """Return at, level, slope, and the errors of level and slope, of each label: (5, n_labels).
+
+    A curve is not known where a figure of it is not finite, as with scores next to 0 or to the largest float.
+    """
+    scale, centre, slope, intercept = figures[:4]
+    inverse, robust = _Covariances(*figures[4:7]), _Covariances(*figures[7:10])
+    is_known = figures[10] > 0
+
+    # Of both covariances that which is larger at the threshold.
     here = np.where(np.isfinite(at), at / scale - centre, 0.0)  # (n_labels,)
     is_right = inverse.at(here) >= robust.at(here)
     slope_variance, both, intercept_variance = (

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints, Matrix
+from thresholds.data.panels import Question
 from thresholds.data.problem import Problem
 from thresholds.fitting.by_name import Calibrators, Shared, fit_named, fit_named_outside_folds
 from thresholds.fitting.options import FitOptions
@@ -62,13 +63,22 @@ class HeldOut(NamedTuple):
 
 
 def fit_and_hold_out(
-    problem: Problem, options: FitOptions, folds: Folds, given_weights: Floats | None
-) -> tuple[Rule, HeldOut]:
-    """Fit on all rows, and on those outside each fold, and judge those within; arguments as in `hold_out`."""
-    fitted = fit_named_outside_folds(problem, options, folds)
+    problem: Problem,
+    options: FitOptions,
+    folds: Folds,
+    given_weights: Floats | None,
+    questions: Sequence[Question],
+) -> tuple[Rule, HeldOut, list[list[Any]] | None]:
+    """Fit on all rows, and on those outside each fold, and judge those within; arguments as in `hold_out`.
+
+    The third result are the answers to questions about labels on all rows, tile by tile, if fits passed over tiles.
+    """
+    fitted = fit_named_outside_folds(problem, options, folds, questions)
     if fitted is None:
-        return fit_named(problem, options), hold_out(problem, options, folds, given_weights)
-    return fitted[0], _held_out(problem, fitted[1:], folds)
+        rule = fit_named(problem, options)
+        return rule, hold_out(problem, options, folds, given_weights), None
+    rules, answers = fitted
+    return rules[0], _held_out(problem, rules[1:], folds), answers
 
 
 def hold_out(
