@@ -15,6 +15,10 @@ from thresholds._kernels._jit import kernel, kernel_after, late_kernel, late_ker
 
 # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
 _NOTHING = 1e-24
+# Where as many have reached an F1 is not looked for: even of millions of rows they are fewer than those forgotten.
+_NEVER = 1e-32
+# In so many blocks of rows, and halves of these, is looked for where paths may begin to matter.
+_BLOCKS = 64
 # Of a number of positives outside the tie group: 2e-35, too little to matter.
 _LEAST_LOG_PROBABILITY = -80.0
 
@@ -199,6 +203,79 @@ def _steps_in_python(n: Any, positives: Any, tp: Any, predicted: Any) -> Any:
     return rows * (10.0 + width / 100.0)
 
 
+@kernel
+def _log_factorial(n: int) -> float:
+    """Return ln n!, from 16 on by Stirling's series; `math.lgamma` has other last bits where Numba compiles it."""
+    if n < 16:
+        product = 1.0
+        for factor in range(2, n + 1):
+            product *= factor
+        return math.log(product)
+    inverse = 1.0 / n
+    square = inverse * inverse
+    series = inverse * (
+        1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))
+    )
+    return (n + 0.5) * math.log(n) - n + 0.5 * math.log(2.0 * math.pi) + series
+
+
+@kernel
+def _chance_of_at_least(hits: int, k: int, n: int, positives: int) -> float:
+    """Bound the probability that as many of k rows are positive, of n with so many positives: 1 where that is likely.
+
+    A term of the hypergeometric law is at most the one before times the ratio of the first two.
+    """
+    if hits > min(k, positives):
+        return 0.0
+    lost = n - positives - k + hits  # negatives among the other rows
+    falls = (positives - hits) * (k - hits)
+    if lost < 0 or falls >= (hits + 1) * (lost + 1):
+        return 1.0
+    log_p = _log_factorial(positives) + _log_factorial(n - positives) - _log_factorial(n)
+    log_p += _log_factorial(k) - _log_factorial(hits) - _log_factorial(k - hits)
+    log_p += _log_factorial(n - k) - _log_factorial(positives - hits) - _log_factorial(lost)
+    return math.exp(log_p) / (1.0 - falls / ((hits + 1) * (lost + 1)))
+
+
+@kernel
+def _rows_without_chance(n: int, positives: int, tp: int, predicted: int) -> int:
+    """Return within how many of the highest rows no cut reaches the F1 of `tp` and `predicted`, as good as surely."""
+    k = 0
+    size = max(n // _BLOCKS, 1)
+    while size > 0 and k < n:
+        # Whoever reaches it within a block of rows has at its end as many positives as were needed at its beginning.
+        last = min(k + size, n)
+        need = (tp * (positives + k + 1) + positives + predicted - 1) // (positives + predicted)
+        if _chance_of_at_least(need, last, n, positives) < _NEVER:
+            k = last
+        else:
+            size //= 2
+    return k
+
+
+@kernel
+def _start_of_paths(path: Floats, k: int, n: int, positives: int) -> tuple[int, int]:
+    """Write the probabilities of i positives among the highest k rows, and return the least and the most i."""
+    least, most = max(0, k - (n - positives)), min(k, positives)
+    mode = min(max((k + 1) * (positives + 1) // (n + 2), least), most)
+    path[mode] = 1.0
+    total = 1.0
+    low = high = mode
+    while high < most and path[high] > _NEVER:
+        ratio = (positives - high) * (k - high) / ((high + 1.0) * (n - positives - k + high + 1))
+        path[high + 1] = path[high] * ratio
+        high += 1
+        total += path[high]
+    while low > least and path[low] > _NEVER:
+        ratio = low * (n - positives - k + low) / ((positives - low + 1.0) * (k - low + 1))
+        path[low - 1] = path[low] * ratio
+        low -= 1
+        total += path[low]
+    for i in range(low, high + 1):
+        path[i] /= total
+    return low, high
+
+
 @late_kernel_of(lambda weights, *counts: _steps_in_python(weights.sum(), *counts[:3]))
 def p_value_of_best_f1(
     weights: Ints, positives: int, tp: int, predicted: int, enough: float
@@ -207,9 +284,9 @@ def p_value_of_best_f1(
 
     A path counts the positives among the highest k rows, k = 1, 2, ...: hypergeometric. It reaches that F1 at the end
     of a tie group if it has at least tp (positives + k) / (positives + predicted) positives there. Its distribution is
-    followed row by row, without the paths that have reached it; exactly, but for those less likely than 1e-24. Above
-    `enough` it stops: the answer is 1. The loop is over views from 0 on and floats alone, which is vectorised: 5 times
-    as fast.
+    known as long as none can have reached it. From there on it is followed row by row, without the paths that have;
+    exactly, but for those less likely than 1e-24. Above `enough` it stops: the answer is 1. The loop is over views from
+    0 on and floats alone, which is vectorised: 5 times as fast.
     """
     n = np.int64(0)
     for t in weights:
@@ -217,16 +294,22 @@ def p_value_of_best_f1(
     if tp * (positives + n) <= positives * (positives + predicted):
         return 1.0  # Predicting all does.
 
-    # The probabilities of paths with i positives among the rows so far, and room for those of one row more.
+    # The tie groups within which no path reaches it.
+    most = _rows_without_chance(int(n), positives, tp, predicted)
+    first = np.int64(0)
+    k = np.int64(0)
+    while first < weights.size and k + weights[first] <= most:
+        k += weights[first]
+        first += 1
+
+    # The probabilities of paths with i positives among the rows so far, and room for those of one row more. Paths of
+    # low to high positives are followed.
     path = np.zeros(positives + 2)
     after = np.zeros(positives + 2)
     remaining = float(positives) - np.arange(positives + 2)  # positives yet to come
-    path[0] = 1.0
-    low = np.int64(0)  # Paths of low to high positives are followed.
-    high = np.int64(0)
-    k = np.int64(0)
+    low, high = _start_of_paths(path, int(k), int(n), positives)
     reached = 0.0
-    for t in weights:
+    for t in weights[first:]:
         need = (tp * (positives + k + t) + positives + predicted - 1) // (positives + predicted)
         if need > positives:
             break  # From here on no cut is high enough.
@@ -287,22 +370,6 @@ def p_values_of_best_f1(
             own = weights[offsets[labels[i]] : offsets[labels[i] + 1]]
             p[i] = p_value_of_best_f1(own, *counts, enough[i])
     return p, steps
-
-
-@kernel
-def _log_factorial(n: int) -> float:
-    """Return ln n!, from 16 on by Stirling's series; `math.lgamma` has other last bits where Numba compiles it."""
-    if n < 16:
-        product = 1.0
-        for factor in range(2, n + 1):
-            product *= factor
-        return math.log(product)
-    inverse = 1.0 / n
-    square = inverse * inverse
-    series = inverse * (
-        1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))
-    )
-    return (n + 0.5) * math.log(n) - n + 0.5 * math.log(2.0 * math.pi) + series
 
 
 @kernel
