@@ -22,8 +22,8 @@ from thresholds.data.panels import Panel, TieGroups
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 
-_MOST_BINS = 2**20
-_CELLS_OF_BIN = 16  # on average, at least
+_MOST_BINS = 2**22
+_CELLS_OF_BIN = 64  # on average
 _SAMPLED_CELLS = 2**16
 
 _FINER_BITS = 10
@@ -37,10 +37,10 @@ _ONE_GROUP = np.array([0, 0])
 class _Grid(NamedTuple):
     """Bins of scores, which rise: linear in the scores, or in their keys where none is below 0."""
 
-    lowest: float
-    scale: float
+    lowest: Any  # score, or key
+    scale: Any  # bins for each unit of the scores, in their dtype; 0 for a single bin
+    shift: Any  # bits of keys that are dropped; None where bins are linear in the scores
     n_bins: int
-    of_keys: bool
 
     @classmethod
     def of(cls, problem: Problem) -> "_Grid":
@@ -49,21 +49,36 @@ class _Grid(NamedTuple):
         step = max(1, problem.n_stored // _SAMPLED_CELLS)
         sample = np.array(scores[::step], problem.dtype)
         sample = sample[sample > -np.inf]
-        of_keys = bool((sample >= 0).all())
-        values = (to_keys(sample) if of_keys else sample).astype(np.float64)
-        lowest, highest = values.min(initial=np.inf), values.max(initial=-np.inf)
         n_bins = min(_MOST_BINS, problem.n_stored // _CELLS_OF_BIN + 1)
+        if sample.size == 0:
+            return cls(0, 0, None, 1)
+        lowest, highest = sample.min(), sample.max()
+        if lowest >= 0:
+            first, last = to_keys(np.array([lowest, highest]))
+            n_bits = int(last - first).bit_length() - n_bins.bit_length() + 1
+            return cls(first, 1, first.dtype.type(max(n_bits, 0)), n_bins)
         with np.errstate(over="ignore"):
             span = highest - lowest
-        return cls(lowest, n_bins / span if 0 < span < np.inf else 0.0, n_bins, of_keys)
+        scale = n_bins / span if 0 < span < np.inf else 0 * span
+        return cls(lowest, problem.dtype.type(scale), None, n_bins)
 
     def bins_of(self, keys: Keys) -> Ints:
         """Return the bin of each key."""
-        if self.scale == 0:
+        places: Any
+        if self.shift is not None:
+            places = np.maximum(keys, self.lowest)
+            places -= self.lowest
+            places >>= self.shift
+        elif self.scale == 0:
             return np.zeros(keys.size, np.int64)
-        values = keys if self.of_keys else to_scores(keys)
-        places = (values.astype(np.float64) - self.lowest) * self.scale
-        return np.clip(places, 0, self.n_bins - 1).astype(np.int64)
+        else:
+            places = to_scores(keys)
+            with np.errstate(over="ignore"):
+                places -= self.lowest
+                places *= self.scale
+            np.maximum(places, 0, out=places)
+        np.minimum(places, self.n_bins - 1, out=places)
+        return np.asarray(places, np.int64)
 
 
 def fit_pooled(
@@ -125,7 +140,7 @@ def _count(problem: Problem, grid: _Grid, n_jobs: int | None, progress: bool) ->
                 counts[1] += np.bincount(of_positives, minlength=grid.n_bins)
         return [keys.min(), keys.max()] if keys.size else []
 
-    ends = map_tiles(problem, count, n_jobs=n_jobs, progress=progress, light=True)
+    ends = map_tiles(problem, count, n_jobs=n_jobs, progress=progress)
     keys = np.array([key for of_tile in ends for key in of_tile], f"u{problem.dtype.itemsize}")
     if keys.size == 0:
         keys = to_keys(np.zeros(1, problem.dtype))
@@ -172,4 +187,4 @@ def _scores_of_bins(
         items = Items(np.array([0, own.size]), keys[own], positive_weights[own], weights)
         return TieGroups.of(Panel.sorting(items) if items.is_unweighted else items)
 
-    return map_tiles(problem, collect, n_jobs=n_jobs, progress=progress, light=True)
+    return map_tiles(problem, collect, n_jobs=n_jobs, progress=progress)
