@@ -565,8 +565,10 @@ def test_siblings_on_a_grid_are_nearly_those_of_each_size() -> None:
 def test_cuts_are_the_same_whatever_is_kept_of_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = [problem for problem in PROBLEMS if problem.sample_weight is None]
     found = []
-    for cells_per_kept in (10**9, shrink._CELLS_PER_KEPT, 3, 1):
-        monkeypatch.setattr(shrink, "_CELLS_PER_KEPT", cells_per_kept)
+    for most_kept, likely in ((0, 3), (1, 0), (1, 3), (1, math.inf)):
+        monkeypatch.setattr(shrink, "_FEW_KEPT", most_kept * 10**6)
+        monkeypatch.setattr(shrink, "_MOST_KEPT", most_kept)
+        monkeypatch.setattr(shrink, "_LIKELY", likely)
         found.append(np.concatenate([shrunk(problem).thresholds for problem in drawn]))
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)

@@ -699,7 +699,7 @@ def of_kept_ranks(rng: Generator, dtype: Any) -> Arguments:
     n_groups, n = found.shape
     ranks = rng.integers(0, n + 2, (2, n_groups))
     starts = np.arange(n_groups + 1) * n
-    return starts, np.sort(found, axis=1).reshape(-1), truth.reshape(-1), ranks, rng.integers(0, n + 1, n_groups)
+    return starts, np.sort(found, axis=1).reshape(-1), truth.reshape(-1), ranks
 
 
 def of_keys_at_ranks(rng: Generator, dtype: Any) -> Arguments:
@@ -1148,7 +1148,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "guards.add_to_rows": of_added_rows,
     "guards.count_bins": of_bins,
     "guards.filled_bins": of_filled_bins,
-    "guards.kept_round_ranks": of_kept_ranks,
+    "guards.between_ranks": of_kept_ranks,
     "guards.counts_at_cuts": of_counts_at_cuts,
     "guards.expected_f_at_ratios": of_binned_ratios,
     "guards.f_at_ratios": of_ratios,

@@ -573,36 +573,26 @@ def add_to_rows(sums: Floats, rows: Ints, figures: Floats) -> None:
 
 
 @late_kernel
-def kept_round_ranks(
-    starts: Ints, up: Keys, truth: Bytes, ranks: Ints, most: Ints
-) -> tuple[Ints, Keys, Bytes, Ints]:
-    """Return the keys of each sorted group from one rank to another, (2, n_groups), with all that equal the outermost.
+def between_ranks(starts: Ints, up: Keys, truth: Bytes, ranks: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return where the keys of each sorted group lie from one rank to another, (2, n_groups), those of equal keys too.
 
-    Returns offsets, keys, truth, and how many keys and positives are above, (2, n_groups). Of a group where these are
-    more than `most`, only the highest key is kept, and so it is where the first rank is beyond the second.
+    Returns the first place, the place after the last, and the number of positives above. It is the highest key alone
+    where the first rank is beyond the group, or the second rank.
     """
     n_groups = starts.size - 1
     firsts, ends = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
-    offsets = np.zeros(n_groups + 1, np.int64)
-    above = np.zeros((2, n_groups), np.int64)
+    n_true_above = np.zeros(n_groups, np.int64)
     for j in range(n_groups):
         first = max(starts[j + 1] - ranks[1, j], starts[j])
         end = min(starts[j + 1] - ranks[0, j] + 1, starts[j + 1])
-        while first < end and first > starts[j] and up[first - 1] == up[first]:
-            first -= 1
-        while first < end and end < starts[j + 1] and up[end] == up[end - 1]:
-            end += 1
-        if first >= end or end - first > most[j]:
+        if first >= end:
             first, end = starts[j + 1] - 1, starts[j + 1]
-        firsts[j], ends[j] = first, end
-        offsets[j + 1] = offsets[j] + end - first
+        while first > starts[j] and up[first - 1] == up[first]:
+            first -= 1
+        while end < starts[j + 1] and up[end] == up[end - 1]:
+            end += 1
         n_true = np.int64(0)
         for i in range(end, starts[j + 1]):
             n_true += truth[i]
-        above[0, j], above[1, j] = starts[j + 1] - end, n_true
-
-    keys, marks = np.empty(offsets[-1], up.dtype), np.empty(offsets[-1], np.uint8)
-    for j in range(n_groups):
-        keys[offsets[j] : offsets[j + 1]] = up[firsts[j] : ends[j]]
-        marks[offsets[j] : offsets[j + 1]] = truth[firsts[j] : ends[j]]
-    return offsets, keys, marks, above
+        firsts[j], ends[j], n_true_above[j] = first, end, n_true
+    return firsts, ends, n_true_above

@@ -6,7 +6,8 @@ staircases of all rows without the fold.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -25,7 +26,7 @@ class FoldTiles:
 
     def __init__(self, problem: Problem, folds: Ints) -> None:
         """Put rows in the order of `folds`, (n_samples,)."""
-        self._problem = problem
+        self.problem = problem
         self._order = np.argsort(folds, kind="stable")  # (n_samples,)
         self._sorted_folds = folds[self._order]  # (n_samples,)
         self._kept = threading.local()
@@ -34,7 +35,7 @@ class FoldTiles:
         """Return the tile of some labels."""
         if getattr(self._kept, "labels", None) != (first, last):
             self._kept.tile = None  # Its memory is needed for the next.
-            keys, truth = self._problem.keys_and_truth(first, last)
+            keys, truth = self.problem.keys_and_truth(first, last)
             keys, truth = (cells.take(self._order, axis=1) for cells in (keys, truth))
             self._kept.tile = FoldTile(keys, truth, self._sorted_folds)
             self._kept.labels = (first, last)
@@ -87,6 +88,12 @@ class PartOfRows(Problem):
 
     tiles: FoldTiles = field(kw_only=True)
     fold: int | None = field(kw_only=True)
+
+    @contextmanager
+    def reading(self, first: int, last: int) -> Iterator[None]:
+        """Have the labels of all rows copied together."""
+        with self.tiles.problem.reading(first, last):
+            yield
 
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys and truth, (last - first, n_samples); rows come in the order of their folds."""

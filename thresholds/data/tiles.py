@@ -1,11 +1,12 @@
 """A problem in tiles of labels, on threads."""
 
+import itertools
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from thresholds._arrays import threads
-from thresholds._arrays.blocks import in_pieces
+from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
 from thresholds._arrays.threads import workers
 from thresholds.data.matrices import stored
 from thresholds.data.problem import Problem
@@ -26,6 +27,7 @@ Passes: TypeAlias = Generator[Pass, list[Any], Result]
 _MAX_LABELS = 16  # of a tile: float32 columns that share a cache line
 _TILES_PER_THREAD = 40
 _LIGHT_TILES_PER_THREAD = 10
+_GROUPS_PER_THREAD = 8  # which are as much of the cells as all threads copy at a time
 _MIN_CELLS = 2**14  # of a tile: less is not worth a call
 _MIN_CELLS_OF_STEPS = 2**18  # nor a hundred calls
 _MIN_TILES_PER_THREAD = 3
@@ -59,14 +61,29 @@ def map_tiles(
             width, min(wider, problem.n_labels // (_MIN_TILES_PER_THREAD * workers(n_jobs)))
         )
     problem.prepare("labels")
-    return threads.run(
-        lambda labels: function(labels.start, labels.stop),
-        list(in_pieces(slice(0, problem.n_labels), width)),
+
+    def apply(labels: slice) -> list[Result]:
+        if labels.stop - labels.start <= width:
+            return [function(labels.start, labels.stop)]
+        with problem.reading(labels.start, labels.stop):
+            return [function(tile.start, tile.stop) for tile in in_pieces(labels, width)]
+
+    results = threads.run(
+        apply,
+        _groups_of_tiles(problem.n_labels, width, workers(n_jobs)),
         n_jobs=n_jobs,
         cells=problem.n_stored,
         progress=progress,
         title="labels",
     )
+    return list(itertools.chain.from_iterable(results))
+
+
+def _groups_of_tiles(n_labels: int, width: int, n_workers: int) -> list[slice]:
+    """Return labels that are read at once, some tiles of `width` in each: as many for each thread."""
+    widest = max(width, min(_MAX_LABELS, n_labels // (_GROUPS_PER_THREAD * n_workers)))
+    n_groups = ceil_div(ceil_div(n_labels, widest), n_workers) * n_workers
+    return list(equal_parts(slice(0, n_labels), n_groups))
 
 
 def in_passes(

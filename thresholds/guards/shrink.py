@@ -55,15 +55,16 @@ from thresholds.guards.limits import Limits
 from thresholds.guards.pooled_curve import BinCounts, Bins, LabelBins
 from thresholds.guards.siblings import Siblings
 from thresholds.search import staircase
-from thresholds.search.ranks import KeptItems
+from thresholds.search.ranks import KeptItems, Room
 from thresholds.search.staircase import Cuts
 
 # (n_ratios,) of predictions to positives; it has 1, which perfectly separated labels need.
 RATIOS = 2.0 ** (np.arange(-48, 73) / 12)
 
 PRIOR_ROWS = 20.0  # that the prior is worth; 10 to 80 do nearly as well
-_LIKELY = 5.0  # What the prior adds to the evidence of ratios differs less, as a rule.
-_CELLS_PER_KEPT = 16  # of a label at most one in so many is kept between passes
+_LIKELY = 3.0  # What the prior adds to the evidence of ratios differs less, as a rule.
+_MOST_KEPT = 1 / 16  # of all cells, between passes
+_FEW_KEPT = 2**20  # cells: a few megabytes
 _EXTRA_RANKS = 1.0  # .5 to 1.5 do nearly as well, 0 and 2 worse
 _ABOVE_MAX = 0  # a rank
 _NEVER = -1
@@ -114,7 +115,8 @@ class Shrink(GuardInPasses):
         bins = Bins(problem) if self.probabilities else None
         rank_of_others = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
         rows_per_unit = rows_per_unit_of(problem)
-        steps = _Steps(problem, rows_per_unit, bins, rank_of_others, beta, limits, placement)
+        room = Room(max(int(_MOST_KEPT * problem.n_stored), _FEW_KEPT))
+        steps = _Steps(problem, rows_per_unit, bins, rank_of_others, room, beta, limits, placement)
         views = yield Pass(steps.view)
         optimum = staircase.all_cuts([view.optimum for view in views])
         positives = optimum.positives  # (n_labels,)
@@ -188,6 +190,7 @@ class _Steps:
     rows_per_unit: float
     bins: Bins | None
     rank_of_others: int  # without positives
+    room: Room  # for what is kept of labels
     beta: float
     limits: Limits
     placement: Placement
@@ -222,8 +225,8 @@ class _Steps:
 
         kept = None
         if isinstance(items, Panel):
-            most_kept = np.diff(items.starts) // _CELLS_PER_KEPT
-            kept = KeptItems.of(problem, items, _likely_ranks(own, stairs.positives), most_kept)
+            ranks = _likely_ranks(own, stairs.positives)
+            kept = KeptItems.of(problem, items, ranks, self.room)
 
         stairs = stairs.cuttable(problem)
         optimum = stairs.cuts_at(stairs.best(self.beta))

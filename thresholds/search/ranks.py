@@ -3,13 +3,14 @@
 Of sorted scores those round some ranks can be kept, which then answer for all.
 """
 
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
-from thresholds._kernels.guards import kept_round_ranks
+from thresholds._kernels.guards import between_ranks
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.panels import Panel
 from thresholds.data.problem import Items, Problem
@@ -24,6 +25,21 @@ class Counts(NamedTuple):
     tp_tied: Ints
 
 
+class Room:
+    """How many items may still be kept, by all threads together."""
+
+    def __init__(self, n_items: int) -> None:
+        self._left = n_items
+        self._taking = Lock()
+
+    def take(self, wanted: Ints) -> Booleans:
+        """Take room for so many items of each group, (n_groups,); return for which there was."""
+        with self._taking:
+            has_room = wanted.cumsum() <= self._left
+            self._left -= int(wanted[has_room].sum())
+        return has_room
+
+
 class KeptItems(Items):
     """The items of each group of a panel round some ranks; of those above it is known how many they are."""
 
@@ -31,15 +47,22 @@ class KeptItems(Items):
     present: Ints  # (n_groups,) all that are not masked
 
     @classmethod
-    def of(cls, problem: Problem, panel: Panel, ranks: Ints, most: Ints) -> "KeptItems":
-        """Keep what lies from one rank to another, (2, n_groups), and what ties with it; only the top if that is more.
-
-        More than `most`, (n_groups,), that is.
-        """
+    def of(cls, problem: Problem, panel: Panel, ranks: Ints, room: Room) -> "KeptItems":
+        """Keep what lies from one rank to another, (2, n_groups), and what ties with it; the highest without room."""
         starts, keys, truth, weights = panel
-        offsets, keys, truth, above = kept_round_ranks(starts, keys, truth, ranks, most)
-        kept = cls(offsets, keys, truth, weights)
-        kept.above, kept.present = above, weight_present(problem, panel)
+        firsts, ends, n_true_above = between_ranks(starts, keys, truth, ranks)
+        has_room = room.take(ends - firsts)
+        firsts = np.where(has_room, firsts, starts[1:] - 1)
+        ends = np.where(has_room, ends, starts[1:])
+        places = [slice(*both) for both in zip(firsts.tolist(), ends.tolist(), strict=True)]
+        kept = cls(
+            np.append(0, (ends - firsts).cumsum()),
+            np.concatenate([keys[own] for own in places]),
+            np.concatenate([truth[own] for own in places]),
+            weights,
+        )
+        kept.above = np.stack([starts[1:] - ends, np.where(has_room, n_true_above, 0)])
+        kept.present = weight_present(problem, panel)
         return kept
 
     def answer_at(self, ranks: Floats, dtype: np.dtype[Any]) -> Booleans:
