@@ -30,7 +30,7 @@ def draw(kind: str) -> tuple[Array, Array]:
     scores = {
         "shares": expit(z).astype(np.float32),
         "certain": expit(4 * z).astype(np.float32),  # some are 0 and 1 exactly
-        "margins": z,
+        "margins": np.where(rng.random(z.shape) < 0.1, 0.0, z),  # 0 is missing
         "heavy tails": np.where(rng.random(z.shape) < 0.005, outliers, z),
         "mostly absent": np.where(expit(z) < 0.3, 0.0, expit(z)),
     }
