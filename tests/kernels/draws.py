@@ -888,46 +888,29 @@ def of_candidates(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
     return offsets, candidates, weights
 
 
-def of_entries_to_keep(rng: Generator, dtype: Any) -> Arguments:
-    offsets, candidates, _ = of_candidates(rng, dtype)
+def of_entries_to_part(rng: Generator, dtype: Any) -> Arguments:
     starts, columns, bits = of_rows_of_entries(rng, dtype)
-    n_labels, n_entries = offsets.size - 1, columns.size
-    columns = np.minimum(columns, n_labels - 1)
-    weights = rng.integers(0, 3, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
-    block = rng.integers(2, 9)
-    nothing = candidates.dtype.type(0) if rng.integers(2) else sign_of(bits)
-    given = starts, columns, bits, sign_of(bits), weights, 0, starts.size - 1, offsets, candidates, nothing
-    kept = (
-        np.zeros(n_entries, np.uint16),
-        np.zeros_like(bits),
-        np.zeros(n_entries * bool(weights.size), np.int64),
-        np.zeros((-(-n_entries // block), -(-n_labels // 2) + 1), np.int64),
-    )
-    return *given, np.uint32(1), block, *kept, np.zeros(n_labels * rng.integers(2), np.int64)
+    weights = weights_of(rng, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
+    given = starts, columns, bits, sign_of(bits), weights, 0, starts.size - 1, np.uint32(2)
+    parted_weights = np.zeros(columns.size * bool(weights.size), np.int64)
+    return *given, np.zeros_like(columns), np.zeros_like(bits), parted_weights, np.zeros(3, np.int64)
 
 
 def of_entries_to_count(rng: Generator, dtype: Any) -> Arguments:
-    """Two segments of keys of the second of two parts, none below the candidates of its label."""
-    offsets, candidates, _ = of_candidates(rng, dtype)
-    has_candidates = np.flatnonzero(np.diff(offsets))
-    n_entries = 60 if has_candidates.size else 0
-    columns = rng.choice(has_candidates, n_entries) if n_entries else has_candidates
-    lowest = candidates[offsets[1:][columns] - 1]
-    keys = np.maximum(rng.choice(candidates, n_entries) if n_entries else candidates, lowest)
-    weights = weights_of(rng, n_entries) if dtype == np.float32 else NO_WEIGHTS
-    segments = np.array([[0, 0, 20], [20, 30, n_entries]]) * bool(n_entries)
-    below = np.zeros(offsets.size - 1, candidates.dtype)
-    counts = np.zeros((2, candidates.size), np.int64)
-    kept = columns.astype(np.uint16), keys, weights, segments
-    return 1, *kept, offsets, candidates, below, counts[0].copy(), counts[1].copy(), np.zeros_like(candidates)
-
-
-def of_counts_to_add_up(rng: Generator, dtype: Any) -> Arguments:
+    """Two segments of the second of two parts, whose labels begin at 3; of some labels absent cells matter."""
     offsets, candidates, hits = of_candidates(rng, dtype)
-    tied, between = hits + rng.integers(0, 3, hits.size), rng.integers(0, 3, hits.size)
-    absent = rng.integers(0, 3, offsets.size - 1) if rng.integers(2) else NO_WEIGHTS
-    missing = rng.choice(candidates) if candidates.size and rng.integers(2) else candidates.dtype.type(2**30)
-    return offsets, candidates, hits, tied, between, np.zeros_like(candidates), absent, missing
+    n_labels, n_entries = offsets.size - 1, 60
+    columns = (3 + rng.integers(0, n_labels, n_entries)).astype(np.int32)
+    keys = rng.integers(0, 2**32, n_entries).astype(candidates.dtype)
+    keys[::2] = rng.choice(np.append(candidates, keys[0]), n_entries // 2)
+    weights = rng.integers(0, 3, n_entries) if dtype == np.float32 else NO_WEIGHTS
+    segments = np.array([[0, 0, 20], [20, 30, n_entries]])
+    total = np.full(n_labels, 200) if rng.integers(2) else NO_WEIGHTS
+    nothing = candidates.dtype.type(rng.choice([0, 2**31]))
+    missing = rng.choice(np.append(candidates, nothing))
+    counts = np.zeros((2, candidates.size), np.int64)
+    steps = hits, counts[0].copy(), counts[1].copy(), np.zeros_like(candidates)
+    return columns, keys, weights, segments, 1, 3, offsets, candidates, nothing, missing, total, *steps
 
 
 # sorting
@@ -1174,9 +1157,8 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "tallies.half_histograms": of_halves,
     "entries.found_entries": of_true_cells,
     "entries.weigh_entries": of_weights_of_entries,
-    "entries.keep_entries": of_entries_to_keep,
+    "entries.part_entries": of_entries_to_part,
     "entries.count_entries": of_entries_to_count,
-    "entries.add_up_steps": of_counts_to_add_up,
     "sorting.sorted_lists": of_lists_to_sort,
     "sorting.sorted_with_rows": of_sorted,
     "sorting.sorted_groups": of_sorted_groups,

@@ -93,15 +93,16 @@ def test_the_staircases_are_those_of_the_definition(seed: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
-def test_many_labels_positives_parts_and_blocks(dtype: type, index: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A label with more candidates than are counted in registers, and than are sorted by insertion."""
+def test_many_labels_positives_and_parts(dtype: type, index: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A label with more candidates than are counted in registers, or sorted by insertion, and some of them close."""
     monkeypatch.setattr(entries, "_ENTRIES_OF_PART", 500)
-    monkeypatch.setattr(entries, "_BLOCK", 700)
     rng = np.random.default_rng(1)
     n, m = 400, 1000
     row, column = np.repeat(np.arange(n), 20), (m * rng.random(20 * n) ** 3).astype(int)
     row, column = np.unique(np.stack([row, column]), axis=1)
-    scores = sparse.csr_array((rng.random(row.size).astype(dtype), (row, column)), shape=(n, m))
+    cells = rng.random(row.size)
+    cells[::2] = 0.5 + 1e-5 * cells[::2]
+    scores = sparse.csr_array((cells.astype(dtype), (row, column)), shape=(n, m))
     scores = sparse.csr_array((scores.data, scores.indices.astype(index), scores.indptr.astype(index)), shape=(n, m))
     truth = sparse.csr_array((rng.random(row.size) < 0.6, (row, column)), shape=(n, m))
     for weights in (None, rng.exponential(size=n)):

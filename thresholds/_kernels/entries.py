@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Buckets, Ints, Keys
+from thresholds._arrays.types import Ints, Keys
 from thresholds._kernels._jit import kernel, late_kernel
 
 # At so many candidates all entries are counted in vector registers; among more, each is located.
 _FEW = 12
 # The table by which they are located has so many buckets for each candidate, and so many at most.
-_BUCKETS_OF_CANDIDATE = np.uint64(2)
+_BUCKETS_OF_CANDIDATE = np.uint64(4)
 _MOST_BUCKETS = 2**12
+_FEW_IN_BUCKET = np.uint64(8)
 
 
 @kernel
@@ -72,7 +73,7 @@ def weigh_entries(starts: Ints, columns: Ints, weights: Ints, total: Ints) -> No
 
 
 @late_kernel
-def keep_entries(
+def part_entries(
     starts: Ints,
     columns: Ints,
     bits: Keys,
@@ -80,123 +81,81 @@ def keep_entries(
     weights: Ints,
     first: int,
     last: int,
-    offsets: Ints,
-    candidates: Keys,
-    nothing: Any,
     width: Any,
-    block: int,
-    kept_columns: Buckets,
-    kept: Keys,
-    kept_weights: Ints,
+    parted_columns: Ints,
+    parted_keys: Keys,
+    parted_weights: Ints,
     segments: Ints,
-    stored: Ints,
-) -> Keys:
-    """Keep the entries of rows `first:last` that are not below all candidates of their label, part by part of these.
+) -> None:
+    """Bring the entries of rows `first:last` together part by part, each of which has `2**width` labels.
 
-    A part has `2**width` labels. Of block b of the entries those of part p are kept at `segments[b, p:p + 2]`, where
-    `segments` is (n_blocks, n_parts + 1); their columns are counted from the first of the part. Without `weights` there
-    are no `kept_weights`. `stored` (n_labels,) gets the weight of all entries of a label, unless it is empty.
-
-    Returns the highest key of each label that is below all candidates, (n_labels,); `nothing` without one.
-
-    Bounds of labels are looked up part by part, where they stay in the cache of a core: in the order of the rows each
-    would come from memory, which took more than twice as long for 670,000 labels.
+    Those of part p come to `segments[p]:segments[p + 1]`, (n_parts + 1,). Without `weights` none are written.
     """
-    as_key, one = candidates.dtype.type, candidates.dtype.type(1)
-    n_labels, n_parts = offsets.size - 1, segments.shape[1] - 1
+    n_parts = segments.size - 1
+    begin, end = starts[first], starts[last]
 
-    # 1. Nearly all entries need no more than the lowest candidate of their label, and the highest key below it so far.
-    # Where there is no candidate, none is kept and none is noted.
-    bounds = np.empty((n_labels, 2), candidates.dtype)
-    for j in range(n_labels):
-        has_candidates = offsets[j + 1] > offsets[j]
-        bounds[j, 0] = candidates[offsets[j + 1] - 1] if has_candidates else ~as_key(0)
-        bounds[j, 1] = nothing if has_candidates else ~as_key(1)
+    # 1. Where each part begins.
+    place = np.zeros(n_parts, np.uint64)
+    for e in range(begin, end):
+        place[np.uint32(columns[e]) >> width] += np.uint64(1)
+    n_before: Any = np.uint64(begin)
+    for p in range(n_parts):
+        segments[p] = n_before
+        n_of_part = place[p]
+        place[p] = n_before
+        n_before += n_of_part
+    segments[n_parts] = n_before
 
-    place = np.empty(n_parts, np.uint32)
-    mask = (np.uint32(1) << width) - np.uint32(1)
-    start, end = np.int64(starts[first]), np.int64(starts[last])
-    size = min(np.int64(block), end - start)
-    parted_columns, parted_bits = np.empty(size, np.uint16), np.empty(size, bits.dtype)
-    parted_weights = np.empty(size if weights.size > 0 else 0, np.int64)
-    i, b = first, np.int64(0)
-    n_kept: Any = np.uint64(start)
-    while start < end:
-        stop = min(start + size, end)
-
-        # 2. Bring the entries of each part together: `place` becomes where a part ends.
-        place[:] = 0
-        for e in range(start, stop):
-            place[np.uint32(columns[e]) >> width] += np.uint32(1)
-        n_before: Any = np.uint32(0)
-        for p in range(n_parts):
-            n_of_part = place[p]
-            place[p] = n_before
-            n_before += n_of_part
-        for e in range(start, stop):
-            label = np.uint32(columns[e])
-            to = place[label >> width]
-            parted_columns[to], parted_bits[to] = label & mask, bits[e]
-            if weights.size > 0:
-                while e >= starts[i + 1]:
-                    i += 1
-                parted_weights[to] = weights[i]
-            place[label >> width] = to + np.uint32(1)
-
-        # 3. Keep, or note, those of one part after another.
-        begin: Any = np.uint32(0)
-        for p in range(n_parts):
-            segments[b, p] = n_kept
-            labels = slice(p << np.int64(width), (p + 1) << np.int64(width))
-            own, own_stored = bounds[labels], stored[labels]
-            for e in range(begin, place[p]):
-                column, key = parted_columns[e], as_key(_key(parted_bits[e], sign))
-                weight = parted_weights[e] if weights.size > 0 else np.int64(1)
-                # One comparison for both ends, as two would be two branches, the first not foreseen; it wraps.
-                lowest, below = own[column, 0], own[column, 1]
-                above, room = np.subtract(key, below), np.subtract(lowest, below)
-                if as_key(np.subtract(above, one)) < as_key(np.subtract(room, one)) and weight > 0:
-                    own[column, 1] = key
-                if stored.size > 0:
-                    own_stored[column] += weight
-                # Branch-free: always write, advance if it is kept.
-                kept_columns[n_kept], kept[n_kept] = column, key
-                if weights.size > 0:
-                    kept_weights[n_kept] = weight
-                n_kept += np.uint64((key >= lowest) & (weight > 0))
-            begin = place[p]
-        segments[b, n_parts] = n_kept
-        start = stop
-        b += 1
-    return bounds[:, 1].copy()
+    # 2. Move each entry there.
+    row = first
+    for e in range(begin, end):
+        part = np.uint32(columns[e]) >> width
+        to = place[part]
+        parted_columns[to], parted_keys[to] = columns[e], _key(bits[e], sign)
+        if weights.size > 0:
+            while e >= starts[row + 1]:
+                row += 1
+            parted_weights[to] = weights[row]
+        place[part] = to + np.uint64(1)
 
 
 @kernel
 def _count_at_few(
-    keys: Keys, weights: Ints, candidates: Keys, tied: Ints, between: Ints, lower: Keys
+    begin: Keys,
+    end: Keys,
+    keys: Keys,
+    weights: Ints,
+    offsets: Ints,
+    candidates: Keys,
+    tied: Ints,
+    between: Ints,
+    lower: Keys,
 ) -> None:
-    """Count the keys of one label at each of a few candidates, in vector registers."""
+    """Count the keys of each label that has few candidates at these, in vector registers."""
     none = keys.dtype.type(0)
-    before = np.int64(0)
-    for c in range(candidates.size):
-        x = candidates[c]
-        up_to, equal, highest = np.int64(0), np.int64(0), none
-        if weights.size > 0:
-            for e in range(keys.size):
-                up_to += weights[e] * (keys[e] >= x)
-                equal += weights[e] * (keys[e] == x)
-        else:
-            for e in range(keys.size):
-                up_to += keys[e] >= x
-                equal += keys[e] == x
-        for e in range(keys.size):
-            highest = max(highest, keys[e] if keys[e] < x else none)
-        tied[c], between[c], lower[c] = equal, up_to - equal - before, max(lower[c], highest)
-        before = up_to
+    for j in range(offsets.size - 1):
+        if offsets[j + 1] - offsets[j] > _FEW:
+            continue
+        before = np.int64(0)
+        for c in range(offsets[j], offsets[j + 1]):
+            x = candidates[c]
+            up_to, equal, highest = np.int64(0), np.int64(0), none
+            if weights.size > 0:
+                for e in range(begin[j], end[j]):
+                    up_to += weights[e] * (keys[e] >= x)
+                    equal += weights[e] * (keys[e] == x)
+            else:
+                for e in range(begin[j], end[j]):
+                    up_to += keys[e] >= x
+                    equal += keys[e] == x
+            for e in range(begin[j], end[j]):
+                highest = max(highest, keys[e] if keys[e] < x else none)
+            tied[c], between[c], lower[c] = equal, up_to - equal - before, highest
+            before = up_to
 
 
 @kernel
-def _count_at_many(
+def _locate(
     keys: Keys,
     weights: Ints,
     candidates: Keys,
@@ -207,10 +166,9 @@ def _count_at_many(
     counts: Ints,
     highest: Keys,
 ) -> None:
-    """Locate the keys of one label among many candidates: by a table of equal buckets, then by halves.
+    """Locate the keys of one label among many candidates, by a table of equal buckets.
 
-    `firsts` has room for the table, `counts` and `highest` for twice the candidates. No step has a branch that depends
-    on a key, as it could not be foreseen.
+    `firsts` has room for the table, `counts` and `highest` for twice the candidates.
     """
     as_key, one = keys.dtype.type, np.uint64(1)
     n = np.uint64(candidates.size)
@@ -243,86 +201,55 @@ def _count_at_many(
     for e in range(keys.size):
         key = keys[e]
         at = np.uint64(firsts[min(as_key(as_key(key - lowest) >> shift), last_bucket)])
-        size = most + one
-        while size > one:
+        size = most
+        while size > _FEW_IN_BUCKET:
             half = size >> one
             # Candidates of lower buckets are not above the key; nor is the last.
             at += half * np.uint64(candidates[min(at + half, n) - one] > key)
             size -= half
+        # One step without a branch, as it could not be foreseen; hardly ever are there more.
+        at += np.uint64(candidates[at] > key)
+        while candidates[at] > key:
+            at += one
         place = at + at + np.uint64(candidates[at] == key)
         counts[place] += weights[e] if weights.size > 0 else np.int64(1)
         highest[place] = max(highest[place], key)
     for k in range(candidates.size):
         between[k], tied[k] = counts[2 * k], counts[2 * k + 1]
         if k > 0:
-            lower[k - 1] = max(lower[k - 1], highest[2 * k])
+            lower[k - 1] = highest[2 * k]
 
 
-@late_kernel
-def count_entries(
-    part: int,
-    columns: Buckets,
+@kernel
+def _count_at_many(
+    begin: Keys,
+    end: Keys,
     keys: Keys,
     weights: Ints,
-    segments: Ints,
     offsets: Ints,
     candidates: Keys,
-    below: Keys,
     tied: Ints,
     between: Ints,
     lower: Keys,
 ) -> None:
-    """Count what `keep_entries` kept of a part of the labels: at the candidates, and above each of them up to the next.
-
-    The candidates of label j fall from `offsets[j]` to `offsets[j + 1]`. `tied` and `between` (n_candidates,) become
-    the weights, each 1 if there are none; `lower` becomes the highest key below each candidate and above the next,
-    which is that of `below` (n_labels,) for the lowest.
-    """
-    n_labels = offsets.size - 1
-    tied[:] = 0
-    between[:] = 0
-    lower[:] = 0
-
-    # 1. Bring those of each label together: `place` becomes where a label ends.
-    place = np.zeros(n_labels + 1, np.int64)
-    for b in range(segments.shape[0]):
-        for e in range(segments[b, part], segments[b, part + 1]):
-            place[columns[e] + np.uint32(1)] += 1
-    place = place.cumsum()
-    listed = np.empty(place[n_labels], keys.dtype)
-    listed_weights = np.empty(listed.size if weights.size > 0 else 0, np.int64)
-    for b in range(segments.shape[0]):
-        for e in range(segments[b, part], segments[b, part + 1]):
-            to = place[columns[e]]
-            listed[to] = keys[e]
-            if weights.size > 0:
-                listed_weights[to] = weights[e]
-            place[columns[e]] = to + 1
-
-    # 2. Count, label by label.
+    """Count the keys of each label that has more than few candidates at these."""
     most = np.int64(0)
-    for j in range(n_labels):
+    for j in range(offsets.size - 1):
         most = max(most, offsets[j + 1] - offsets[j])
-    firsts = np.empty(_MOST_BUCKETS if most > _FEW else 0, np.int64)
+    if most <= _FEW:
+        return
+    firsts = np.empty(_MOST_BUCKETS, np.int64)
     counts, highest = np.empty(2 * most, np.int64), np.empty(2 * most, keys.dtype)
-    start = np.int64(0)
-    for j in range(n_labels):
-        at, end = slice(offsets[j], offsets[j + 1]), place[j]
-        if end > start:
-            own = listed[start:end]
-            own_weights = listed_weights[start:end] if weights.size > 0 else listed_weights
+    for j in range(offsets.size - 1):
+        at, own = slice(offsets[j], offsets[j + 1]), slice(begin[j], end[j])
+        if at.stop - at.start > _FEW:
+            own_weights = weights[own] if weights.size > 0 else weights
             counted = tied[at], between[at], lower[at]
-            if at.stop - at.start <= _FEW:
-                _count_at_few(own, own_weights, candidates[at], *counted)
-            else:
-                _count_at_many(own, own_weights, candidates[at], *counted, firsts, counts, highest)
-        if at.stop > at.start:
-            lower[at.stop - 1] = below[j]
-        start = end
+            _locate(keys[own], own_weights, candidates[at], *counted, firsts, counts, highest)
 
 
-@late_kernel
-def add_up_steps(
+@kernel
+def _add_up(
     offsets: Ints,
     candidates: Keys,
     hits: Ints,
@@ -332,13 +259,7 @@ def add_up_steps(
     absent: Ints,
     missing: Any,
 ) -> None:
-    """Turn what is counted at candidates into steps, all (n_candidates,): each array becomes what a `Staircase` has.
-
-    `hits`, the weight of positives at each, becomes the true positives at or above it; `tied`, that of all entries, the
-    false ones; `between`, what lies above up to the next, all that is higher; `lower` the next lower key. `absent`
-    (n_labels,) is the weight of the cells of each label that have no entry, and the key `missing`; it is empty where
-    they matter to none.
-    """
+    """Turn what is counted at candidates into steps, each label having `absent` cells of a key, unless it is empty."""
     for j in range(offsets.size - 1):
         first, last = offsets[j], offsets[j + 1]
         # 1. Absent cells are one more entry.
@@ -364,3 +285,76 @@ def add_up_steps(
             tied[c] = above - tp
             if c + 1 < last:
                 lower[c] = max(lower[c], candidates[c + 1])
+
+
+@late_kernel
+def count_entries(
+    columns: Ints,
+    keys: Keys,
+    weights: Ints,
+    segments: Ints,
+    part: int,
+    first_label: int,
+    offsets: Ints,
+    candidates: Keys,
+    nothing: Any,
+    missing: Any,
+    total: Ints,
+    hits: Ints,
+    fp: Ints,
+    higher: Ints,
+    lower: Keys,
+) -> None:
+    """Count the entries of the labels from `first_label` on at their candidates, which become the steps of staircases.
+
+    The entries lie at `segments[:, part:part + 2]`, in any order; without `weights` each weighs 1. The candidates of a
+    label fall from `offsets[j]` to `offsets[j + 1]`. `hits` (n_candidates,), the weight of positives at each, becomes
+    the true positives at or above it; the others become the false ones, the weight of all that is higher, and the next
+    lower key. That is `nothing` if all keys are lower than that. `total` (n_labels,) is the weight of all cells of each
+    label, those of no entry having the key `missing`; it is empty where these matter to none.
+    """
+    as_key, one = candidates.dtype.type, np.uint64(1)
+    n_labels = offsets.size - 1
+
+    # 1. Make room for the entries of each label.
+    begin = np.zeros(n_labels + 1, np.uint64)
+    for s in range(segments.shape[0]):
+        for e in range(segments[s, part], segments[s, part + 1]):
+            begin[np.uint32(columns[e] - first_label) + one] += one
+    begin = begin.cumsum()
+    place = begin.copy()
+    listed = np.empty(begin[n_labels], keys.dtype)
+    listed_weights = np.empty(listed.size if weights.size > 0 else 0, np.int64)
+
+    # 2. Nearly all entries need no more than the lowest candidate of their label, and the highest key below it so far.
+    # Where there is no candidate, none is kept.
+    bounds = np.empty((n_labels, 2), keys.dtype)
+    for j in range(n_labels):
+        has_candidates = offsets[j + 1] > offsets[j]
+        bounds[j, 0] = candidates[offsets[j + 1] - 1] if has_candidates else ~as_key(0)
+        bounds[j, 1] = nothing
+
+    # 3. List those of each label that are not below; nothing branches on a key, as that could not be foreseen.
+    absent = total.copy()
+    for s in range(segments.shape[0]):
+        for e in range(segments[s, part], segments[s, part + 1]):
+            j2, key = np.uint32(columns[e] - first_label), keys[e]
+            weight = weights[e] if weights.size > 0 else np.int64(1)
+            lowest, below = bounds[j2, 0], bounds[j2, 1]
+            bounds[j2, 1] = max(below, key if (key < lowest) & (weight > 0) else below)
+            to = place[j2]
+            listed[to] = key
+            if weights.size > 0:
+                listed_weights[to] = weight
+            if total.size > 0:
+                absent[j2] -= weight
+            place[j2] = to + np.uint64((key >= lowest) & (weight > 0))
+
+    # 4. Count, and add up.
+    counted = fp, higher, lower
+    _count_at_few(begin, place, listed, listed_weights, offsets, candidates, *counted)
+    _count_at_many(begin, place, listed, listed_weights, offsets, candidates, *counted)
+    for j in range(n_labels):
+        if offsets[j + 1] > offsets[j]:
+            lower[offsets[j + 1] - 1] = bounds[j, 1]
+    _add_up(offsets, candidates, hits, *counted, absent, missing)

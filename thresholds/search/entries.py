@@ -4,10 +4,10 @@
     tp at a candidate     = the positives at or above it
     predicted there       = the entries, and absent cells, at or above it
 
-Positives are few. Their scores are looked up in the rows, listed by label and sorted. One pass over all entries then
-keeps those that are not below the lowest candidate of their label, which are counted at and between the candidates.
-Nothing else is sorted: time and memory are those of the entries, of the true cells and of the labels, never of labels
-times rows.
+Positives are few. Their scores are looked up in the rows, listed by label and sorted. Of all entries those that are not
+below the lowest candidate of their label are then listed by label, and counted at and between the candidates, in parts
+of the labels. Nothing else is sorted: time and memory are those of the entries, of the true cells and of the labels,
+never of labels times rows.
 
 With `keep_sparse` only scores above `missing` are candidates, and what is absent lies below all of them.
 """
@@ -15,7 +15,6 @@ With `keep_sparse` only scores above `missing` are candidates, and what is absen
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,14 +23,8 @@ from thresholds._arrays import threads
 from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
 from thresholds._arrays.sparse import entries_of_rows
 from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Buckets, Ints, Keys
-from thresholds._kernels.entries import (
-    add_up_steps,
-    count_entries,
-    found_entries,
-    keep_entries,
-    weigh_entries,
-)
+from thresholds._arrays.types import Ints, Keys
+from thresholds._kernels.entries import count_entries, found_entries, part_entries, weigh_entries
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.sorting import sorted_lists
 from thresholds.data.problem import Problem
@@ -42,8 +35,6 @@ Result = TypeVar("Result")
 # A part of the labels has so many entries that what is made of them stays in the cache.
 _ENTRIES_OF_PART = 2**18
 _MAX_PARTS = 256  # into which entries are written side by side
-_MAX_BITS = 16  # of a label within its part
-_BLOCK = 2**22  # entries that are brought to their parts at once
 _PIECES_PER_THREAD = 4  # of the rows
 
 _NOTHING = np.empty(0, np.int64)
@@ -77,13 +68,13 @@ class _Rows(NamedTuple):
     bits: Keys  # (n_entries,) the scores, read as unsigned integers
 
 
-class _Kept(NamedTuple):
-    """Entries that are not below all candidates of their label: those of part p at `segments[:, p:p + 2]`."""
+class _Parted(NamedTuple):
+    """Entries part by part of the labels: those of part p are at `segments[:, p:p + 2]`."""
 
-    columns: Buckets  # (n_entries,) from the first of the part
+    columns: Ints  # (n_entries,)
     keys: Keys  # (n_entries,)
     weights: Ints  # (n_entries,), or empty where each weighs 1
-    segments: Ints  # (n_blocks, n_parts + 1)
+    segments: Ints  # (n_pieces of the rows, n_parts + 1)
 
 
 @dataclass(frozen=True)
@@ -168,21 +159,29 @@ class _Passes:
         """
         problem = self.problem
         width = self._width_of_parts()
-        kept, below, stored = self._kept(offsets, candidates, width)
+        columns, keys, weights, segments = self._parted(width)
         fp, higher = np.empty((2, hits.size), np.int64)
         lower = np.empty_like(candidates)
 
         def count(labels: slice) -> None:
-            # All arrays of the part, (n_candidates,) or (n_labels,).
-            at = slice(offsets[labels.start], offsets[labels.stop])
-            own = offsets[labels.start : labels.stop + 1] - at.start, candidates[at]
-            counted = fp[at], higher[at], lower[at]
-            part = labels.start >> int(width)
-            count_entries(part, *kept, *own, below[:, labels].max(axis=0), *counted)
-            absent = stored[0, labels]  # empty where they matter to none
-            if stored.size:
-                absent = problem.weight_of_label[labels] - stored[:, labels].sum(axis=0)
-            add_up_steps(*own, hits[at], *counted, absent, self.missing)
+            at = slice(offsets[labels.start], offsets[labels.stop])  # the candidates of the part
+            count_entries(
+                columns,
+                keys,
+                weights,
+                segments,
+                labels.start >> int(width),
+                labels.start,
+                offsets[labels.start : labels.stop + 1] - at.start,
+                candidates[at],
+                self.nothing,
+                self.missing,
+                _NOTHING if problem.keep_sparse else problem.weight_of_label[labels],
+                hits[at],
+                fp[at],
+                higher[at],
+                lower[at],
+            )
 
         self._run(count, in_pieces(slice(0, problem.n_labels), 1 << int(width)), "labels")
         return hits, fp, higher, lower
@@ -191,54 +190,36 @@ class _Passes:
         """Return the logarithm of how many labels a part has."""
         n_parts = min(ceil_div(self.entries.columns.size, _ENTRIES_OF_PART), _MAX_PARTS)
         n_labels = ceil_div(self.problem.n_labels, max(n_parts, 1))
-        return np.uint32(min((n_labels - 1).bit_length(), _MAX_BITS))
+        return np.uint32((n_labels - 1).bit_length())
 
-    def _kept(self, offsets: Ints, candidates: Keys, width: np.uint32) -> tuple[_Kept, Keys, Ints]:
-        """Keep the entries that are not below all candidates of their label, each piece of the rows on a thread.
-
-        Returns too, of each piece, the highest key of each label below these and the weight of all its entries,
-        (n_pieces, n_labels); the latter is (n_pieces, 0) where absent cells matter to none.
-        """
-        entries, weights, n_labels = self.entries, self.weights, self.problem.n_labels
-        n_entries = entries.columns.size
-        # A piece keeps something for each label: no more than all entries are.
-        n_pieces = max(min(workers(self.n_jobs), n_entries // n_labels), 1)
-        pieces = list(equal_parts(slice(0, self.problem.n_samples), n_pieces))
-        n_blocks = [
-            ceil_div(int(entries.starts[rows.stop] - entries.starts[rows.start]), _BLOCK)
-            for rows in pieces
-        ]
-        firsts = [0, *accumulate(n_blocks)]  # of each piece
-        kept = _Kept(
-            np.empty(n_entries, np.uint16),
-            np.empty(n_entries, candidates.dtype),
-            np.empty(n_entries if weights.size else 0, np.int64),
-            np.empty((firsts[-1], ceil_div(n_labels, 1 << int(width)) + 1), np.int64),
+    def _parted(self, width: np.uint32) -> _Parted:
+        """Bring the entries of each part of the labels together, each piece of the rows on a thread."""
+        entries, weights = self.entries, self.weights
+        n_parts = ceil_div(self.problem.n_labels, 1 << int(width))
+        pieces = list(equal_parts(slice(0, self.problem.n_samples), workers(self.n_jobs)))
+        parted = _Parted(
+            np.empty_like(entries.columns),
+            np.empty_like(entries.bits),
+            np.empty(entries.columns.size if weights.size else 0, np.int64),
+            np.empty((len(pieces), n_parts + 1), np.int64),
         )
-        stored = np.zeros((len(pieces), 0 if self.problem.keep_sparse else n_labels), np.int64)
 
-        def keep(piece: int) -> Keys:
-            rows = pieces[piece]
-            return keep_entries(
+        def part(piece: int) -> None:
+            part_entries(
                 *entries,
                 self.sign,
                 weights,
-                rows.start,
-                rows.stop,
-                offsets,
-                candidates,
-                self.nothing,
+                pieces[piece].start,
+                pieces[piece].stop,
                 width,
-                _BLOCK,
-                kept.columns,
-                kept.keys,
-                kept.weights,
-                kept.segments[firsts[piece] : firsts[piece + 1]],
-                stored[piece],
+                parted.columns,
+                parted.keys,
+                parted.weights,
+                parted.segments[piece],
             )
 
-        below = self._run(keep, range(len(pieces)), "entries")
-        return kept, np.array(below), stored
+        self._run(part, range(len(pieces)), "entries")
+        return parted
 
     def _pieces_of_rows(self) -> Iterator[slice]:
         """Return pieces of the rows, some for each thread."""

@@ -130,7 +130,7 @@ class Columns(NamedTuple):
         if sample.cells is not None:
             rising = np.sort(np.ascontiguousarray(sample.cells.T), axis=1)
             return cls(rising.reshape(-1), np.arange(n_labels + 1) * n_rows)
-        # By column, then by score: the columns above the bits of scores, which are turned so that they rise.
+        # By column, then by score: columns above the bits of scores, which are turned so that they rise.
         bits = sample.score.view(np.uint32)
         turned = bits ^ np.where(bits >> _SIGN, _ALL_BITS, _ALL_BITS << _SIGN)
         keys = np.sort(sample.column.astype(np.uint64) << _BITS | turned).astype(np.uint32)
