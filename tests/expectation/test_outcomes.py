@@ -5,17 +5,19 @@ import pytest
 
 import thresholds
 from thresholds._kernels.few_labels import best_prefixes_of_few
-from thresholds._kernels.outcomes import best_prefixes
+from thresholds._kernels.outcomes import _may_be_best, best_prefixes
 from thresholds.expectation import counts as expected_counts
 from thresholds.expectation import outcomes
 
 BETAS = [0.01, 0.1, 0.5, 1.0, 1.37, 2.0, 10.0, 100.0]
 
 
-@pytest.mark.parametrize(("many", "low", "high"), [(False, 0.25, 4.0), (True, 0.16, 6.0)])
-def test_nodes_integrate_exponentials_of_rates_around_1(many: bool, low: float, high: float) -> None:
+@pytest.mark.parametrize(
+    ("n_nodes", "low", "high"), [(8, 1 / 1.3, 1.3), (16, 1 / 2.2, 2.2), (32, 0.25, 4.0), (48, 0.16, 6.0)]
+)
+def test_nodes_integrate_exponentials_of_rates_around_1(n_nodes: int, low: float, high: float) -> None:
     """The integral of exp(-r z) is 1 / r; r is (B S + k) / K in docs/proofs.md."""
-    points, log_weights = outcomes._nodes(many)
+    points, log_weights = outcomes._laguerre(n_nodes)
     for rate in np.geomspace(low, high, 200):
         assert np.exp(log_weights - rate * points).sum() * rate == pytest.approx(1, rel=1e-12)
 
@@ -39,7 +41,7 @@ def test_integrals_agree_with_the_quadratic_recursion(n_labels: int, zero_divisi
     rows = draw_rows(60, n_labels, n_labels)
     starts, values = np.arange(len(rows) + 1) * n_labels, rows.reshape(-1)
     settings = beta**2, zero_division, False
-    nodes = outcomes._nodes(beta > 1)
+    nodes = outcomes._sets_of_nodes(beta > 1)
     sizes, reached = best_prefixes(starts, values, np.zeros((len(rows), 0)), *settings, nodes)
     of_few, expected = best_prefixes_of_few(starts, values, *settings)
     np.testing.assert_allclose(reached, expected, rtol=2e-12, atol=1e-300)
@@ -67,13 +69,20 @@ def test_a_million_labels_keep_their_digits() -> None:
     assert reached == pytest.approx(expected, rel=1e-11)
 
 
-def test_the_expectation_never_exceeds_the_bound_that_ends_the_search() -> None:
+@pytest.mark.parametrize("whole_ties", [False, True])
+def test_sizes_that_bounds_leave_out_are_worse(whole_ties: bool) -> None:
+    n_left_out = 0
     for beta in BETAS:
         for row in draw_rows(40, 30, 3):
-            for k in range(1, 31):
-                m = row[-k:].sum()
-                bound = (1 + beta**2) * m / (beta**2 * m + k)
-                assert value_of(row, k, beta, 0.0) <= bound * (1 + 1e-12)
+            p = row[::-1].copy()
+            first, last = _may_be_best(p, p.sum(), (p * (1 - p)).sum(), beta**2, 0.0, whole_ties)
+            values = np.array([value_of(row, k, beta, 0.0) for k in range(1, 31)])
+            may_be_chosen = np.append(p[1:] < p[:-1], True) | (not whole_ties)
+            best = values[may_be_chosen].max()
+            is_looked_at = (np.arange(1, 31) >= first) & (np.arange(1, 31) <= last)
+            assert (values[~is_looked_at] < best).all()
+            n_left_out += np.count_nonzero(~is_looked_at)
+    assert n_left_out > 0.5 * len(BETAS) * 40 * 30
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])

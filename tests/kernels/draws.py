@@ -37,6 +37,7 @@ NO_WEIGHTS = np.empty(0, np.int64)
 LONG = (1, 7, 40, 400)  # A byte counts to 255.
 UNIT = 2.0**61  # of a mean F-beta
 NODES = np.array(np.polynomial.laguerre.laggauss(32))
+SETS_OF_NODES = np.concatenate([np.polynomial.laguerre.laggauss(n) for n in (8, 16, 32)], axis=1)
 
 
 # What several need
@@ -367,7 +368,7 @@ def of_prefixes(rng: Generator, dtype: Any) -> Arguments:
     starts, values = rising_lists(rng, dtype, 60)
     tails = 0.01 ** np.arange(1.0, 9) * 5 * rng.random((4, 1))
     tails = tails[:, : rng.choice([0, 8])]
-    return starts, values, np.ascontiguousarray(tails), *betas(rng), bool(rng.random() < 0.5), NODES
+    return starts, values, np.ascontiguousarray(tails), *betas(rng), bool(rng.random() < 0.5), SETS_OF_NODES
 
 
 def of_sets(rng: Generator, dtype: Any) -> Arguments:

@@ -20,6 +20,11 @@ from thresholds._kernels._jit import kernel, summing_kernel
 SMALL = 1 / 64  # where power sums take over: their remainder is at most p^8 of p, 4e-15
 POWERS = 8
 _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
+_ROUNDED = 1e-9  # Bounds may be off by less, relatively.
+# How far from a scale, as a factor, k + B S may be for 12 digits from 8 nodes, from 16, and from all.
+_SPREAD_OF_8 = 1.3
+_SPREAD_OF_16 = 2.2
+_MOST_SPREAD = 4.0
 _REGISTER = 8  # numbers in a vector register, at most
 _NEGLIGIBLE = 40.0  # Nodes whose share of the integral is below exp(-40) are left out.
 
@@ -98,11 +103,32 @@ def _add_share(p: float, v: Floats, share: Floats) -> None:
 
 
 @kernel
+def _ends(mean: float, variance: float) -> tuple[float, float]:
+    """Return the ends of what S takes, given S > 0: five standard deviations from the mean."""
+    # Rounded sums of squares may exceed those of p.
+    spread = 5.0 * np.sqrt(max(0.0, variance))
+    return max(1.0, mean - spread), max(1.0, mean) + spread
+
+
+@kernel
 def centre(mean: float, variance: float) -> float:
     """Return the geometric mean of the ends of what S takes, given S > 0."""
-    # The ends lie five standard deviations from the mean; rounded sums of squares may exceed those of p.
-    spread = 5.0 * np.sqrt(max(0.0, variance))
-    return float(np.sqrt(max(1.0, mean - spread) * (max(1.0, mean) + spread)))
+    low, high = _ends(mean, variance)
+    return float(np.sqrt(low * high))
+
+
+@kernel
+def _nodes_for(spread: float, low: float, n_nodes: int) -> tuple[int, int]:
+    """Return where the nodes begin and end that give 12 digits where k + B S is up to `spread` times a scale.
+
+    Of all `n_nodes` the first are those of a rule with 8 nodes, the next those of one with 16. With few positives much
+    lies beyond the ends of S.
+    """
+    if spread <= _SPREAD_OF_8 and low > 1.0:
+        return 0, 8
+    if spread <= _SPREAD_OF_16:
+        return 8, 24
+    return 24, n_nodes
 
 
 @summing_kernel
@@ -116,6 +142,63 @@ def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) ->
         weight[q] *= u[q]
         total += weight[q] * share[q]
     return total
+
+
+@kernel
+def _multiply_first(p: Floats, v: Floats, product: Floats, share: Floats) -> None:
+    """Multiply the factors of some labels; put H of them, the sum of p v / (1 - p + p v), into `share`.
+
+    H is v times the derivative of the product, divided by it: one division in place of one for each label.
+    """
+    product[:] = 1.0
+    share[:] = 0.0
+    for i in range(p.size):
+        rest = 1.0 - p[i]
+        for q in range(v.size):
+            factor = rest + p[i] * v[q]
+            share[q] = share[q] * factor + product[q] * p[i]
+            product[q] *= factor
+    for q in range(v.size):
+        share[q] *= v[q] / product[q]
+
+
+@kernel
+def _may_be_best(
+    p: Floats, mean: float, variance: float, beta_squared: float, least: float, whole_ties: bool
+) -> tuple[int, int]:
+    """Return the lowest and the highest k of which the k highest labels may be the best set, when it is not empty.
+
+    Some k reaches the most of (1 + B) m / (B (1 + mean - p_k) + k), m the sum of the k highest (Jensen: a label that is
+    true has others beside it whose mean is that of S without it); `least` is reached, too. And given the number R of
+    positives beside the k, E F is at most (1 + B) m / (B (m + R) + k) (Jensen again). Of the distributions of R >= 0
+    with its mean and variance, the expectation of that is highest if R takes 0 and one other value alone.
+    """
+    top = 0.0
+    for k in range(1, p.size + 1):
+        top += p[k - 1]
+        amid_ties = whole_ties and k < p.size and p[k] == p[k - 1]
+        if not amid_ties:
+            reached = (1.0 + beta_squared) * top / (beta_squared * (1.0 + mean - p[k - 1]) + k)
+            least = max(least, reached)
+    least *= 1.0 - _ROUNDED
+
+    first, last = p.size + 1, 0
+    top, mean_beside, variance_beside = 0.0, mean, variance
+    for k in range(1, p.size + 1):
+        top += p[k - 1]
+        mean_beside = max(0.0, mean_beside - p[k - 1])
+        variance_beside = max(0.0, variance_beside - p[k - 1] * (1.0 - p[k - 1]))
+        # The chances of 0 and of the other value, square / mean, are variance / square and mean^2 / square.
+        square = mean_beside * mean_beside + variance_beside
+        sure = beta_squared * top + k
+        most = (1.0 + beta_squared) * top
+        if mean_beside > 0.0:
+            other = sure * mean_beside + beta_squared * square
+            most *= variance_beside * other + mean_beside * mean_beside * mean_beside * sure
+            sure *= square * other
+        if most >= least * sure:
+            first, last = min(first, k), k
+    return first, last
 
 
 @kernel
@@ -174,10 +257,9 @@ def _best_prefix(
     nodes: Floats,
     room: Floats,
 ) -> tuple[int, float]:
-    """Search falling probabilities by integrals: nodes of one scale serve until k + B S trebles.
+    """Search falling probabilities by integrals, of the sizes that bounds leave.
 
-    E F <= (1 + B) m / (B m + k) with m the sum of the k highest (Jensen); the bound falls with k and
-    ends the search.
+    Nodes of one scale serve for all of them, or until k + B S trebles.
     """
     # Small probabilities, and the tail, as power sums.
     powers = np.zeros(POWERS)
@@ -187,38 +269,46 @@ def _best_prefix(
     _add_powers(p[n_large:], powers)
     large = p[:n_large]
     mean = powers[0] + large.sum()
-    reach = beta_squared * _centre_of(large, powers)
+    variance = powers[0] - powers[1] + (large * (1.0 - large)).sum()
+    low, high = _ends(mean, variance)
 
     # The empty set, until another is better.
     best_k, best_f = 0, 0.0
     if zero_division > 0:
         best_f = zero_division * _chance_of_none(large, powers)
-    k, top = 0, 0.0
-    while k < p.size:
-        # Nodes of a scale amid the values that k + B S takes from here to `last`.
-        scale = np.sqrt(3.0) * (k + 1 + reach)
-        last = min(float(p.size), np.sqrt(3.0) * scale - reach)
-        _place_nodes(nodes[0], scale, beta_squared, 0.0, room[0], room[1], room[2])
-        n = _used(room[0], room[2], nodes[1], k + 1.0, mean)
+    first, end = _may_be_best(p, mean, variance, beta_squared, best_f, whole_ties)
+    k = first - 1
+    while k < end:
+        # Nodes of a scale amid the values that k + B S takes from here to `last`, the end if that is near.
+        least = k + 1 + beta_squared * low
+        most = end + beta_squared * high
+        scale, last = np.sqrt(least * most), float(end)
+        if most > _MOST_SPREAD**2 * least:
+            reach = beta_squared * np.sqrt(low * high)
+            scale = np.sqrt(3.0) * (k + 1 + reach)
+            last = min(last, np.sqrt(3.0) * scale - reach)
+        begin, stop = _nodes_for(scale / least, low, nodes.shape[1])
+        z, log_weights = nodes[0, begin:stop], nodes[1, begin:stop]
+        _place_nodes(z, scale, beta_squared, 0.0, room[0], room[1], room[2])
+        n = _used(room[0, : z.size], room[2], log_weights, k + 1.0, mean)
         x, v, away, product = room[0, :n], room[1, :n], room[2, :n], room[3, :n]
         share, weight, u = room[4, :n], room[5, :n], room[6, :n]
 
-        # G and H at the nodes, of the set so far.
-        _multiply(large, v, product)
-        share[:] = 0.0
-        for i in range(k):
+        # G and H at the nodes, of the set so far: it may have small ones.
+        _multiply_first(large[:k], v, weight, share)
+        _multiply(large[k:], v, product)
+        for i in range(n_large, k):
             _add_share(p[i], v, share)
         for q in range(x.size):
-            weight[q] = (
-                np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale
+            weight[q] *= (
+                np.exp(log_weights[q] + _log_of_small(away[q], powers) - x[q] * k)
+                * product[q]
+                / scale
             )
             u[q] = np.exp(-x[q])
 
         # One label more at a time.
         while k < last:
-            top += p[k]
-            if (1.0 + beta_squared) * top / (beta_squared * top + k + 1) < best_f:
-                return best_k, best_f
             f = (1.0 + beta_squared) * _take_next(p[k], v, u, share, weight)
             k += 1
             amid_ties = whole_ties and k < p.size and p[k] == p[k - 1]

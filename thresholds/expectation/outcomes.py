@@ -52,9 +52,19 @@ class ProbabilityLists(NamedTuple):
 @lru_cache(maxsize=2)
 def _nodes(many: bool) -> Floats:
     """Return the points z of Gauss-Laguerre quadrature, and log(weight exp(z)): (2, n_nodes)."""
-    n_nodes = _N_MANY_NODES if many else _N_NODES
+    return _laguerre(_N_MANY_NODES if many else _N_NODES)
+
+
+def _laguerre(n_nodes: int) -> Floats:
+    """Return so many points, and the logarithms of what they weigh: (2, n_nodes)."""
     points, weights = np.polynomial.laguerre.laggauss(n_nodes)
     return np.stack([points, np.log(weights) + points])
+
+
+@lru_cache(maxsize=2)
+def _sets_of_nodes(many: bool) -> Floats:
+    """Return the nodes of quadratures with 8, 16 and as many as `_nodes` has, one after another: (2, n_nodes)."""
+    return np.concatenate([_laguerre(8), _laguerre(16), _nodes(many)], axis=1)
 
 
 def best_sizes(
@@ -76,7 +86,9 @@ def best_sizes(
         return sizes
     if tails is None:
         tails = np.zeros((lists.starts.size - 1, 0))
-    sizes, _ = kernels.best_prefixes(lists.starts, rising, tails, *options, _nodes(beta > 1))
+    sizes, _ = kernels.best_prefixes(
+        lists.starts, rising, tails, *options, _sets_of_nodes(beta > 1)
+    )
     return sizes
 
 
