@@ -103,6 +103,16 @@ def _add_share(p: float, v: Floats, share: Floats) -> None:
 
 
 @kernel
+def _moments(large: Floats, powers: Floats) -> tuple[float, float]:
+    """Return mean and variance of S, for labels of which the small ones are in power sums."""
+    mean, variance = 0.0, 0.0
+    for p in large:
+        mean += p
+        variance += p * (1.0 - p)
+    return powers[0] + mean, powers[0] - powers[1] + variance
+
+
+@kernel
 def _ends(mean: float, variance: float) -> tuple[float, float]:
     """Return the ends of what S takes, given S > 0: five standard deviations from the mean."""
     # Rounded sums of squares may exceed those of p.
@@ -171,7 +181,8 @@ def _may_be_best(
     Some k reaches the most of (1 + B) m / (B (1 + mean - p_k) + k), m the sum of the k highest (Jensen: a label that is
     true has others beside it whose mean is that of S without it); `least` is reached, too. And given the number R of
     positives beside the k, E F is at most (1 + B) m / (B (m + R) + k) (Jensen again). Of the distributions of R >= 0
-    with its mean and variance, the expectation of that is highest if R takes 0 and one other value alone.
+    with its mean and variance, the expectation of that is highest if R takes 0 and one other value alone. With R = 0 it
+    falls with k, which ends the search.
     """
     top = 0.0
     for k in range(1, p.size + 1):
@@ -180,6 +191,8 @@ def _may_be_best(
         if not amid_ties:
             reached = (1.0 + beta_squared) * top / (beta_squared * (1.0 + mean - p[k - 1]) + k)
             least = max(least, reached)
+        if (1.0 + beta_squared) * top < least * (beta_squared * top + k):
+            break
     least *= 1.0 - _ROUNDED
 
     first, last = p.size + 1, 0
@@ -192,6 +205,8 @@ def _may_be_best(
         square = mean_beside * mean_beside + variance_beside
         sure = beta_squared * top + k
         most = (1.0 + beta_squared) * top
+        if most < least * sure:
+            break
         if mean_beside > 0.0:
             other = sure * mean_beside + beta_squared * square
             most *= variance_beside * other + mean_beside * mean_beside * mean_beside * sure
@@ -268,8 +283,7 @@ def _best_prefix(
     n_large = p.size - np.searchsorted(p[::-1], SMALL, side="right")
     _add_powers(p[n_large:], powers)
     large = p[:n_large]
-    mean = powers[0] + large.sum()
-    variance = powers[0] - powers[1] + (large * (1.0 - large)).sum()
+    mean, variance = _moments(large, powers)
     low, high = _ends(mean, variance)
 
     # The empty set, until another is better.
@@ -336,11 +350,8 @@ def _split(p: Dense, powers: Floats) -> Floats:
 @kernel
 def _centre_of(large: Floats, powers: Floats) -> float:
     """Return the centre for labels of which the small ones are in power sums."""
-    mean, variance = 0.0, 0.0
-    for p in large:
-        mean += p
-        variance += p * (1.0 - p)
-    return centre(powers[0] + mean, powers[0] - powers[1] + variance)
+    mean, variance = _moments(large, powers)
+    return centre(mean, variance)
 
 
 @kernel
