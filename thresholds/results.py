@@ -139,33 +139,77 @@ def tuples_when_read(*names: str) -> Callable[[type[Class]], type[Class]]:
     A tuple of very many labels takes longer than their fit, and five times the memory of the array.
     """
 
-    def with_fields(cls: type[Class]) -> type[Class]:
-        for name in names:
-            setattr(cls, name, _TupleWhenRead(name))
-        return cls
-
-    return with_fields
+    return _with_fields(_TupleWhenRead, names)
 
 
-class _TupleWhenRead:
-    """A field that is a tuple, or an array until it is read."""
+def texts_when_read(*names: str) -> Callable[[type[Class]], type[Class]]:
+    """Let fields of a data class, a text for each label, be given as `NumberedTexts`: read, they are arrays."""
+    return _with_fields(_TextsWhenRead, names)
+
+
+class NumberedTexts(NamedTuple):
+    """A text for each label, of few: a byte in place of four for each letter."""
+
+    texts: tuple[str, ...]
+    number: npt.NDArray[np.uint8]  # (n_labels,) places in `texts`
+
+    def array(self) -> npt.NDArray[np.str_]:
+        """Return the texts (n_labels,), as wide as the longest that occurs."""
+        found = np.unique(self.number)
+        return np.array([self.texts[k] for k in found])[np.searchsorted(found, self.number)]
+
+
+class _WhenRead(ABC):
+    """A field that is made of what was given when it is read."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __get__(self, instance: Any, _: type) -> Any:
-        """Return the tuple, which is kept from then on."""
+        """Return what is made, which is kept from then on."""
         if instance is None:
             return self
-        values = as_given(instance, self._name)
-        if isinstance(values, np.ndarray):
-            values = instance.__dict__[self._name] = tuple(values.tolist())
+        values = instance.__dict__[self._name] = self._made_of(as_given(instance, self._name))
         return values
 
     def __set__(self, instance: Any, values: Any) -> None:
-        """Keep a tuple, or a copy of an array."""
+        """Keep what is given, a copy of an array."""
         is_array = isinstance(values, np.ndarray)
         instance.__dict__[self._name] = values.copy() if is_array else values
+
+    @staticmethod
+    @abstractmethod
+    def _made_of(values: Any) -> Any:
+        """Return the values of the field."""
+
+
+def _with_fields(
+    kind: type[_WhenRead], names: Sequence[str]
+) -> Callable[[type[Class]], type[Class]]:
+    """Give a data class fields of a kind."""
+
+    def with_fields(cls: type[Class]) -> type[Class]:
+        for name in names:
+            setattr(cls, name, kind(name))
+        return cls
+
+    return with_fields
+
+
+class _TupleWhenRead(_WhenRead):
+    """A field that is a tuple, or an array until it is read."""
+
+    @staticmethod
+    def _made_of(values: Any) -> Any:
+        return tuple(values.tolist()) if isinstance(values, np.ndarray) else values
+
+
+class _TextsWhenRead(_WhenRead):
+    """A field that is an array of texts, or numbers of texts until it is read."""
+
+    @staticmethod
+    def _made_of(values: Any) -> Any:
+        return values.array() if isinstance(values, NumberedTexts) else values
 
 
 def as_given(instance: Any, name: str) -> Any:

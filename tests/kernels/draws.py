@@ -661,11 +661,12 @@ def of_bins(rng: Generator, dtype: Any) -> Arguments:
 
 
 def of_filled_bins(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, _, weights, missing, masked, probable = binned(rng)
+    starts, found, truth, weights, missing, masked, probable = binned(rng)
     n_bins = 2 * odds.SIDE if probable else odds.MARGIN_BINS
     order = np.arange(n_bins)[::-1]
     order = np.insert(order, n_bins - int(odds.bin_of(missing, probable)), n_bins)
-    return starts, found, weights, missing, masked, probable, order
+    positives = np.add.reduceat(truth, starts[:-1], dtype=np.int64) * rng.integers(0, 2, starts.size - 1)
+    return starts, found, weights, missing, masked, probable, order, positives, np.zeros(n_bins + 1, np.int64)
 
 
 def of_binned_ratios(rng: Generator, dtype: Any) -> Arguments:
@@ -872,6 +873,26 @@ def of_true_cells(rng: Generator, dtype: Any) -> Arguments:
     keys_found = np.zeros(true_columns.size, bits.dtype)
     sign = sign_of(bits)
     return starts, columns, bits, sign, true_starts, true_columns, 0, n, sign, keys_found
+
+
+def of_items_of_entries(rng: Generator, dtype: Any) -> Arguments:
+    starts, places, bits = of_rows_of_entries(rng, dtype)
+    true_starts, true_places, _ = of_rows_of_entries(rng, dtype)
+    n_groups = min(starts.size, true_starts.size) - 1
+    starts, true_starts = starts[: n_groups + 1], true_starts[: n_groups + 1]
+    true_places = true_places[: true_starts[-1]].astype(np.int64)
+    weights = weights_of(rng, starts[-1])
+    return (
+        starts,
+        places[: starts[-1]].astype(np.int64),
+        bits[: starts[-1]],
+        weights,
+        true_starts,
+        true_places,
+        weights_of(rng, true_places.size),
+        np.full(n_groups, 2**40),
+        sign_of(bits),
+    )
 
 
 def of_weights_of_entries(rng: Generator, dtype: Any) -> Arguments:
@@ -1157,6 +1178,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "tallies.add_lists": of_added_lists,
     "tallies.half_histograms": of_halves,
     "entries.found_entries": of_true_cells,
+    "entries.items_of_entries": of_items_of_entries,
     "entries.weigh_entries": of_weights_of_entries,
     "entries.part_entries": of_entries_to_part,
     "entries.count_entries": of_entries_to_count,

@@ -44,20 +44,26 @@ def f_at_ratios(
     for j in range(positives.size):
         if positives[j] == 0:
             continue
-        # Ratios rise, and so do the steps of the staircase.
-        k = offsets[j]
+        # Ratios rise, and so do the steps of the staircase: how many true positives are there.
+        g = 0
         tp_before = np.int64(0)
-        for g in range(ratios.size):
+        for k in range(offsets[j], offsets[j + 1]):
+            while g < ratios.size:
+                rank = min(ratios[g] * positives[j], float(most[j]))
+                if rank > predicted[k]:
+                    break
+                # Between two steps there is none; within a tie group they are spread evenly.
+                f[j, g] = tp_before
+                if rank > higher[k]:
+                    among = (tp[k] - tp_before) * (rank - higher[k])
+                    f[j, g] += among / (predicted[k] - higher[k])
+                g += 1
+            tp_before = tp[k]
+        for later in range(g, ratios.size):
+            f[j, later] = tp_before
+        for g in range(ratios.size):  # A loop of its own is vectorised.
             wanted = ratios[g] * positives[j]
-            rank = min(wanted, float(most[j]))
-            while k < offsets[j + 1] and predicted[k] < rank:
-                tp_before = tp[k]
-                k += 1
-            # Between two steps there is no true positive; within a tie group they are spread evenly.
-            tp_at_rank = float(tp_before)
-            if k < offsets[j + 1] and rank > higher[k]:
-                tp_at_rank += (tp[k] - tp_before) * (rank - higher[k]) / (predicted[k] - higher[k])
-            f[j, g] = (1.0 + beta_squared) * tp_at_rank / (beta_squared * positives[j] + wanted)
+            f[j, g] = (1.0 + beta_squared) * f[j, g] / (beta_squared * positives[j] + wanted)
     return f
 
 
@@ -474,16 +480,18 @@ def filled_bins(
     masked: np.uint32,
     probable: bool,
     order: Ints,
+    positives: Ints,
+    total: Ints,
 ) -> tuple[Ints, Buckets, Ints]:
-    """Return the bins of each label that have cells, in an order of all, with their weight, those of label j being
-    `offsets[j]:offsets[j + 1]`.
+    """Return the bins of each label that have cells, in an order of all, with their weight, and add up what these have.
+
+    The bins of label j are `offsets[j]:offsets[j + 1]`, none of a label without positives.
     """
     n_labels, n_bins = starts.size - 1, order.size
     most = np.int64(0)
     for j in range(n_labels):
-        most += (
-            min(starts[j + 1] - starts[j], n_bins) + 1
-        )  # One more, as it is written before it is known.
+        if positives[j] > 0:
+            most += min(starts[j + 1] - starts[j], n_bins)
     bins, bin_weights = np.empty(most, np.uint16), np.empty(most, np.int64)
     offsets = np.zeros(n_labels + 1, np.int64)
     counts = np.empty(n_bins, np.int64)
@@ -500,6 +508,10 @@ def filled_bins(
             counts[:] = 0
             count_bins(keys[first:last], own, missing, masked, probable, counts)
             n_filled = _list_filled(counts, order, filled, weight)
+        for k in range(n_filled):
+            total[order[filled[k]]] += weight[k]
+        if positives[j] == 0:
+            n_filled = np.int64(0)
         at = offsets[j]
         for k in range(n_filled):
             bins[at + k], bin_weights[at + k] = order[filled[k]], weight[k]
@@ -552,10 +564,11 @@ def expected_f_at_ratios(
                 before += weight[k]
                 tp_before += weight[k] * p[bins[k]]
                 k += 1
-            tp = tp_before if k == last else tp_before + (wanted - before) * p[bins[k]]
+            f[j, g] = tp_before if k == last else tp_before + (wanted - before) * p[bins[k]]
+        for g in range(ratios.size):  # A loop of its own is vectorised.
+            wanted = min(ratios[g] * positives[j], float(most[j]))
             denominator = beta_squared * expected_positives + wanted
-            if denominator > 0:
-                f[j, g] = (1.0 + beta_squared) * tp / denominator
+            f[j, g] = (1.0 + beta_squared) * f[j, g] / denominator if denominator > 0 else 0.0
     return f
 
 

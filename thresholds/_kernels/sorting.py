@@ -484,7 +484,11 @@ def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weight
                     n_kept += 1
                 else:
                     below = max(below, keys[i])
-        up, row = _sort(kept[:n_kept], rows[:n_kept], spare[:n_kept], spare_rows[:n_kept])
+        up, row = kept, rows
+        if n_kept <= _FEW:  # of most labels of sparse scores: views of them would take longer
+            _insertion_sort(kept, rows, 0, n_kept)
+        else:
+            up, row = _sort(kept[:n_kept], rows[:n_kept], spare[:n_kept], spare_rows[:n_kept])
         # From the top down, one run of equal scores after another: it is a step if it has a
         # positive.
         i = n_kept

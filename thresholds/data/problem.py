@@ -21,6 +21,7 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Keys, Matrix, Weights
 from thresholds._checks.unknown import refuse_weightless
+from thresholds._kernels.entries import items_of_entries
 from thresholds._kernels.guards import count_at_keys, counts_at_cuts, keys_at_ranks
 from thresholds._kernels.keys import to_keys
 from thresholds.data.folds import group_numbers
@@ -320,6 +321,10 @@ class Problem:
         if self.unknown is not None:
             _ = self.unknown_by_label, self.known_in_row, self.weight_of_label, self.row_weights
 
+    def forget(self) -> None:
+        """Drop what was converted for `labels`, if it takes room."""
+        self.__dict__.pop("by_label", None)
+
     def size(self, axis: Axis) -> int:
         """Number of groups along an axis."""
         return self.n_labels if axis == "labels" else self.n_samples
@@ -513,12 +518,9 @@ class Problem:
             cells = self.unknown_by_label[:, first:last] if labels else self.unknown[first:last]
             scores = without_entries(scores, cells)
         truth = self.sparse_truth(truth, type(scores))
-        n_groups = scores.indptr.size - 1
-        group_length = self.size(_other(axis))
+        # 2. Weigh each entry: by its place in a label, by its group where that is a row.
         group, place = coordinates(scores)  # (n_stored,) each
         true_group, true_place = coordinates(truth)  # (n_true,) each
-
-        # 2. Weigh each entry: by its place in a label, by its group where that is a row.
         if axis == "labels":
             entry_weights = self.row_weights[place]
             true_weights = self.row_weights[true_place]
@@ -529,32 +531,14 @@ class Problem:
             true_weights = present[true_group]
             group_weights = present * self.known_in_row[first:last]
 
-        # 3. Lay out the items: each group before an entry has one more, for its absent cells,
-        # behind its entries.
-        n_items = scores.nnz + n_groups
-        starts = scores.indptr.astype(np.int64) + np.arange(n_groups + 1)
-        entries = np.arange(scores.nnz) + group  # (n_stored,) the item of each entry
-        absent = starts[1:] - 1  # (n_groups,) the item of absent cells
-        keys = np.full(n_items, self.missing, self.dtype)
-        keys[entries] = scores.data
-
-        # 4. Absent cells weigh what a group's entries leave of its weight.
-        weights = np.zeros(n_items, np.int64)
-        weights[entries] = entry_weights
-        stored_weights = np.add.reduceat(np.append(weights, 0), starts[:-1])
-        weights[absent] = group_weights - stored_weights
-
-        # 5. A true cell counts at its own entry if its score is stored, else with the absent cells
-        # of its group.
-        cell = group * group_length + place  # (n_stored,) rising
-        true_cell = true_group * group_length + true_place
-        at = np.minimum(np.searchsorted(cell, true_cell), max(cell.size - 1, 0))
-        is_stored = cell[at] == true_cell if cell.size else np.zeros(true_cell.size, np.bool_)
+        # 3. Lay them out, with those that are absent.
+        keys = to_keys(np.append(scores.data, self.missing).astype(self.dtype))
+        starts = scores.indptr.astype(np.int64)
+        entries = starts, place, keys[:-1], entry_weights
+        true = truth.indptr.astype(np.int64), true_place
         positive_part = self._positive_part(truth.data, true_weights)
-        positive_weights = np.zeros(n_items, np.int64)
-        positive_weights[entries[at[is_stored]]] = positive_part[is_stored]
-        np.add.at(positive_weights, absent[true_group[~is_stored]], positive_part[~is_stored])
-        return Items(starts, to_keys(keys), positive_weights, weights)
+        items = items_of_entries(*entries, *true, positive_part, group_weights, keys[-1])
+        return Items(starts + np.arange(starts.size), *items)
 
 
 def _other(axis: Axis) -> Axis:

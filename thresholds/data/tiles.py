@@ -126,6 +126,7 @@ def side_by_side(
             number: list(of_tiles)
             for number, of_tiles in zip(wanted, zip(*tiles, strict=True), strict=True)
         }
+    problem.forget()
     return [results[number] for number in range(len(fits))]
 
 

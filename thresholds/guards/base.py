@@ -7,12 +7,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Texts
+from thresholds._arrays.types import Booleans, Bytes, Floats, Ints
 from thresholds._checks import Placement
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import Passes, in_passes
 from thresholds.guards.limits import Limits
 from thresholds.metrics.counts import f_of_counts
+from thresholds.results import NumberedTexts
 from thresholds.rule.guard_report import GuardReport
 from thresholds.search.staircase import Cuts
 
@@ -71,6 +72,8 @@ class GuardedFit(NamedTuple):
         """Return what was moved."""
         before = self.optimum
         after = self.guarded_cuts
+        number = np.where(before.predicted != after.predicted, after.reason, UNMOVED)
+        reason: Any = NumberedTexts(REASONS, number)
         positives = before.positives
         return GuardReport(
             guard=guard,
@@ -80,7 +83,7 @@ class GuardedFit(NamedTuple):
             predicted_after=after.predicted * problem.unit,
             f_before=f_of_counts(before.tp, before.predicted, positives, beta, zero_division),
             f_after=f_of_counts(after.tp, after.predicted, positives, beta, zero_division),
-            reason=_in_words(after.reason, before.predicted != after.predicted),
+            reason=reason,
             label_names=problem.label_names,
             fell_back=after.reason >= ALWAYS,
         )
@@ -154,11 +157,11 @@ class GuardInPasses(BaseGuard):
         return in_passes(problem, passes, n_jobs=n_jobs, progress=progress)
 
 
-def _in_words(reason: Bytes, moved: Booleans) -> Texts:
-    """Return the reasons, empty where nothing was moved."""
-    places = np.where(moved, reason, UNMOVED)
-    found = np.unique(places)
-    return np.array([REASONS[k] for k in found])[np.searchsorted(found, places)]
+def write(cuts: Cuts | GuardedCuts, first: int, own: Cuts | GuardedCuts) -> None:
+    """Write the cuts of labels from `first` on."""
+    pairs: Any = zip(cuts, own, strict=True)
+    for values, of_labels in pairs:
+        values[first : first + of_labels.size] = of_labels
 
 
 def joined(tiles: Sequence[GuardedCuts]) -> GuardedCuts:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Buckets, Dense, Floats, Ints, Keys
+from thresholds._arrays.types import Buckets, Dense, Floats, Ints, Keys, Weights
 from thresholds._kernels import guards as kernels
 from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.guards import count_bins, filled_bins
@@ -19,7 +19,6 @@ from thresholds.data.panels import Panel
 from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
 
-_ONES = np.empty(0, np.int64)  # where each weighs 1
 _BINS_OF_OCTAVE = 2 ** (23 - kernels.SHIFT)  # as 23 bits of a float32 lie below its exponent
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -39,13 +38,6 @@ class LabelBins(NamedTuple):
     bins: Buckets  # (n_filled,)
     weight: Ints  # (n_filled,)
 
-    def where(self, wanted: Booleans) -> "LabelBins":
-        """Return those of some of the labels."""
-        sizes = np.diff(self.offsets)  # (n_labels,)
-        kept = np.repeat(wanted, sizes)
-        offsets = np.append(0, sizes[wanted].cumsum())
-        return LabelBins(offsets, self.bins[kept], self.weight[kept])
-
 
 class Bins:
     """The bins of the scores of a problem, and what is counted in them."""
@@ -54,45 +46,42 @@ class Bins:
         self._dtype = problem.dtype
         self._missing_score = problem.missing
         self.probable = are_probable(problem)
-        self._missing, self._masked = _keys_apart(problem)
+        missing, masked = _keys_apart(problem)
+        self._apart = missing, masked, self.probable
         self._n_bins = 2 * kernels.SIDE if self.probable else kernels.MARGIN_BINS
         # From the highest down, that of what is missing just below the bin in which its score lies.
         falling = np.arange(self._n_bins)[::-1]
-        place = _bins_of(np.array([self._missing]), self.probable)
+        place = _bins_of(np.array([missing]), self.probable)
         self._order = np.insert(falling, self._n_bins - place, self._n_bins)  # (n_bins + 1,)
 
-    def of_labels(self, items: Items) -> LabelBins:
-        """Count the cells of each label."""
+    def of_labels(self, items: Items, positives: Ints) -> tuple[LabelBins, Ints]:
+        """Count the cells of the labels that have positives; return too those of all labels, (n_bins + 1,)."""
         self._ask(items)
-        return LabelBins(
-            *filled_bins(
-                items.starts,
-                _narrow_keys(items.keys),
-                items.weights,
-                self._missing,
-                self._masked,
-                self.probable,
-                self._order,
-            )
+        total = np.zeros(self._n_bins + 1, np.int64)
+        keys = _narrow_keys(items.keys)
+        offsets, bins, weight = filled_bins(
+            items.starts, keys, items.weights, *self._apart, self._order, positives, total
         )
+        # Labels without positives have no bins.
+        offsets = np.append(offsets[:-1][positives > 0], offsets[-1])
+        return LabelBins(offsets, bins, weight), total
 
-    def counts(self, of_labels: LabelBins, items: Items) -> BinCounts:
-        """Add up the cells of labels, and their positives."""
-        keys, positive_weights = items.keys, items.positive_weights
+    def counts(self, items: Items, total: Ints | None = None) -> BinCounts:
+        """Count the cells of all labels, where their `total` (n_bins + 1,) is not known, and their positives."""
+        if total is None:
+            total = self._added_up(items.keys, items.weights)
         if isinstance(items, Panel):
-            keys, positive_weights = items.true_keys, _ONES
-        total, positive = np.zeros((2, self._n_bins + 1), np.int64)
-        np.add.at(total, of_labels.bins, of_labels.weight)
-        count_bins(
-            _narrow_keys(keys),
-            positive_weights,
-            self._missing,
-            self._masked,
-            self.probable,
-            positive,
-        )
+            positive = self._added_up(items.true_keys, items.weights)  # each weighs 1
+        else:
+            positive = self._added_up(items.keys, items.positive_weights)
         filled = np.flatnonzero(total)
         return BinCounts(filled, total[filled], positive[filled])
+
+    def _added_up(self, keys: Keys, weights: Weights) -> Ints:
+        """Add up weights by bin, (n_bins + 1,)."""
+        total = np.zeros(self._n_bins + 1, np.int64)
+        count_bins(_narrow_keys(keys), weights, *self._apart, total)
+        return total
 
     def fit_curve(self, counts: Sequence[BinCounts], weight_of_row: float) -> Floats | None:
         """Fit Platt's curve to the cells of all labels: the probability in each bin, and of what is `missing`.

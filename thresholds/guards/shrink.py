@@ -40,6 +40,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays import threads
 from thresholds._arrays.dtypes import threshold_dtype
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Placement
 from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
@@ -47,16 +48,25 @@ from thresholds.data import panels
 from thresholds.data.panels import Panel
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import Pass, Passes
-from thresholds.guards.base import SHRUNK, GuardedCuts, GuardedFit, GuardInPasses, joined, never
+from thresholds.guards.base import (
+    SHRUNK,
+    GuardedCuts,
+    GuardedFit,
+    GuardInPasses,
+    joined,
+    never,
+    write,
+)
 from thresholds.guards.cuts import cut_at_ranks, rows_per_unit_of
 from thresholds.guards.fall_back import fall_back, is_below_always
 from thresholds.guards.limited import breaks_limits, within_limits
 from thresholds.guards.limits import Limits
 from thresholds.guards.pooled_curve import BinCounts, Bins, LabelBins
 from thresholds.guards.siblings import Siblings
+from thresholds.metrics.judging import positives_of
 from thresholds.search import staircase
 from thresholds.search.ranks import KeptItems, Room
-from thresholds.search.staircase import Cuts
+from thresholds.search.staircase import Cuts, Staircase
 
 # (n_ratios,) of predictions to positives; it has 1, which perfectly separated labels need.
 RATIOS = 2.0 ** (np.arange(-48, 73) / 12)
@@ -112,39 +122,15 @@ class Shrink(GuardInPasses):
         n_jobs: int | None,
     ) -> Passes[GuardedFit]:
         """Shrink the thresholds of all labels; the average decides whether they fall back."""
-        bins = Bins(problem) if self.probabilities else None
-        rank_of_others = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
-        rows_per_unit = rows_per_unit_of(problem)
-        room = Room(max(int(_MOST_KEPT * problem.n_stored), _FEW_KEPT))
-        steps = _Steps(problem, rows_per_unit, bins, rank_of_others, room, beta, limits, placement)
-        views = yield Pass(steps.view)
-        optimum = staircase.all_cuts([view.optimum for view in views])
-        positives = optimum.positives  # (n_labels,)
-
-        # What all labels say.
-        ends = np.cumsum([len(view.own) for view in views]).tolist()
-        siblings, curve = None, None
-        if self.siblings:
-            in_rows = positives[positives > 0] * np.float64(rows_per_unit)
-            siblings = Siblings(in_rows, RATIOS.size)
-            for view, end in zip(views, ends, strict=True):
-                siblings.add(end - len(view.own), view.own)
-        if bins is not None:
-            curve = bins.fit_curve(
-                [view.counts for view in views if view.counts], 1 / rows_per_unit
-            )
-
-        # The rank of each label, and the cuts there.
-        prior = _Prior.of(siblings, curve)
-        ranks = threads.run(
-            lambda each: steps.ranks(prior, *each),
-            list(zip(views, ends, strict=True)),
-            n_jobs=n_jobs,
+        steps = _Steps.of(self, problem, beta, limits, placement)
+        # Of very many labels of few entries nothing is kept between passes: it would take more memory than these.
+        cut = (
+            steps.read_twice if is_sparse(problem.scores) and not problem.soft else steps.read_once
         )
-        shrunk = yield from steps.cuts(views, ranks, n_jobs)
-        del views  # those of many labels take more memory than all else
+        optimum, shrunk = yield from cut(n_jobs)
 
         # Or always; within the limits.
+        positives = optimum.positives  # (n_labels,)
         if is_below_always(problem, shrunk, positives, average, beta):
             tiles = yield steps.over_tiles(steps.fall_back, shrunk, positives)
             return GuardedFit(joined(tiles), optimum)
@@ -154,17 +140,23 @@ class Shrink(GuardInPasses):
         return GuardedFit(shrunk, optimum)
 
 
-class _View(NamedTuple):
-    """What some labels say, each alone: of each ratio those that have positives."""
+class _Said(NamedTuple):
+    """What some labels say of each ratio, each alone; those of them that have positives."""
 
-    optimum: Cuts  # in the sample
-    own: Floats  # (n_supported, n_ratios) F-beta
+    is_supported: Booleans  # (n_labels,)
+    positives: Ints  # (n_supported,)
     most: Ints  # (n_supported,) the weight of all cells
-    bins: LabelBins | None  # of the supported labels
-    counts: BinCounts | None  # of all
-    kept: (
-        KeptItems | None
-    )  # round the ranks at which they may be cut; None where items are not sorted
+    own: Floats  # (n_supported, n_ratios) F-beta
+    bins: LabelBins | None
+
+
+class _View(NamedTuple):
+    """What is read of some labels."""
+
+    said: _Said
+    optimum: Cuts  # in the sample
+    counts: BinCounts | None
+    kept: KeptItems | None  # where items are sorted, round the ranks at which they may be cut
 
 
 class _Prior(NamedTuple):
@@ -174,13 +166,6 @@ class _Prior(NamedTuple):
     size_of_label: Ints  # (n_supported,)
     curve: Floats | None  # (n_bins + 1,) probabilities
 
-    @classmethod
-    def of(cls, siblings: Siblings | None, curve: Floats | None) -> "_Prior":
-        """Average over siblings."""
-        if siblings is None:
-            return cls(None, np.empty(0, np.int64), curve)
-        return cls(siblings.means(), siblings.size_of_label, curve)
-
 
 @dataclass(frozen=True)
 class _Steps:
@@ -189,93 +174,181 @@ class _Steps:
     problem: Problem
     rows_per_unit: float
     bins: Bins | None
+    siblings: bool
     rank_of_others: int  # without positives
     room: Room  # for what is kept of labels
     beta: float
     limits: Limits
     placement: Placement
 
+    @classmethod
+    def of(
+        cls, guard: Shrink, problem: Problem, beta: float, limits: Limits, placement: Placement
+    ) -> "_Steps":
+        """Return the steps of the guard."""
+        return cls(
+            problem,
+            rows_per_unit=rows_per_unit_of(problem),
+            bins=Bins(problem) if guard.probabilities else None,
+            siblings=guard.siblings,
+            rank_of_others=_ABOVE_MAX if guard.unsupported == "above_max" else _NEVER,
+            room=Room(max(int(_MOST_KEPT * problem.n_stored), _FEW_KEPT)),
+            beta=beta,
+            limits=limits,
+            placement=placement,
+        )
+
+    def read_once(self, n_jobs: int | None) -> Passes[tuple[Cuts, GuardedCuts]]:
+        """Return the in-sample optimum, and the cuts of the guard: what labels say is kept."""
+        views = yield Pass(self.view)
+        optimum = staircase.all_cuts([view.optimum for view in views])
+        siblings = self.siblings_of(optimum.positives)
+        ends = np.cumsum([len(view.said.own) for view in views]).tolist()
+        if siblings is not None:
+            for view, end in zip(views, ends, strict=True):
+                siblings.add(end - len(view.said.own), view.said.own)
+        prior = self.prior(siblings, [view.counts for view in views])
+
+        def cut(each: tuple[_View, int]) -> tuple[Floats, GuardedCuts, Booleans]:
+            view, end = each
+            ranks = self.ranks(prior, view.said, end)
+            if view.kept is None:
+                return ranks, never(ranks.size, SHRUNK), np.zeros(ranks.size, np.bool_)
+            cuts = cut_at_ranks(self.problem, view.kept, ranks, self.rows_per_unit)
+            return ranks, cuts, view.kept.answer_at(ranks, dtype)
+
+        # From what was kept of the labels, those of which that does not tell from the tiles.
+        dtype = threshold_dtype(self.problem.scores.dtype)
+        parts = threads.run(cut, list(zip(views, ends, strict=True)), n_jobs=n_jobs)
+        ranks, cuts, are_cut = zip(*parts, strict=True)
+        del views, parts  # of many labels they take much memory
+        shrunk, is_cut = joined(cuts), np.concatenate(are_cut)
+        if not is_cut.all():
+            yield self.over_tiles(self.cut, np.concatenate(ranks), shrunk, is_cut)
+        return optimum, shrunk
+
+    def read_twice(self, n_jobs: int | None) -> Passes[tuple[Cuts, GuardedCuts]]:
+        """Return the in-sample optimum, and the cuts of the guard: what labels say is read again to cut them."""
+        positives = positives_of(self.problem)
+        siblings = self.siblings_of(positives)
+        ends = np.append(0, (positives > 0).cumsum())
+        n_labels = self.problem.n_labels
+        optimum = Cuts(
+            np.empty(n_labels),
+            np.empty(n_labels),
+            np.empty_like(positives),
+            np.empty_like(positives),
+            positives,
+        )
+        shrunk = GuardedCuts(
+            np.empty(n_labels),
+            np.empty_like(positives),
+            np.empty_like(positives),
+            np.empty(n_labels, np.uint8),
+        )
+
+        def survey(first: int, last: int) -> BinCounts | None:
+            items = self.problem.label_items(first, last)
+            stairs = staircase.of_items(items)
+            if siblings is not None:
+                siblings.add(ends[first], self.said(stairs, None, first, last).own)
+            write(optimum, first, self.optimum(stairs))
+            return None if self.bins is None else self.bins.counts(items)
+
+        counts = yield Pass(survey)
+        prior = self.prior(siblings, counts)
+
+        def cut(first: int, last: int) -> None:
+            items = self.problem.label_items(first, last)
+            stairs = staircase.of_items(items)
+            bins = None
+            if prior.curve is not None and self.bins is not None:
+                bins, _ = self.bins.of_labels(items, stairs.positives)
+            said = self.said(stairs, bins, first, last)
+            ranks = self.ranks(prior, said, ends[last])
+            write(shrunk, first, cut_at_ranks(self.problem, items, ranks, self.rows_per_unit))
+
+        yield Pass(cut)
+        self.problem.forget()
+        return optimum, shrunk
+
+    def siblings_of(self, positives: Ints) -> Siblings | None:
+        """Return room for the F of labels that have positives."""
+        supported = positives[positives > 0] * np.float64(self.rows_per_unit)
+        return Siblings(supported, RATIOS.size) if self.siblings else None
+
+    def prior(self, siblings: Siblings | None, counts: Sequence[BinCounts | None]) -> _Prior:
+        """Return what all labels say."""
+        curve = None
+        if self.bins is not None:
+            curve = self.bins.fit_curve(
+                [some for some in counts if some is not None], 1 / self.rows_per_unit
+            )
+        if siblings is None:
+            return _Prior(None, np.empty(0, np.int64), curve)
+        return _Prior(siblings.means(), siblings.size_of_label, curve)
+
     def over_tiles(self, step: Callable[..., Any], *arrays: Any) -> Pass:
         """Return a pass over the tiles, in which `step` takes arrays of all labels before the labels of a tile."""
         return Pass(partial(step, *arrays), light=self.problem.is_dense_unweighted)
 
     def view(self, first: int, last: int) -> _View:
-        """Read what the labels `first:last` say."""
-        problem = self.problem
-        items = panels.label_items(problem, first, last)
+        """Read the labels `first:last`."""
+        items = panels.label_items(self.problem, first, last)
         stairs = staircase.of_items(items)
+        bins, counts = None, None
+        if self.bins is not None:
+            bins, total = self.bins.of_labels(items, stairs.positives)
+            counts = self.bins.counts(items, total)
+        said = self.said(stairs, bins, first, last)
+        kept = None
+        if isinstance(items, Panel):
+            kept = KeptItems.of(self.problem, items, _likely_ranks(said), self.room)
+        return _View(said, self.optimum(stairs), counts, kept)
+
+    def optimum(self, stairs: Staircase) -> Cuts:
+        """Return the best cut of each label in the sample."""
+        stairs = stairs.cuttable(self.problem)
+        return stairs.cuts_at(stairs.best(self.beta))
+
+    def said(self, stairs: Staircase, bins: LabelBins | None, first: int, last: int) -> _Said:
+        """Read what the labels `first:last` say."""
         is_supported = stairs.positives > 0  # (n_labels,)
-        most = problem.weight_of_label[first:last]
+        positives = stairs.positives[is_supported]
+        most = self.problem.weight_of_label[first:last][is_supported]
         own = f_at_ratios(
-            stairs.offsets,
+            np.append(stairs.offsets[:-1][is_supported], stairs.offsets[-1]),
             stairs.tp,
             stairs.predicted,
             stairs.higher,
-            stairs.positives,
+            positives,
             most,
             RATIOS,
             self.beta**2,
-        )[is_supported]
+        )
+        return _Said(is_supported, positives, most, own, bins)
 
-        bins, counts = None, None
-        if self.bins is not None:
-            of_labels = self.bins.of_labels(items)
-            counts = self.bins.counts(of_labels, items)
-            bins = of_labels.where(is_supported)
-
-        kept = None
-        if isinstance(items, Panel):
-            ranks = _likely_ranks(own, stairs.positives)
-            kept = KeptItems.of(problem, items, ranks, self.room)
-
-        stairs = stairs.cuttable(problem)
-        optimum = stairs.cuts_at(stairs.best(self.beta))
-        return _View(optimum, own, most[is_supported], bins, counts, kept)
-
-    def ranks(self, prior: _Prior, view: _View, end: int) -> Floats:
-        """Return the rank of each label of a view, (n_labels,); `end` are the supported ones up to its last."""
-        is_supported = view.optimum.positives > 0
-        positives = view.optimum.positives[is_supported]
-
+    def ranks(self, prior: _Prior, said: _Said, end: int) -> Floats:
+        """Return the rank of each label, (n_labels,), from what it says; `end` are all supported up to the last."""
         # The prior: the mean of what is borrowed.
         borrowed = []
         if prior.sibling_f is not None:
-            sizes = prior.size_of_label[end - len(view.own) : end]
+            sizes = prior.size_of_label[end - len(said.own) : end]
             borrowed.append(prior.sibling_f[sizes])
-        if prior.curve is not None and view.bins is not None:
+        if prior.curve is not None and said.bins is not None:
             borrowed.append(
                 expected_f_at_ratios(
-                    *view.bins, view.most, prior.curve, positives, RATIOS, self.beta**2
+                    *said.bins, said.most, prior.curve, said.positives, RATIOS, self.beta**2
                 )
             )
-        prior_f = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(view.own)
+        prior_f = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(said.own)
 
         # The evidence: a F_own + 20 F_prior, (n_supported, n_ratios).
-        in_rows = positives * np.float64(self.rows_per_unit)
-        evidence = in_rows[:, np.newaxis] * view.own + PRIOR_ROWS * prior_f
-        ranks = np.full(is_supported.size, self.rank_of_others, np.float64)
-        ranks[is_supported] = _EXTRA_RANKS + in_rows * _mean_ratio(evidence)
+        in_rows = said.positives * np.float64(self.rows_per_unit)
+        evidence = in_rows[:, np.newaxis] * said.own + PRIOR_ROWS * prior_f
+        ranks = np.full(said.is_supported.size, self.rank_of_others, np.float64)
+        ranks[said.is_supported] = _EXTRA_RANKS + in_rows * _mean_ratio(evidence)
         return ranks
-
-    def cuts(
-        self, views: Sequence[_View], ranks: Sequence[Floats], n_jobs: int | None
-    ) -> Passes[GuardedCuts]:
-        """Cut at ranks: from what was kept of the labels, those of which that does not tell from the tiles."""
-        dtype = threshold_dtype(self.problem.scores.dtype)
-
-        def cut(each: tuple[_View, Floats]) -> tuple[GuardedCuts, Booleans]:
-            view, at = each
-            if view.kept is None:
-                return never(at.size, SHRUNK), np.zeros(at.size, np.bool_)
-            cuts = cut_at_ranks(self.problem, view.kept, at, self.rows_per_unit)
-            return cuts, view.kept.answer_at(at, dtype)
-
-        parts = threads.run(cut, list(zip(views, ranks, strict=True)), n_jobs=n_jobs)
-        found = joined([cuts for cuts, _ in parts])
-        is_found = np.concatenate([is_told for _, is_told in parts])  # (n_labels,)
-        if not is_found.all():
-            yield self.over_tiles(self.cut, np.concatenate(ranks), found, is_found)
-        return found
 
     def cut(
         self, ranks: Floats, found: GuardedCuts, is_found: Booleans, first: int, last: int
@@ -287,9 +360,7 @@ class _Steps:
         labels = slice(missed[0], missed[-1] + 1)  # all between them, too
         items = self.problem.label_items(labels.start, labels.stop)
         read = cut_at_ranks(self.problem, items, ranks[labels], self.rows_per_unit)
-        pairs: Any = zip(found, read, strict=True)
-        for values, own in pairs:
-            values[labels] = own
+        write(found, labels.start, read)
 
     def limit(self, cuts: GuardedCuts, positives: Ints, first: int, last: int) -> GuardedCuts:
         """Keep the limits."""
@@ -312,19 +383,18 @@ class _Steps:
         )
 
 
-def _likely_ranks(own: Floats, positives: Ints) -> Ints:
-    """Return the first and the last rank, (2, n_labels), at which labels may be cut: what their own F, (n_supported,
-    n_ratios), leaves to the prior.
+def _likely_ranks(said: _Said) -> Ints:
+    """Return the first and the last rank, (2, n_labels), at which labels may be cut: where their own F is high.
+
+    Labels without positives are cut at the first.
     """
-    # A rank far below the best would need a prior that differs more over ratios than it ever does.
-    own_positives = positives[positives > 0]  # (n_supported,)
-    evidence = own_positives[:, np.newaxis] * own
+    evidence = said.positives[:, np.newaxis] * said.own
     is_likely = evidence >= evidence.max(axis=1, keepdims=True) - _LIKELY
     first = np.maximum(is_likely.argmax(axis=1) - 1, 0)
     last = np.minimum(RATIOS.size - is_likely[:, ::-1].argmax(axis=1), RATIOS.size - 1)
-    ranks = np.ones((2, positives.size), np.int64)
-    ranks[0, positives > 0] = np.floor(own_positives * RATIOS[first])
-    ranks[1, positives > 0] = np.ceil(own_positives * RATIOS[last]) + _EXTRA_RANKS + 2
+    ranks = np.ones((2, said.is_supported.size), np.int64)
+    ranks[0, said.is_supported] = np.floor(said.positives * RATIOS[first])
+    ranks[1, said.is_supported] = np.ceil(said.positives * RATIOS[last]) + _EXTRA_RANKS + 2
     return ranks
 
 

@@ -9,7 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Floats
-from thresholds.results import Result, Table, as_plain_values, counted, names_of
+from thresholds.results import (
+    Result,
+    Table,
+    as_plain_values,
+    counted,
+    names_of,
+    texts_when_read,
+)
 
 _LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")
 
@@ -19,6 +26,7 @@ def names_limits(guard: str) -> bool:
     return _LIMITS.search(guard) is not None
 
 
+@texts_when_read("reason")
 @dataclass(frozen=True, eq=False, repr=False)
 class GuardReport(Result):
     """Which thresholds were moved away from the in-sample optimum, how far and why; one entry a label.
