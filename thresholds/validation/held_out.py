@@ -90,9 +90,9 @@ def hold_out(
 
 def _held_out(problem: Problem, rules: list[Rule], folds: Folds) -> HeldOut:
     """Have the rule of each fold judge its rows."""
-    judged = [
-        judge(rule, problem.at_rows(test)) for rule, (_, test) in zip(rules, folds, strict=True)
-    ]
+    # A copy of dense scores would be made for one look at them.
+    rows_of = problem.view_of_rows if problem.is_plain else problem.at_rows
+    judged = [judge(rule, rows_of(test)) for rule, (_, test) in zip(rules, folds, strict=True)]
     weights = problem.sample_weight
     return HeldOut(rules, judged, [None if weights is None else weights[test] for _, test in folds])
 
