@@ -18,11 +18,13 @@ predicts. So both predict as much as the one that predicts less, and no cell nee
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays import threads
 from thresholds._arrays.bits import Bits
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
@@ -238,10 +240,17 @@ def predicted_by_both(
             apart.append((a, b))
     held = {a for pair in apart for a in pair}
     looked_at = {a: decisions for a, decisions in enumerate(decided.values()) if a in held}
-    for rows in problem.row_blocks() if apart else ():
+    lock = Lock()
+
+    def add(rows: slice) -> None:
         blocks = _of_one_kind({a: each.about(rows) for a, each in looked_at.items()})
-        for a, b in apart:
-            both[a, b] += count_by_label(blocks[a], blocks[b], None).tp
+        counts = [count_by_label(blocks[a], blocks[b], None).tp for a, b in apart]
+        with lock:
+            for (a, b), tp in zip(apart, counts, strict=True):
+                both[a, b] += tp
+
+    if apart:
+        threads.run(add, list(problem.row_blocks()), cells=problem.n_stored)
 
     for a, b in combinations(range(n_rules), 2):
         both[b, a] = both[a, b]

@@ -28,7 +28,7 @@ from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Changes, Interval, leave_out_of
-from thresholds.metrics.judging import count_decisions, count_truth, f_measure
+from thresholds.metrics.judging import count_decisions, count_truth, f_measure, positives_of
 from thresholds.metrics.leaving_out import units_of
 from thresholds.metrics.ranking import aurocs_of
 from thresholds.results import names_of
@@ -171,12 +171,15 @@ def _about_data(
     has_both = (gold.positives > 0) & (gold.positives < gold.total)  # (n_labels,)
     backwards = are_backwards(evidence, Criteria())  # (n_labels,)
     names = names_of(problem.label_names, problem.n_labels)
+    positives = positives_of(problem)
     return {
         "n_samples": problem.n_samples,
         "n_labels": problem.n_labels,
         "n_cells": problem.n_known_cells,
         "fitted_here": tuple(
-            name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
+            name
+            for name, rule in rules.items()
+            if was_fitted_on(rule, problem, f"rule {name!r}", positives)
         ),
         "n_supported": int(np.count_nonzero(gold.positives)),
         "n_with_both_classes": int(np.count_nonzero(has_both)),

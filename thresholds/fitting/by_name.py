@@ -34,7 +34,7 @@ from thresholds.fitting.options import (
     with_fit_options,
 )
 from thresholds.fitting.record import with_brief_record, with_record
-from thresholds.fitting.regions import best_regions
+from thresholds.fitting.regions import BinsOfScores, best_regions, bins_of_scores
 from thresholds.fitting.rules import Calibration, NamedRule, calibrated_form, find_rule
 from thresholds.fitting.top_k import best_top_k
 from thresholds.metrics.judging import judge
@@ -58,6 +58,7 @@ class Shared:
     ) -> None:
         self._calibrators: Calibrators = {} if calibrators is None else calibrators
         self._probabilities: dict[Calibration, Matrix] = {}
+        self._bins: BinsOfScores | None = None
         # Whether to ask what a rule reaches on the rows of its fit where that takes decisions about each row.
         self.with_objectives = with_objectives
 
@@ -70,6 +71,12 @@ class Shared:
                 problem, calibration, n_jobs=options.n_jobs, progress=options.progress
             )
         return self._calibrators[calibration]
+
+    def bins(self, problem: Problem, options: FitOptions) -> BinsOfScores:
+        """Return the bins of the problem's scores that regions are made of."""
+        if self._bins is None:
+            self._bins = bins_of_scores(problem, n_jobs=options.n_jobs, progress=options.progress)
+        return self._bins
 
     def probabilities(
         self, problem: Problem, calibration: Calibration, options: FitOptions
@@ -247,16 +254,10 @@ def _top_k(problem: Problem, options: FitOptions, _: Shared) -> Rule:
     return with_record(rule, problem)
 
 
-def _regions(problem: Problem, options: FitOptions, _: Shared) -> Rule:
+def _regions(problem: Problem, options: FitOptions, shared: Shared) -> Rule:
     """Fit regions of scores."""
-    rule = best_regions(
-        problem,
-        options.average,
-        options.beta,
-        options.zero_division,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-    )
+    bins = shared.bins(problem, options)
+    rule = best_regions(problem, bins, options.average, options.beta, options.zero_division)
     return with_record(rule, problem)
 
 

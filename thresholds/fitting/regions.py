@@ -33,7 +33,7 @@ _MIN_BINS = 2
 _MAX_BINS = 50
 
 
-class _Bins(NamedTuple):
+class BinsOfScores(NamedTuple):
     """The bins of the scores of labels, rising within a label; those of label j are `starts[j]:starts[j + 1]`.
 
     A label without positives has none.
@@ -50,9 +50,9 @@ class _Bins(NamedTuple):
         """The share of positives in each."""
         return self.positive_weights / self.weights
 
-    def joined(self, first: Ints) -> "_Bins":
+    def joined(self, first: Ints) -> "BinsOfScores":
         """Join neighbours; `first` are those that new bins begin with, one of each label among them."""
-        return _Bins(
+        return BinsOfScores(
             starts=np.searchsorted(first, self.starts),
             lowest=self.lowest[first],
             below=self.below[first],
@@ -149,9 +149,8 @@ def fit_regions(
         n_jobs=n_jobs,
     )
 
-    rule = best_regions(
-        problem, average, beta, zero_division, posterior, n_bins, n_jobs=n_jobs, progress=progress
-    )
+    bins = bins_of_scores(problem, posterior, n_bins, n_jobs=n_jobs, progress=progress)
+    rule = best_regions(problem, bins, average, beta, zero_division)
     options = {
         "average": average,
         "beta": beta,
@@ -162,27 +161,32 @@ def fit_regions(
     return with_record(rule, problem, MadeBy.of(fit_regions, options))
 
 
-def best_regions(
+def bins_of_scores(
     problem: Problem,
-    average: Average,
-    beta: float,
-    zero_division: float,
     posterior: Posterior = "histogram",
     n_bins: int | None = None,
     *,
     n_jobs: int | None = -1,
     progress: bool = False,
-) -> RegionRule:
-    """Return the best regions for what is checked already, without what a rule keeps of its fit."""
+) -> BinsOfScores:
+    """Return the bins of each label, of which regions are unions."""
 
-    # The bins of each label.
-    def bins_of(first: int, last: int) -> _Bins:
+    def bins_of(first: int, last: int) -> BinsOfScores:
         groups = _groups(tie_groups_of(problem, first, last))
         return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
     tiles = map_tiles(problem, bins_of, n_jobs=n_jobs, progress=progress, in_steps=True)
-    bins = _side_by_side(tiles)
+    return _side_by_side(tiles)
 
+
+def best_regions(
+    problem: Problem,
+    bins: BinsOfScores,
+    average: Average,
+    beta: float,
+    zero_division: float,
+) -> RegionRule:
+    """Return the best regions for what is checked already, without what a rule keeps of its fit."""
     # A bin is predicted if its share of positives is at least this.
     least = _least_posteriors(bins, beta, pooled=average == "micro")
     return RegionRule(
@@ -195,7 +199,7 @@ def best_regions(
     )
 
 
-def _groups(groups: Items) -> _Bins:
+def _groups(groups: Items) -> BinsOfScores:
     """Return each distinct score of labels, given as tie groups, as a bin; none of labels without positives."""
     label = label_of(groups.starts)  # (n_groups,)
     has_positives = sums_of_labels(groups.positive_weights, groups.starts) > 0  # (n_labels,)
@@ -204,10 +208,10 @@ def _groups(groups: Items) -> _Bins:
     scores = to_scores(groups.keys[kept]).astype(np.float64)
     below = np.append(np.nan, scores[:-1])[: scores.size]
     below[starts[:-1][has_positives]] = np.nan
-    return _Bins(starts, scores, below, groups.positive_weights[kept], groups.weights[kept])
+    return BinsOfScores(starts, scores, below, groups.positive_weights[kept], groups.weights[kept])
 
 
-def _histogram(groups: _Bins, n_bins: int | None) -> _Bins:
+def _histogram(groups: BinsOfScores, n_bins: int | None) -> BinsOfScores:
     """Join neighbours into bins of equal mass, half of it of positives and half of negatives."""
     starts = groups.starts
     label = label_of(starts)  # (n_groups,)
@@ -234,7 +238,7 @@ def _histogram(groups: _Bins, n_bins: int | None) -> _Bins:
     return groups.joined(np.flatnonzero(is_first))
 
 
-def _blocks(groups: _Bins) -> _Bins:
+def _blocks(groups: BinsOfScores) -> BinsOfScores:
     """Join neighbours into the blocks of isotonic regression: the edges of the upper hull of what lies above scores."""
     # Hulls begin at the highest score: all is turned around, the order of labels, too.
     starts = groups.starts[-1] - groups.starts[::-1]
@@ -245,14 +249,14 @@ def _blocks(groups: _Bins) -> _Bins:
     return groups.joined(tp.size - 1 - last[::-1])
 
 
-def _side_by_side(tiles: list[_Bins]) -> _Bins:
+def _side_by_side(tiles: list[BinsOfScores]) -> BinsOfScores:
     """Return the bins of all labels."""
     sizes = np.concatenate([np.diff(tile.starts) for tile in tiles])  # (n_labels,)
     _, *columns = (np.concatenate(parts) for parts in zip(*tiles, strict=True))
-    return _Bins(np.append(0, sizes.cumsum()), *columns)
+    return BinsOfScores(np.append(0, sizes.cumsum()), *columns)
 
 
-def _least_posteriors(bins: _Bins, beta: float, *, pooled: bool) -> Floats:
+def _least_posteriors(bins: BinsOfScores, beta: float, *, pooled: bool) -> Floats:
     """Return F* / (1 + b^2) of each label, or that of all of them together, (n_labels,).
 
     It is the highest tp / (b^2 positives + predicted) of unions of bins, at most the lowest posterior of it.
@@ -276,7 +280,7 @@ def _least_posteriors(bins: _Bins, beta: float, *, pooled: bool) -> Floats:
     return np.broadcast_to(least, bins.starts.size - 1)
 
 
-def _switches(bins: _Bins, least: Floats, dtype: np.dtype[Any]) -> list[Floats]:
+def _switches(bins: BinsOfScores, least: Floats, dtype: np.dtype[Any]) -> list[Floats]:
     """Return the scores at which the region of each label begins and ends."""
     inside = (bins.posterior >= least[label_of(bins.starts)]) & (bins.positive_weights > 0)
     before = np.append(False, inside[:-1])[: inside.size]
