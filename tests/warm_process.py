@@ -152,6 +152,7 @@ def large() -> Iterator[Call]:
             for average in AVERAGES[:-1]:
                 yield "fit", partial(thresholds.fit_empirical, truth, given, average)
         yield "fit", partial(thresholds.fit_empirical, truth, scores.round())
+        yield "fit", partial(thresholds.fit_empirical, *drawn(2**14, 65, dtype))
         yield "fit", partial(thresholds.Counts.of, truth, scores)
         for average in AVERAGES if dtype != np.float16 else ("micro",):
             yield "fit", partial(thresholds.fit_empirical, truth, scores, average, per_label=False)

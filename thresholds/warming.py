@@ -55,6 +55,7 @@ _N_ROWS = 240
 _FEW = 6  # labels, whose best set one kernel finds
 _MANY = 24  # labels, whose best set another does
 _LARGE = (2**15, 16)  # rows and labels of what is counted, not sorted
+_WIDE = (2**13, 64)  # where a row fills registers
 _CUTOFF = 0.2  # Lower scores are absent from sparse ones.
 _OVER_LABELS = AVERAGES[:-1]
 _GUARDED: tuple[Average, ...] = ("macro", "micro")  # by guards of their own
@@ -297,6 +298,7 @@ def _counting() -> Iterator[Call]:
         yield partial(fit_expected, scores, "samples", per_label=False)
         # Of equal scores most are counted apart.
         yield partial(fit_empirical, truth, scores.round())
+        yield partial(fit_empirical, *_drawn(*_WIDE, dtype))
         yield partial(Counts.of, truth, scores.astype(np.float16))
 
 

@@ -20,12 +20,18 @@ from thresholds._kernels import bootstrap, keys, leaving_out, sorting
 from thresholds._kernels import guards as odds
 from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
+from thresholds._kernels.vectors import NEEDED, features_of_processor
 from thresholds.search.counting.refine import _scales
 
 Array = np.ndarray[Any, Any]
 Arguments = tuple[Any, ...]
 
-MODULES = [import_module(f"{_kernels.__name__}.{module.name}") for module in pkgutil.iter_modules(_kernels.__path__)]
+HAS_WIDE_LOOPS = NEEDED in features_of_processor()  # or they would not compile
+MODULES = [
+    import_module(f"{_kernels.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(_kernels.__path__)
+    if module.name != "wide" or HAS_WIDE_LOOPS
+]
 KERNELS: dict[str, Kernel[..., Any]] = {  # `module.function`, each where it is defined
     f"{module.__name__.rpartition('.')[2]}.{value.py_func.__name__}": value
     for module in MODULES
@@ -157,6 +163,34 @@ def of_scores_to_count(rng: Generator, dtype: Any) -> Arguments:
     scores, cuts = (rng.normal(size=(n, 16)).round(1).astype(dtype) for n in (rng.choice([8, 248]), 4))
     scores[-3:], cuts[0] = np.nan, np.inf
     return scores, cuts, rng.integers(0, 9, cuts.shape).astype(np.int32)
+
+
+def of_moves(rng: Generator, dtype: Any, wanted: Callable[..., Any]) -> tuple[Array, Array, Array, Array]:
+    """Scores with few wanted or many, what is wanted of each column, and room for it: place, ends, kept."""
+    n_columns = int(rng.choice([16, 40, 64, 67]))
+    scores = rng.normal(size=(16 * int(rng.choice([1, 20])), n_columns)).round(1).astype(dtype)
+    scores[-3:] = np.nan
+    is_wanted, *about = wanted(rng, scores)
+    ends = is_wanted.sum(axis=0, dtype=np.int64).cumsum()
+    return scores, *about, np.append(0, ends[:-1]), ends, np.zeros(ends[-1], dtype)
+
+
+def of_moves_between(rng: Generator, dtype: Any) -> Arguments:
+    def between(rng: Generator, scores: Array) -> tuple[Array, ...]:
+        low, high = np.sort(rng.normal(size=(2, scores.shape[1])).astype(dtype), axis=0)
+        return (scores >= low) & (scores < high), low, high, np.full(low.size, -np.inf, dtype)
+
+    return of_moves(rng, dtype, between)
+
+
+def of_moves_of_marked(rng: Generator, dtype: Any) -> Arguments:
+    def marked(rng: Generator, scores: Array) -> tuple[Array, ...]:
+        truth = np.zeros((len(scores), scores.shape[1] // 8 * 8 + 8), np.uint8)
+        truth[:, : scores.shape[1]] = rng.random(scores.shape) < rng.choice([0.002, 0.1, 1])
+        truth[-3:] = 0
+        return truth[:, : scores.shape[1]], truth
+
+    return of_moves(rng, dtype, marked)
 
 
 def of_weighed_codes(rng: Generator, dtype: Any) -> Arguments:
@@ -1086,7 +1120,12 @@ def of_folds(rng: Generator, dtype: Any) -> Arguments:
     return label_starts, units, unit_starts, labels, counts, sizes, first, order, n_folds
 
 
+WIDE: dict[str, Callable[[Generator, Any], Arguments]] = {
+    "wide.collect_between": of_moves_between,
+    "wide.collect_marked": of_moves_of_marked,
+}
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
+    **(WIDE if HAS_WIDE_LOOPS else {}),
     "bootstrap.resample": of_resampled,
     "choosing.best_steps": of_best_steps,
     "choosing.upper_hulls": of_hulls,

@@ -25,16 +25,14 @@ from thresholds._arrays.types import (
 )
 from thresholds._kernels._jit import kernel
 
-ROWS_AT_ONCE = 8  # Blocks have a multiple of so many rows.
+ROWS_AT_ONCE = 16  # Blocks have a multiple of so many rows.
 LOWEST_CODE = -128
 N_CODES = 256
 
-MOST_PORTION = (
-    2**16 // ROWS_AT_ONCE - 1
-)  # of the weight of a row: as many as rows at once fit into 16 bits
+MOST_PORTION = 2**16 // 8 - 1  # of the weight of a row: those of eight rows fit into 16 bits
 
 _ROWS_PER_BYTE = 255  # whose positives a byte can count
-_CODED_ROWS_PER_BYTE = 248  # as many, in whole times `ROWS_AT_ONCE`
+_CODED_ROWS_PER_BYTE = 248  # as many, in whole times eight
 _ONE = np.uint64(1)
 _BYTES = np.uint64(0x0001020304050607)
 _TOP_BYTE = np.uint64(56)

@@ -34,6 +34,7 @@ from thresholds._kernels.counting import (
     weigh_lists_at_cuts,
 )
 from thresholds._kernels.keys import to_keys
+from thresholds._kernels.vectors import wide_loops
 from thresholds.data.problem import Problem
 from thresholds.search.counting.blocks import Blocks
 from thresholds.search.counting.bounds import Candidates, panels
@@ -249,13 +250,18 @@ class _Passes:
             counter = coded.over(blocks)
             in_panel = slice(blocks.labels.start - panel.start, blocks.labels.stop - panel.start)
             place = starts[self._piece(blocks), in_panel].copy()
+            ends = place + piece_positives[self._piece(blocks), in_panel]
             labels = blocks.column_labels
+            wide = self._wide_loops(blocks)
             for rows, (scores, words) in zip(
                 blocks.row_slices(), blocks.scores_and_truth(), strict=True
             ):
                 if weights is None:
                     counter.add(scores)
-                    collect_few(scores, words, labels, place, listed.keys)
+                    if wide is None:
+                        collect_few(scores, words, labels, place, listed.keys)
+                    else:
+                        wide.collect_marked(scores, words.view(np.uint8), place, ends, listed.keys)
                     continue
                 own = weights.of_block(rows, blocks.block_rows)
                 counter.weigh(scores, own, weights.portions(rows))
@@ -315,13 +321,18 @@ class _Passes:
         def gather(blocks: Blocks) -> Scores:
             in_panel = slice(blocks.labels.start - panel.start, blocks.labels.stop - panel.start)
             place = starts[self._piece(blocks), in_panel].copy()
+            ends = place + candidates.sizes[self._piece(blocks), panel][in_panel]
             low = blocks.to_columns(candidates.low[blocks.labels], np.inf)
             high = blocks.to_columns(candidates.high[blocks.labels], np.inf)
             below = np.full(blocks.n_columns, -np.inf, low.dtype)
             marks = np.zeros((blocks.block_rows, blocks.n_columns), np.uint8)
             labels, words = blocks.column_labels, marks.view(np.uint64)
             own_above = np.zeros(blocks.n_columns, np.int64)
+            wide = self._wide_loops(blocks) if n_kept > 0 else None
             for rows, scores in zip(blocks.row_slices(), blocks.scores(), strict=True):
+                if wide is not None:
+                    wide.collect_between(scores, low, high, below, place, ends, kept.keys)
+                    continue
                 if weights is None:
                     mark_between(scores, low, high, marks, below)
                     if n_kept > 0:
@@ -353,6 +364,12 @@ class _Passes:
 
         # The rest stays in the cache, label by label.
         return self._run(finish, _parts(scores.sizes), "sorting")
+
+    def _wide_loops(self, blocks: Blocks) -> Any:
+        """Return the loops that move scores of whole registers, where each column is a label; else None."""
+        if self.weights is not None or blocks.rows_side_by_side > 1:
+            return None
+        return wide_loops(self.problem.dtype)
 
     def _room_for(self, n_listed: int) -> KeyLists:
         """Return room for so many scores, with their rows where rows have weights, in lists that are to be said."""

@@ -1,0 +1,61 @@
+"""Scores moved by whole registers come where those moved one by one do, which serves who lacks such registers."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.kernels.draws import WIDE
+from thresholds._kernels import counting, vectors
+from thresholds._kernels.vectors import wide_loops
+
+FOLDER = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("seed", range(8))
+def test_scores_come_where_single_moves_put_them(seed: int, dtype: type) -> None:
+    wide = wide_loops(np.dtype(dtype))
+    if wide is None:
+        pytest.skip("the processor has no such registers")
+    scores, low, high, below, place, ends, kept = WIDE["wide.collect_between"](np.random.default_rng(seed), dtype)
+    places, expected, highest = place.copy(), kept.copy(), below.copy()
+    marks = np.empty(scores.shape, np.uint8)
+    counting.mark_between(scores, low, high, marks, highest)
+    counting.collect(scores, marks, np.arange(low.size), places, expected)
+    wide.collect_between(scores, low, high, below, place, ends, kept)
+    for got, right in ((place, places), (kept, expected), (below, highest)):
+        np.testing.assert_array_equal(got, right)
+
+    scores, truth, place, ends, kept = WIDE["wide.collect_marked"](np.random.default_rng(seed), dtype)
+    places, expected = place.copy(), kept.copy()
+    counting.collect_few(scores, truth.view(np.uint64), np.arange(truth.shape[1]), places, expected)
+    wide.collect_marked(scores, truth, place, ends, kept)
+    np.testing.assert_array_equal(place, places)
+    np.testing.assert_array_equal(kept, expected)
+
+
+@pytest.mark.parametrize("fault", ["no registers", "wrong result", "unknown instruction"])
+def test_they_are_used_where_they_work_alone(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> bool:
+        raise ValueError("unknown instruction")
+
+    if fault == "no registers":
+        monkeypatch.setattr(vectors, "features_of_processor", lambda: ("+avx2",))
+    else:
+        monkeypatch.setattr(vectors, "features_of_processor", lambda: ("+avx512f",))
+        monkeypatch.setattr(vectors, "_work", fail if fault == "unknown instruction" else lambda *_: False)
+    assert wide_loops.__wrapped__(np.dtype(np.float32)) is None
+
+
+@pytest.mark.parametrize("variable", ["NUMBA_CPU_NAME=generic", "NUMBA_DISABLE_JIT=1"])
+def test_what_is_compiled_for_any_processor_or_not_at_all_has_none(variable: str) -> None:
+    code = "from thresholds._kernels import vectors; print(vectors.features_of_processor())"
+    environment = os.environ | dict([variable.split("=")])
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=FOLDER, env=environment, check=True, capture_output=True, text=True
+    )
+    assert "avx512" not in done.stdout

@@ -1,0 +1,52 @@
+"""Whether the processor moves many scores by one instruction, and the loops that do so, `wide.py`, where it does."""
+
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+NEEDED = "+avx512f"
+
+
+@cache
+def wide_loops(dtype: np.dtype[Any]) -> ModuleType | None:
+    """Return the loops for scores of a dtype; None where the processor, or Numba, lacks what they need."""
+    # Another Numba, or LLVM, may know an instruction by another name: then they fail when they are tried.
+    with suppress(Exception):
+        if NEEDED in features_of_processor():
+            from thresholds._kernels import wide
+
+            return wide if _work(wide, dtype) else None
+    return None
+
+
+def features_of_processor() -> tuple[str, ...]:
+    """Return what Numba compiles for: nothing where it compiles nothing, or for any processor."""
+    numba: Any = import_module("numba")
+    if numba.config.DISABLE_JIT:
+        return ()
+    target = numba.core.registry.cpu_target.target_context
+    *_, features = target.codegen().magic_tuple()
+    return tuple(features.split(","))
+
+
+def _work(wide: ModuleType, dtype: np.dtype[Any]) -> bool:
+    """Whether the loops move a few scores to where they should."""
+    n_rows, n_columns = 32, 17
+    scores = np.arange(float(n_rows * n_columns)).reshape(n_rows, n_columns).astype(dtype)
+    truth = np.zeros((n_rows, 24), np.uint8)
+    truth[:, :n_columns] = scores % 3 == 0
+
+    # Those of each label, and all of each label.
+    marked = truth[:, :n_columns].T > 0  # (n_columns, n_rows)
+    ends = marked.sum(axis=1).cumsum()
+    kept = np.empty(ends[-1], dtype)
+    wide.collect_marked(scores, truth, np.append(0, ends[:-1]), ends, kept)
+    low, high = np.zeros(n_columns, dtype), np.full(n_columns, np.inf, dtype)
+    all_ends = n_rows * np.arange(1, n_columns + 1)
+    every = np.empty(scores.size, dtype)
+    wide.collect_between(scores, low, high, low.copy(), all_ends - n_rows, all_ends, every)
+    return np.array_equal(kept, scores.T[marked]) and np.array_equal(every, scores.T.reshape(-1))

@@ -1,0 +1,347 @@
+"""Loops that move some of many scores to the lists of their labels, 512 bits at a time, where the processor can.
+
+In registers rows become columns, a square of 16 x 16 float32 or 8 x 8 float64 scores at a time. Then the wanted scores
+of a column are put together by one instruction (`vpcompress` of AVX-512), and written with all that the register holds:
+what comes next is written over the rest. So the time does not depend on how many are wanted: .3 to .4 ns a score, where
+the loops of `counting.py` list marks and move scores one by one. Numba has no word for such instructions: each is
+written for LLVM, beside what it does in Python. `vectors.py` says whether the processor has them; this file imports
+Numba, and is imported where it has.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.extending import intrinsic
+
+from thresholds._arrays.types import Bytes, Integers, Ints, Scores
+from thresholds._kernels._jit import kernel
+
+_REGISTER_BYTES = 64
+_TRUTHS = 16  # cells whose truth is read at once
+_MOST_ROWS = 256  # that become columns together,
+_MOST_CELLS = 2**16  # as far as these stay in the second-level cache
+
+_BITS = ir.IntType(16)
+_WORD = ir.IntType(32)
+_PLACE = ir.IntType(64)
+
+
+class _Instruction:
+    """What kernels call: a function in Python, and how LLVM is told to do the same."""
+
+    def __init__(self, function: Callable[..., Any], define: Callable[..., Any]) -> None:
+        self.function, self._intrinsic = function, intrinsic(define)
+
+    def __call__(self, *args: Any) -> Any:
+        """Do it in Python."""
+        return self.function(*args)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba reads where a kernel calls this."""
+        cpu_target.typing_context.refresh()
+        return cpu_target.typing_context.resolve_value_type(self._intrinsic)
+
+
+def _instruction(define: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Have a function be compiled to what `define` tells LLVM."""
+    return lambda function: _Instruction(function, define)
+
+
+def _lanes(array: Any) -> int:
+    """Return how many numbers of an array, given its type, a register holds."""
+    return 8 * _REGISTER_BYTES // int(array.dtype.bitwidth)
+
+
+def _address(context: Any, build: Any, array: Any, value: Any, *index: Any) -> Any:
+    """Return where an element of an array is."""
+    made = context.make_array(array)(context, build, value)
+    at = build.ptrtoint(made.data, _PLACE)
+    steps = cgutils.unpack_tuple(build, made.strides)  # type: ignore[no-untyped-call]
+    for step, place in zip(steps, index, strict=True):
+        at = build.add(at, build.mul(step, place))
+    return at
+
+
+def _load(build: Any, at: Any, kind: Any) -> Any:
+    """Read a vector of some kind, from any address."""
+    vector = build.load(build.inttoptr(at, ir.PointerType(kind)))
+    vector.align = 1
+    return vector
+
+
+def _store(build: Any, vector: Any, at: Any) -> None:
+    """Write a vector to any address."""
+    stored = build.store(vector, build.inttoptr(at, ir.PointerType(vector.type)))
+    stored.align = 1
+
+
+def _constant(kind: Any, numbers: list[Any]) -> Any:
+    """Return a vector of known numbers."""
+    return ir.Constant(ir.VectorType(kind, len(numbers)), numbers)
+
+
+def _filled(build: Any, number: Any, n: int) -> Any:
+    """Return a vector of n times a number."""
+    nothing = ir.Constant(ir.VectorType(number.type, n), ir.Undefined)
+    first = build.insert_element(nothing, number, ir.Constant(_WORD, 0))
+    return build.shuffle_vector(first, first, _constant(_WORD, [0] * n))
+
+
+def _transposed(build: Any, rows: list[Any]) -> list[Any]:
+    """Transpose a square: halves of rows are exchanged, then halves of these."""
+    n = len(rows)
+    half = n // 2
+    while half:
+        lower = _constant(_WORD, [k + n - half if k & half else k for k in range(n)])
+        upper = _constant(_WORD, [k + n if k & half else k + half for k in range(n)])
+        exchanged = list(rows)
+        for k in range(n):
+            if not k & half:
+                pair = rows[k], rows[k + half]
+                exchanged[k] = build.shuffle_vector(*pair, lower)
+                exchanged[k + half] = build.shuffle_vector(*pair, upper)
+        rows = exchanged
+        half //= 2
+    return rows
+
+
+def _write_wanted(build: Any, vector: Any, wanted: Any, at: Any) -> Any:
+    """Write the wanted numbers of a vector, and anything behind them; return how many they are."""
+    n = vector.type.count
+    of_type = ir.FunctionType(vector.type, [vector.type, vector.type, wanted.type])
+    name = f"llvm.x86.avx512.mask.compress.v{n}f{8 * _REGISTER_BYTES // n}"
+    compress = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+        build.module, of_type, name
+    )
+    nothing = ir.Constant(vector.type, [0.0] * n)
+    _store(build, build.call(compress, [vector, nothing, wanted]), at)
+
+    bits = ir.IntType(n)
+    count = build.module.declare_intrinsic("llvm.ctpop", [bits])
+    return build.zext(build.call(count, [build.bitcast(wanted, bits)]), _PLACE)
+
+
+# The instructions
+
+
+def _defined_transpose(_: Any, scores: Any, i: Any, j: Any, columns: Any, r: Any) -> Any:
+    def generate(context: Any, build: Any, signature: Any, values: Any) -> Any:
+        n = _lanes(scores)
+        kind = ir.VectorType(context.get_data_type(scores.dtype), n)
+        given, i, j, written, r = values
+        steps = [ir.Constant(_PLACE, k) for k in range(n)]
+        rows = [
+            _load(build, _address(context, build, scores, given, build.add(i, k), j), kind)
+            for k in steps
+        ]
+        for k, column in zip(steps, _transposed(build, rows), strict=True):
+            _store(build, column, _address(context, build, columns, written, k, r))
+        return context.get_dummy_value()
+
+    return types.void(scores, types.int64, types.int64, columns, types.int64), generate
+
+
+@_instruction(_defined_transpose)
+def _transpose(scores: Scores, i: int, j: int, columns: Scores, r: int) -> None:
+    """Write the square of scores from row i and column j on to `columns` (n, n_rows), from r on, transposed."""
+    n = len(columns)
+    columns[:, r : r + n] = scores[i : i + n, j : j + n].T
+
+
+def _defined_between(
+    _: Any, columns: Any, k: Any, r: Any, low: Any, high: Any, kept: Any, to: Any
+) -> Any:
+    def generate(context: Any, build: Any, signature: Any, values: Any) -> Any:
+        n = _lanes(columns)
+        given, k, r, low, high, written, to = values
+        at = _address(context, build, columns, given, k, r)
+        scores = _load(build, at, ir.VectorType(context.get_data_type(columns.dtype), n))
+        wanted = build.and_(
+            build.fcmp_ordered(">=", scores, _filled(build, low, n)),
+            build.fcmp_ordered("<", scores, _filled(build, high, n)),
+        )
+        return _write_wanted(build, scores, wanted, _address(context, build, kept, written, to))
+
+    number = columns.dtype
+    places = (types.int64, types.int64)
+    return types.int64(columns, *places, number, number, kept, types.int64), generate
+
+
+@_instruction(_defined_between)
+def _write_between(
+    columns: Scores, k: int, r: int, low: Any, high: Any, kept: Scores, to: int
+) -> int:
+    """Write those of a few scores of a column, from r on, that lie in [low, high), and return their number."""
+    scores = columns[k, r : r + len(columns)]
+    wanted = scores[(scores >= low) & (scores < high)]
+    kept[to : to + wanted.size] = wanted
+    return int(wanted.size)
+
+
+def _defined_bits(_: Any, truth: Any, i: Any, j: Any) -> Any:
+    def generate(context: Any, build: Any, signature: Any, values: Any) -> Any:
+        kind = ir.VectorType(context.get_data_type(truth.dtype), _TRUTHS)
+        cells = _load(build, _address(context, build, truth, *values), kind)
+        return build.bitcast(build.icmp_unsigned("!=", cells, ir.Constant(kind, None)), _BITS)
+
+    return types.uint16(truth, types.int64, types.int64), generate
+
+
+@_instruction(_defined_bits)
+def _bits(truth: Bytes, i: int, j: int) -> Any:
+    """Return the truth of the cells of a row from column j on, the first one in the lowest bit."""
+    marks = np.packbits(truth[i, j : j + _TRUTHS], bitorder="little")
+    return marks.view(np.uint16)[0]
+
+
+def _defined_marked(
+    _: Any, columns: Any, k: Any, r: Any, bits: Any, bit: Any, kept: Any, to: Any
+) -> Any:
+    def generate(context: Any, build: Any, signature: Any, values: Any) -> Any:
+        n = _lanes(columns)
+        given, k, r, marks, bit, written, to = values
+        at = _address(context, build, columns, given, k, r)
+        scores = _load(build, at, ir.VectorType(context.get_data_type(columns.dtype), n))
+        kind = ir.VectorType(_BITS, n)
+        rows = _load(build, _address(context, build, bits, marks, r), kind)
+        is_set = build.and_(rows, _filled(build, bit, n))
+        wanted = build.icmp_unsigned("!=", is_set, ir.Constant(kind, None))
+        return _write_wanted(build, scores, wanted, _address(context, build, kept, written, to))
+
+    places = (types.int64, types.int64)
+    return types.int64(columns, *places, bits, types.uint16, kept, types.int64), generate
+
+
+@_instruction(_defined_marked)
+def _write_marked(
+    columns: Scores, k: int, r: int, bits: Integers, bit: Any, kept: Scores, to: int
+) -> int:
+    """Write those of a few scores of a column, from r on, in whose rows a bit is set, and return their number."""
+    scores = columns[k, r : r + len(columns)]
+    wanted = scores[bits[r : r + len(columns)] & bit != 0]
+    kept[to : to + wanted.size] = wanted
+    return int(wanted.size)
+
+
+# The loops
+
+
+@kernel
+def collect_between(
+    scores: Scores, low: Scores, high: Scores, below: Scores, place: Ints, ends: Ints, kept: Scores
+) -> None:
+    """Write the scores in [low, high) of each column where it has its places, and raise `below` to the highest under.
+
+    There are as many places as scores to write, up to `ends`, for as many columns as have places; rows are a multiple
+    of 16.
+    """
+    n_columns, lanes = place.size, _REGISTER_BYTES // scores.itemsize
+    n_rows = max(min(_MOST_CELLS // n_columns // lanes * lanes, _MOST_ROWS), lanes)
+    columns = np.empty((lanes, n_rows), scores.dtype)
+    room = np.empty(lanes, scores.dtype)
+    none = scores.dtype.type(-np.inf)
+    for first in range(0, scores.shape[0], n_rows):
+        last = min(first + n_rows, scores.shape[0])
+        # 1. The next lower score, for which rows are read one after another.
+        for i in range(first, last, 4):
+            s0, s1, s2, s3 = scores[i], scores[i + 1], scores[i + 2], scores[i + 3]
+            for j in range(n_columns):
+                x, highest = low[j], below[j]
+                highest = max(highest, s0[j] if s0[j] < x else none)
+                highest = max(highest, s1[j] if s1[j] < x else none)
+                highest = max(highest, s2[j] if s2[j] < x else none)
+                highest = max(highest, s3[j] if s3[j] < x else none)
+                below[j] = highest
+
+        # 2. Columns of whole squares. Near its end a list has no room for a whole register.
+        for j in range(0, n_columns - lanes + 1, lanes):
+            for i in range(first, last, lanes):
+                _transpose(scores, i, j, columns, i - first)
+            for k in range(lanes):
+                to, end = place[j + k], ends[j + k]
+                x, y = low[j + k], high[j + k]
+                r = np.int64(0)
+                while r < last - first and to + lanes <= end:
+                    to += _write_between(columns, k, r, x, y, kept, to)
+                    r += lanes
+                while r < last - first:
+                    n = _write_between(columns, k, r, x, y, room, 0)
+                    for a in range(n):
+                        kept[to + a] = room[a]
+                    to += n
+                    r += lanes
+                place[j + k] = to
+
+        # 3. The others, few of them.
+        for j in range(n_columns - n_columns % lanes, n_columns):
+            to = place[j]
+            for i in range(first, last):
+                x = scores[i, j]
+                if x >= low[j] and x < high[j]:
+                    kept[to] = x
+                    to += 1
+            place[j] = to
+
+
+@kernel
+def collect_marked(scores: Scores, truth: Bytes, place: Ints, ends: Ints, kept: Scores) -> None:
+    """Write the scores of each column whose truth is 1 where it has its places, as `collect_between` does."""
+    n_columns, lanes = place.size, _REGISTER_BYTES // scores.itemsize
+    n_rows = max(min(_MOST_CELLS // n_columns // lanes * lanes, _MOST_ROWS), lanes)
+    columns = np.empty((lanes, n_rows), scores.dtype)
+    room = np.empty(lanes, scores.dtype)
+    bits = np.empty((n_columns // _TRUTHS, n_rows), np.uint16)
+    any_bits = np.empty(n_columns // _TRUTHS, np.uint16)
+    for first in range(0, scores.shape[0], n_rows):
+        last = min(first + n_rows, scores.shape[0])
+        # 1. The bits of true cells. Scores are read here one row after another, so that they are in the cache below.
+        highest = scores.dtype.type(-np.inf)
+        any_bits[:] = 0
+        for i in range(first, last):
+            for q in range(any_bits.size):
+                row_bits = _bits(truth, i, q * _TRUTHS)
+                bits[q, i - first] = row_bits
+                any_bits[q] |= row_bits
+            for j in range(0, n_columns, lanes):
+                highest = max(highest, scores[i, j])
+        columns[0, 0] = highest  # or nobody would read them
+
+        # 2. Columns of whole squares that have a true cell.
+        for j in range(0, any_bits.size * _TRUTHS, lanes):
+            own, any_bit = bits[j // _TRUTHS], any_bits[j // _TRUTHS]
+            shift = np.uint16(j % _TRUTHS)
+            if (any_bit >> shift) & np.uint16(2**lanes - 1) == 0:
+                continue
+            for i in range(first, last, lanes):
+                _transpose(scores, i, j, columns, i - first)
+            for k in range(lanes):
+                bit = np.uint16(1 << (j % _TRUTHS + k))
+                if any_bit & bit == 0:
+                    continue
+                to, end = place[j + k], ends[j + k]
+                r = np.int64(0)
+                while r < last - first and to + lanes <= end:
+                    to += _write_marked(columns, k, r, own, bit, kept, to)
+                    r += lanes
+                while r < last - first:
+                    n = _write_marked(columns, k, r, own, bit, room, 0)
+                    for a in range(n):
+                        kept[to + a] = room[a]
+                    to += n
+                    r += lanes
+                place[j + k] = to
+
+        # 3. The others, few of them.
+        for j in range(any_bits.size * _TRUTHS, n_columns):
+            to = place[j]
+            for i in range(first, last):
+                if truth[i, j] > 0:
+                    kept[to] = scores[i, j]
+                    to += 1
+            place[j] = to
