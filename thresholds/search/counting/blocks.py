@@ -69,10 +69,10 @@ class Blocks:
 
     @cached_property
     def block_rows(self) -> int:
-        """Number of rows of a block."""
+        """Number of rows of a block: about as many in the last one, which is filled up."""
         all_rows = ceil_div(self.n_rows, self.rows_side_by_side)
-        block_rows = min(all_rows, max(1, _MAX_CELLS // self.n_columns))
-        return ceil_div(block_rows, ROWS_AT_ONCE) * ROWS_AT_ONCE
+        n_blocks = ceil_div(all_rows * self.n_columns, _MAX_CELLS)
+        return ceil_div(ceil_div(all_rows, n_blocks), ROWS_AT_ONCE) * ROWS_AT_ONCE
 
     def to_columns(self, label_values: npt.NDArray[Number], filling: float) -> npt.NDArray[Number]:
         """Repeat values (..., n_labels) for every column, (..., n_columns)."""

@@ -65,7 +65,7 @@ _SCORES_PER_LABEL = 2**8  # as a label takes itself
 _PART_OF_MEMORY = 4  # What is kept, and scores of positives, take one in so many bytes of all,
 _MOST_KEPT_BYTES = 3 * 2**28  # and no more than that of scores that are larger than memory.
 _MOST_LISTED_BYTES = 2**29  # Scores of positives: of more, a few labels are taken at a time.
-_MIN_PANEL_BYTES = 2**22
+_MIN_PANEL_BYTES = 2**25
 
 # Where cuts lie.
 _N_CUTS = 32
