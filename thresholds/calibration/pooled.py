@@ -130,17 +130,19 @@ def _count(problem: Problem, grid: _Grid, n_jobs: int | None, progress: bool) ->
     def count(first: int, last: int) -> list[Any]:
         _, keys, positive_weights, weights = counted_items(problem, first, last)
         bins = grid.bins_of(keys)
-        with adding:
-            if weights.size:
+        if weights.size:
+            with adding:
                 np.add.at(counts[0], bins, weights)
                 np.add.at(counts[1], bins, positive_weights)
-            else:
-                of_positives = bins[positive_weights.view(np.bool_)]
-                counts[0] += np.bincount(bins, minlength=grid.n_bins)
-                counts[1] += np.bincount(of_positives, minlength=grid.n_bins)
+        else:
+            of_tile = np.bincount(bins, minlength=grid.n_bins)
+            of_positives = bins[positive_weights.view(np.bool_)]
+            with adding:
+                counts[0] += of_tile
+                np.add.at(counts[1], of_positives, 1)  # few, as a rule
         return [keys.min(), keys.max()] if keys.size else []
 
-    ends = map_tiles(problem, count, n_jobs=n_jobs, progress=progress)
+    ends = map_tiles(problem, count, n_jobs=n_jobs, progress=progress, light=True)
     keys = np.array([key for of_tile in ends for key in of_tile], f"u{problem.dtype.itemsize}")
     if keys.size == 0:
         keys = to_keys(np.zeros(1, problem.dtype))
