@@ -116,16 +116,18 @@ def _of_tile(
     starts, keys, positive_weights, weights = items
     scores = to_scores(keys).astype(np.float64)  # (n_items,)
     of_class = edges_of(starts, scores, weights)  # (n_labels, N_EDGES)
-    is_small = problem.n_stored <= _MOST_EXACT or scores.size == 0
-    widths = np.zeros(starts.size - 1) if is_small else _widths(problem, starts, scores, of_shares)
-
-    # Missing scores are a bin of their own.
-    apart = [problem.missing, np.nextafter(problem.missing, np.inf)]
-    of_all = np.union1d(edges.of_all, apart)
-    own_starts, own = _merged(of_class, edges.of_label)
-    offsets, firsts, of_bins, sums = neighbours(
-        starts, scores, positive_weights, weights, widths, of_shares, (of_all, own_starts, own)
-    )
+    if problem.n_stored <= _MOST_EXACT or scores.size == 0:
+        offsets, firsts, of_bins = _distinct(starts, scores, positive_weights, weights)
+        sums = np.zeros(of_bins.shape)
+    else:
+        # Missing scores are a bin of their own.
+        apart = [problem.missing, np.nextafter(problem.missing, np.inf)]
+        of_all = np.union1d(edges.of_all, apart)
+        all_edges = of_all, *_merged(of_class, edges.of_label)
+        widths = _widths(problem, starts, scores, of_shares)
+        offsets, firsts, of_bins, sums = neighbours(
+            starts, scores, positive_weights, weights, widths, of_shares, all_edges
+        )
 
     # Means, which rounding may take out of their bin.
     lasts = np.append(firsts, scores.size)[1:] - 1  # (n_bins,)
@@ -148,6 +150,21 @@ def _of_tile(
         of_bins.T.reshape(-1)[kept],
     )
     return cells, squared.T.reshape(-1)[kept], of_class
+
+
+def _distinct(
+    starts: Ints, scores: Floats, positive_weights: Ints, weights: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Return offsets and firsts of the distinct scores of labels, and their weights, as `neighbours` does."""
+    is_first = np.append(True, scores[1:] != scores[:-1])[: scores.size]  # (n_items,)
+    is_first[starts[:-1][np.diff(starts) > 0]] = True
+    firsts = np.flatnonzero(is_first)
+    offsets = np.append(0, is_first.cumsum())[starts]
+    positive = np.add.reduceat(positive_weights, firsts, dtype=np.int64)
+    total = (
+        np.add.reduceat(weights, firsts) if weights.size else np.diff(firsts, append=scores.size)
+    )
+    return offsets, firsts, np.stack([total - positive, positive])
 
 
 def _widths(problem: Problem, starts: Ints, scores: Floats, of_shares: bool) -> Floats:

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Ints, Keys
+from thresholds._arrays.types import Booleans, Ints, Keys, Weights
 from thresholds._kernels.choosing import upper_hulls
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.calibration.binned import counted_items
 from thresholds.calibration.isotonic import IsotonicCurves, joined, knots_of_steps
-from thresholds.data.panels import Panel, TieGroups
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 
@@ -57,10 +56,9 @@ class _Grid(NamedTuple):
             first, last = to_keys(np.array([lowest, highest]))
             n_bits = int(last - first).bit_length() - n_bins.bit_length() + 1
             return cls(first, 1, first.dtype.type(max(n_bits, 0)), n_bins)
-        with np.errstate(over="ignore"):
-            span = highest - lowest
-        scale = n_bins / span if 0 < span < np.inf else 0 * span
-        return cls(lowest, problem.dtype.type(scale), None, n_bins)
+        with np.errstate(over="ignore", divide="ignore"):
+            scale = problem.dtype.type(n_bins) / (highest - lowest)
+        return cls(lowest, scale if scale < np.inf else 0.0, None, n_bins)
 
     def bins_of(self, keys: Keys) -> Ints:
         """Return the bin of each key."""
@@ -104,16 +102,15 @@ def fit_pooled(
     is_open = _may_have_vertices(counts)  # (n_bins,)
     parts = _scores_of_bins(problem, grid, is_open, n_jobs, progress)
     is_seen = is_open[bins_of_added]
-    keys = np.concatenate([*(part.key for part in parts), added.keys[is_seen]])
+    keys = np.concatenate([*(part.keys for part in parts), added.keys[is_seen]])
     positive_weights, weights = (
         np.concatenate([*(finer * part[k] for part in parts), added[k][is_seen]]) for k in (2, 3)
     )
-    items = Items(np.array([0, keys.size]), keys, positive_weights, weights)
-    _, keys, positive_weights, weights = TieGroups.of(items)  # from the top down
+    _, keys, positive_weights, weights = _distinct(keys, positive_weights, weights)
 
     # 3. The steps among these, with all that lies in other bins above.
-    hidden = np.where(is_open, 0, counts)  # (2, n_bins)
-    above = hidden.sum(axis=1, keepdims=True) - hidden.cumsum(axis=1)
+    counts[:, is_open] = 0
+    above = counts.sum(axis=1, keepdims=True) - counts.cumsum(axis=1)  # (2, n_bins)
     predicted, tp = above[:, grid.bins_of(keys)] + np.cumsum([weights, positive_weights], axis=1)
     lower = np.append(keys[1:], keys.dtype.type(0))
     is_step = positive_weights > 0
@@ -179,14 +176,25 @@ def _may_have_vertices(counts: Ints) -> Booleans:
 
 def _scores_of_bins(
     problem: Problem, grid: _Grid, is_open: Booleans, n_jobs: int | None, progress: bool
-) -> list[TieGroups]:
+) -> list[Items]:
     """Return the distinct keys in open bins, some labels at a time, with their weights."""
 
-    def collect(first: int, last: int) -> TieGroups:
+    def collect(first: int, last: int) -> Items:
         _, keys, positive_weights, weights = counted_items(problem, first, last)
         own = np.flatnonzero(is_open[grid.bins_of(keys)])
-        weights = weights[own] if weights.size else weights
-        items = Items(np.array([0, own.size]), keys[own], positive_weights[own], weights)
-        return TieGroups.of(Panel.sorting(items) if items.is_unweighted else items)
+        own_weights = weights[own] if weights.size else np.ones(own.size, np.int64)
+        return _distinct(keys[own], positive_weights[own], own_weights)
 
     return map_tiles(problem, collect, n_jobs=n_jobs, progress=progress)
+
+
+def _distinct(keys: Keys, positive_weights: Weights, weights: Ints) -> Items:
+    """Add up what has equal keys; they fall."""
+    order = np.argsort(keys)[::-1]
+    keys = keys[order]
+    firsts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
+    sums = (
+        np.add.reduceat(values[order], firsts, dtype=np.int64)
+        for values in (positive_weights, weights)
+    )
+    return Items(np.array([0, firsts.size]), keys[firsts], *sums)
