@@ -25,6 +25,8 @@ _SHORTEST_STEP = 1e-10  # that is tried, as a part of Newton's
 _LEAST_GAIN = 1e-10  # A Newton step that promises less, relative to the loss, is the last.
 _RIDGE = 1e-12  # relative to the second derivatives, which may not have an inverse
 _LEAST_SHARE = 1e-4  # of the promised gain that a step must keep
+_PARTS_OF_KNOT = 4  # into which the range of a curve is divided
+_LEAST_WIDTH = 1e-290  # of a range whose parts can be told apart
 _NO_PRIOR = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -277,6 +279,14 @@ def tally(p: Floats, truth: Bytes, weights: Ints, edges: Floats) -> Floats:
     return sums
 
 
+@kernel
+def _part(score: float, lowest: float, parts: float, n_parts: int) -> int:
+    """Return in which part of a range a score lies, beyond its ends in the first or last: parts rise with scores."""
+    if n_parts == 1:
+        return 0
+    return int(min(max((score - lowest) * parts, 0.0), n_parts - 1.0))
+
+
 @late_kernel
 def interpolate(
     starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats
@@ -293,10 +303,24 @@ def interpolate(
         first, last = offsets[g], offsets[g + 1]
         if first == last:
             continue
+
+        # Many scores are looked for among the few knots of their part of the range.
+        n_parts, parts = 1, 0.0
+        lowest, width = knots[first], knots[last - 1] - knots[first]
+        n_wanted = _PARTS_OF_KNOT * (last - first)
+        if starts[g + 1] - starts[g] > n_wanted and _LEAST_WIDTH < width < np.inf:
+            n_parts, parts = n_wanted, n_wanted / width
+        below = np.full(n_parts + 1, first)  # the first knot of each part
+        for k in range(first, last):
+            below[_part(knots[k], lowest, parts, n_parts) + 1] += 1
+        for part in range(n_parts):
+            below[part + 1] += below[part] - first
+
         for i in range(starts[g], starts[g + 1]):
             x = scores[i]
             # The first knot above the score, by halving.
-            low, high = first, last
+            part = _part(x, lowest, parts, n_parts)
+            low, high = below[part], below[part + 1]
             while low < high:
                 middle = (low + high) // 2
                 if knots[middle] <= x:

@@ -109,6 +109,19 @@ def _cells(items: Items, unweighted: bool) -> Cells:
     return Cells(starts, scores, truth.view(np.uint8), _NO_WEIGHTS if unweighted else weights)
 
 
+def beside_groups(starts: Ints, values: Floats, first: int) -> tuple[Ints, Floats]:
+    """Return numbers of groups, from `first` on, and values of their cells, one group after another, to go beside each.
+
+    Groups of one size are the rows of a matrix, where one number serves a row.
+    """
+    n_groups = starts.size - 1
+    sizes = np.diff(starts)  # (n_groups,)
+    groups = np.arange(first, first + n_groups)
+    if n_groups and (sizes == sizes[0]).all():
+        return groups[:, np.newaxis], values.reshape(n_groups, -1)
+    return np.repeat(groups, sizes), values
+
+
 def limits_of(dtype: np.dtype[Any]) -> tuple[float, float]:
     """Return the numbers next to 0 and to 1 in the dtype of the scores."""
     kind = dtype.type if dtype.kind == "f" else np.float64

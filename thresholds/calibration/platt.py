@@ -24,7 +24,7 @@ import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
-from thresholds.calibration.cells import Cells, log_odds, map_labels
+from thresholds.calibration.cells import Cells, beside_groups, log_odds, map_labels
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.data.tallies import sums_of_labels
 
@@ -52,9 +52,10 @@ class LogisticCurves:
 
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of scores, one group after another, from group `first` on."""
-        group = np.repeat(np.arange(first, first + starts.size - 1), np.diff(starts))
-        probabilities = _read(self.curves[:, group], _abscissae(scores, self.limits))
-        return np.where(scores == self.missing, self.at_missing[group], probabilities)
+        group, of_groups = beside_groups(starts, scores, first)
+        probabilities = _read(self.curves[:, group], _abscissae(of_groups, self.limits))
+        is_missing = of_groups == self.missing
+        return np.where(is_missing, self.at_missing[group], probabilities).reshape(-1)
 
     def reordered(self, places: Ints) -> "LogisticCurves":
         """Return the curves of the groups at some places, in that order."""
