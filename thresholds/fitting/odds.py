@@ -18,7 +18,7 @@ as many as 1/64 of those above. So the curves cost little beside the sort.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,16 +89,15 @@ class Curves:
         at = log_odds(np.clip(thresholds, 0.0, 1.0)) if self._of_shares else thresholds
         of_rows = _weight_per_row(self._problem)  # (n_labels,), k
         values = _known_best(np.concatenate(parts, axis=1), of_rows, at)
-        rounded = (_rounded(row, digits) for row, digits in zip(values, _DIGITS, strict=True))
+        rounded: Any = (_rounded(row, digits) for row, digits in zip(values, _DIGITS, strict=True))
         return OddsByScore(self._of_shares, *rounded)
 
 
-def _rounded(values: Floats, digits: int) -> tuple[float, ...]:
+def _rounded(values: Floats, digits: int) -> Floats:
     """Round to so many digits; equal values, which labels without positives have, once."""
     bits, place = np.unique(values.view(np.int64), return_inverse=True)  # -0.0 is not 0.0.
     texts = (f"{value:.{digits}g}" for value in bits.view(np.float64).tolist())
-    rounded = list(map(float, texts))
-    return tuple(map(rounded.__getitem__, place.tolist()))
+    return np.array(list(map(float, texts)))[place]
 
 
 def _weight_per_row(problem: Problem) -> Floats:

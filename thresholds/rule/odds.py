@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import InputError
-from thresholds.results import Shown, Table, counted
+from thresholds.results import Shown, Table, as_given, counted, tuples_when_read
 from thresholds.rule.saving import from_json, refuse_unknown, to_json
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@tuples_when_read("at", "level", "slope", "level_error", "slope_error")
+@dataclass(frozen=True, repr=False)
 class OddsByScore(Shown):
     """How often each label is true at a score, on the rows of a fit: a logistic curve, and how well it is known.
 
@@ -34,10 +35,10 @@ class OddsByScore(Shown):
         """Check what may come from a file."""
         _checks.option(self.of_shares, "of_shares", (True, False))
         for name in _OF_LABELS:
-            values = getattr(self, name)
-            if len(values) != len(self.at):
+            values = as_given(self, name)
+            if len(values) != self.n_labels:
                 raise InputError(
-                    f"{name} of odds has {len(values)} values, expected {len(self.at)} as at has"
+                    f"{name} of odds has {len(values)} values, expected {self.n_labels} as at has"
                 )
             if not name.endswith("error"):
                 _checks.finites(values, name)
@@ -46,6 +47,11 @@ class OddsByScore(Shown):
             if not is_error.all():
                 found = values[int(is_error.argmin())]
                 raise InputError(f"{name} of odds has {found}, expected at least 0")
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(as_given(self, "at"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`: an infinite error is null."""
@@ -72,10 +78,13 @@ class OddsByScore(Shown):
 
     def read(self, x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the log odds of truth at one x (n_labels,) of each label, and their variances."""
-        away = x - np.array(self.at)
-        log_odds = np.array(self.level) + np.array(self.slope) * away
+        at, level, slope, level_error, slope_error = (
+            np.array(as_given(self, name)) for name in _OF_LABELS
+        )
+        away = x - at
+        log_odds = level + slope * away
         with np.errstate(invalid="ignore"):
-            variance = np.array(self.level_error) ** 2 + (np.array(self.slope_error) * away) ** 2
+            variance = level_error**2 + (slope_error * away) ** 2
         return log_odds, np.nan_to_num(variance, nan=np.inf, posinf=np.inf)
 
     def taken(self, places: npt.NDArray[Any]) -> "OddsByScore":
@@ -90,7 +99,7 @@ class OddsByScore(Shown):
     def _tables(self, _: int) -> Iterator[str | Table]:
         """Say what is known."""
         x = "log odds of the scores" if self.of_shares else "scores"
-        yield f"how often each of {counted(len(self.at), 'label')} is true at a score: logistic curves of the {x}"
+        yield f"how often each of {counted(self.n_labels, 'label')} is true at a score: logistic curves of the {x}"
 
 
 _OF_LABELS = tuple(item.name for item in fields(OddsByScore) if item.name != "of_shares")

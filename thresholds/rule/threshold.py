@@ -117,8 +117,8 @@ class ThresholdRule(Drawable, Rule):
             raise InputError(
                 f"unsupported has shape {unsupported.shape}, expected {thresholds.shape}"
             )
-        if self.odds is not None and len(self.odds.at) != thresholds.size:
-            raise InputError(f"odds has {len(self.odds.at)} labels, expected {thresholds.size}")
+        if self.odds is not None and self.odds.n_labels != thresholds.size:
+            raise InputError(f"odds has {self.odds.n_labels} labels, expected {thresholds.size}")
         self.__setstate__(
             self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported}
         )

@@ -1,6 +1,7 @@
 """Decisions about the rows of each fold by a rule that was fitted on the rows outside it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,13 +108,20 @@ def rules_of_folds(
     """Fit on the rows outside each fold; rules share the `calibrators` of each."""
     of_folds = [Calibrators() for _ in folds] if calibrators is None else calibrators
     return [
-        fit_named(
-            _rows_of(problem, train, given_weights),
-            options.of_part(problem.row_weights[train].sum() / problem.row_weights.sum()),
-            Shared(of_fold),
+        _without_record(
+            fit_named(
+                _rows_of(problem, train, given_weights),
+                options.of_part(problem.row_weights[train].sum() / problem.row_weights.sum()),
+                Shared(of_fold),
+            )
         )
         for (train, _), of_fold in zip(folds, of_folds, strict=True)
     ]
+
+
+def _without_record(rule: Rule) -> Rule:
+    """Drop what a rule keeps of the rows of its fit: of very many labels that is most of its memory."""
+    return replace(rule, fitted_on=None, profile=None)  # type: ignore[type-var]
 
 
 def decided_out_of_fold(rules: Sequence[Rule], problem: Problem, folds: Folds) -> Matrix:
