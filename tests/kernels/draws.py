@@ -525,12 +525,6 @@ def of_pulled_lines(rng: Generator, dtype: Any) -> Arguments:
     return starts, x, truth, weights, (0.99, 0.01), rng.normal(size=(2, 3)), prior
 
 
-def of_tally(rng: Generator, dtype: Any) -> Arguments:
-    p = probabilities(rng, 700, np.float64)
-    weights = weights_of(rng, p.size) if rng.random() < 0.5 else NO_WEIGHTS
-    return p, cells(rng, p.size), weights, np.linspace(0, 1, 9)[1:-1]
-
-
 def of_neighbours(rng: Generator, dtype: Any) -> Arguments:
     starts = ragged(rng, 4, 300)
     scores = np.round(rng.random(starts[-1]), 2)
@@ -1172,7 +1166,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "keys._flip_back": of_scores,
     "calibration.fit_logistic": of_logistic,
     "calibration.pull_lines": of_pulled_lines,
-    "calibration.tally": of_tally,
     "calibration.neighbours": of_neighbours,
     "one_cut.add_means": of_means,
     "one_cut.add_means_of_shares": of_means_of_shares,

@@ -1,7 +1,7 @@
 """Loops that fit logistic curves, and hold probabilities against truth.
 
 A cell is a value with its truth, 0 or 1, and its weight; no weights at all (an empty array) stand for ones.
-The last loop reads a fitted curve off.
+Others read a curve off, and put neighbouring scores into bins.
 """
 
 import math
@@ -129,7 +129,7 @@ def _half_square(a: float, b: float, by_aa: float, by_ab: float, by_bb: float) -
     return 0.5 * (by_aa * a * a + 2 * by_ab * a * b + by_bb * b * b)
 
 
-@late_kernel
+@kernel_after(stand_ins.standardise)
 def standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
     """Replace finite values by (x / scale - centre) / spread, in place, and return the three.
 
@@ -252,33 +252,6 @@ def pull_lines(
     return pulled
 
 
-@late_kernel
-def tally(p: Floats, truth: Bytes, weights: Ints, edges: Floats) -> Floats:
-    """Return weight, sum of p, positives and log-loss of each bin, (4, n_bins).
-
-    A cell's bin is the number of edges below its p; edges rise.
-    """
-    sums = np.zeros((4, edges.size + 1))
-    for i in range(p.size):
-        w = 1.0 if weights.size == 0 else float(weights[i])
-        # The bin, by halving.
-        low, high = 0, edges.size
-        while low < high:
-            middle = (low + high) // 2
-            if edges[middle] < p[i]:
-                low = middle + 1
-            else:
-                high = middle
-        sums[0, low] += w
-        sums[1, low] += w * p[i]
-        sums[2, low] += w * truth[i]
-        if p[i] == 1 - truth[i]:
-            sums[3, low] = np.inf
-        else:
-            sums[3, low] -= w * (math.log(p[i]) if truth[i] else math.log1p(-p[i]))
-    return sums
-
-
 @kernel
 def _part(score: float, lowest: float, parts: float, n_parts: int) -> int:
     """Return in which part of a range a score lies, beyond its ends in the first or last: parts rise with scores."""
@@ -287,7 +260,7 @@ def _part(score: float, lowest: float, parts: float, n_parts: int) -> int:
     return int(min(max((score - lowest) * parts, 0.0), n_parts - 1.0))
 
 
-@late_kernel
+@kernel_after(stand_ins.interpolate)
 def interpolate(
     starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats
 ) -> Floats:

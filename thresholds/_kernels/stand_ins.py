@@ -266,6 +266,50 @@ def loss_and_slopes(
     return tuple(total.tolist())
 
 
+def standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
+    """Replace finite values by (x / scale - centre) / spread, in place, and return the three."""
+    finite = np.isfinite(x)
+    values = x[finite]
+    if values.size == 0 or values.min() == values.max():
+        return 1.0, 0.0, 0.0
+    scale = math.ldexp(1.0, math.frexp(float(np.abs(values).max()))[1] - 1)
+
+    # Added up one after another, as a loop does.
+    w = np.ones(values.size) if weights.size == 0 else weights[finite].astype(np.float64)
+    total = float(w.cumsum()[-1])
+    values /= scale
+    centre = float((w * values).cumsum()[-1]) / total
+    values -= centre
+    spread = math.sqrt(float((w * values * values).cumsum()[-1]) / total)
+    if spread > 0:
+        values /= spread
+    x[finite] = values
+    return scale, centre, spread
+
+
+def interpolate(
+    starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats
+) -> Floats:
+    """Return piecewise linear curves at scores."""
+    read = np.zeros(scores.size)
+    cells, groups = itertools.pairwise(starts.tolist()), itertools.pairwise(offsets.tolist())
+    for (first, last), (first_knot, last_knot) in zip(cells, groups, strict=True):
+        if first_knot == last_knot:
+            continue
+        x = scores[first:last]
+        above = first_knot + np.searchsorted(knots[first_knot:last_knot], x, "right")
+        left, right = np.maximum(above - 1, first_knot), np.minimum(above, last_knot - 1)
+        low, high = values[left], values[right]
+        is_between = (left < right) & (x > knots[left]) & (low != high)
+        with np.errstate(all="ignore"):
+            span = knots[right] - knots[left]
+            halves = (x / 2 - knots[left] / 2) / (knots[right] / 2 - knots[left] / 2)
+            share = np.where(np.isinf(span), halves, (x - knots[left]) / span)
+            between = np.minimum(low + share * (high - low), high)
+        read[first:last] = np.where(is_between, between, low)
+    return read
+
+
 def best_prefixes_of_few(
     starts: Ints, values: Dense, beta_squared: float, zero_division: float, whole_ties: bool
 ) -> tuple[Ints, Floats]:

@@ -36,6 +36,24 @@ class Cells(NamedTuple):
         weights = self.weights[at] if self.weights.size else _NO_WEIGHTS
         return Cells(starts, self.scores[at], self.truth[at], weights)
 
+    def in_blocks(self) -> "Cells":
+        """Take neighbours of a label of equal score together, negatives and positives each."""
+        starts, scores, truth, weights = self
+        is_first = np.append(True, scores[1:] != scores[:-1])[: scores.size]  # (n_cells,)
+        is_first[starts[:-1][np.diff(starts) > 0]] = True
+        number = np.append(0, is_first.cumsum())  # of blocks before each cell
+
+        # Negatives, then positives of each block.
+        sums = np.zeros(2 * number[-1], np.int64)
+        np.add.at(sums, 2 * (number[1:] - 1) + truth, weights)
+        some = sums > 0
+        return Cells(
+            np.append(0, some.cumsum())[2 * number[starts]],
+            np.repeat(scores[is_first], 2)[some],
+            np.tile(np.array([0, 1], np.uint8), number[-1])[some],
+            sums[some],
+        )
+
     def pooled(self) -> "Cells":
         """Take all labels for one."""
         return self._replace(starts=self.starts[[0, -1]])

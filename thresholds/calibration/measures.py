@@ -9,7 +9,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays import threads
 from thresholds._arrays.types import Floats, Ints
-from thresholds._kernels.calibration import fit_logistic, tally
+from thresholds._kernels.calibration import fit_logistic
 from thresholds.calibration.binned import binned
 from thresholds.calibration.cells import Cells, log_odds
 from thresholds.data.problem import Problem
@@ -126,6 +126,7 @@ def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
     """Measure probabilities, which are the scores of cells."""
     if cells.scores.size == 0:
         return UNKNOWN
+    cells = cells.in_blocks()
     tasks: list[Callable[[Cells], Floats]] = [_sums_over_bins, _slope]
     sums, slope = threads.run(
         lambda task: task(cells), tasks, n_jobs=n_jobs, cells=cells.scores.size
@@ -149,8 +150,22 @@ def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
 
 def _sums_over_bins(cells: Cells) -> Floats:
     """Return weight, sum of p, positives and log-loss of bins, (4, n_bins)."""
-    edges = np.unique(_edges(cells.scores, cells.weights))
-    return tally(cells.scores, cells.truth, cells.weights, edges)
+    return tally(cells, np.unique(_edges(cells.scores, cells.weights)))
+
+
+def tally(cells: Cells, edges: Floats) -> Floats:
+    """Return weight, sum of p, positives and log-loss of each bin, (4, n_bins), of cells whose scores are p.
+
+    A cell's bin is the number of edges below its p; edges rise.
+    """
+    _, p, truth, weights = cells
+    is_positive = truth.view(np.bool_)
+    w = weights.astype(np.float64) if weights.size else np.ones(p.size)
+    with np.errstate(divide="ignore"):
+        losses = -np.where(is_positive, np.log(p), np.log1p(-p))  # (n_cells,)
+    bins = np.searchsorted(edges, p)
+    parts = w, w * p, w * is_positive, w * losses
+    return np.array([np.bincount(bins, part, edges.size + 1) for part in parts])
 
 
 def _edges(p: Floats, weights: Ints) -> Floats:

@@ -52,7 +52,7 @@ def fit_stretched(
     common: IsotonicCurves, cells: Cells, row_weight: float, n_jobs: int | None, progress: bool
 ) -> StretchedCurves:
     """Fit the line of each label on a common curve; `row_weight` is the weight 1 in the unit of the weights."""
-    on_curve = _in_blocks(cells._replace(scores=_logits(common, cells.scores)))
+    on_curve = cells._replace(scores=_logits(common, cells.scores)).in_blocks()
     scale, centre, slope, intercept = fit_leaning_lines(
         on_curve, on_curve.scores, row_weight, n_jobs, progress, rising=True
     )
@@ -62,22 +62,3 @@ def fit_stretched(
 def _logits(common: IsotonicCurves, scores: Floats) -> Floats:
     """Return the logit of the common curve at scores, finite: a large weight may bring the curve to 1 by rounding."""
     return log_odds(np.clip(common.at(np.array([0, scores.size]), scores), _LEAST, _MOST))
-
-
-def _in_blocks(cells: Cells) -> Cells:
-    """Add up the cells of each label of equal score, which rise, and of equal truth."""
-    starts, scores, truth, weights = cells
-    is_first = np.append(True, scores[1:] != scores[:-1])[: scores.size]  # (n_cells,)
-    is_first[starts[:-1][np.diff(starts) > 0]] = True
-    number = np.append(0, is_first.cumsum())  # of blocks before each cell
-
-    # Negatives, then positives of each block.
-    sums = np.zeros(2 * number[-1], np.int64)
-    np.add.at(sums, 2 * (number[1:] - 1) + truth, weights)
-    some = sums > 0
-    return Cells(
-        np.append(0, some.cumsum())[2 * number[starts]],
-        np.repeat(scores[is_first], 2)[some],
-        np.tile(np.array([0, 1], np.uint8), number[-1])[some],
-        sums[some],
-    )

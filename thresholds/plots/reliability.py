@@ -15,10 +15,9 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Booleans, Floats
-from thresholds._kernels.calibration import tally
 from thresholds.calibration import Calibrator
 from thresholds.calibration.cells import Cells, cells_of
-from thresholds.calibration.measures import problem_of
+from thresholds.calibration.measures import problem_of, tally
 from thresholds.data.problem import Problem
 from thresholds.metrics.intervals import wilson
 from thresholds.plots.base import Display, of_kind
@@ -332,7 +331,7 @@ def _in_bins(
         most = _BINS_OF_LABEL if name else _BINS_OF_ALL
         n_bins = max(_FEWEST_BINS, min(most, n_positives // _POSITIVES_OF_BIN))
     edges = _edges(cells, n_bins)
-    weight, p, positives, _ = tally(cells.scores, cells.truth, cells.weights, edges)
+    weight, p, positives, _ = tally(cells, edges)
     is_filled = weight > 0
     weight = weight[is_filled]  # (n_bins,), as those below
     positives = positives[is_filled]
