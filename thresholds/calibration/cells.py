@@ -1,5 +1,7 @@
 """The cells of a problem in one list, label after label: what calibration is fitted to and measured on."""
 
+import math
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -15,6 +17,10 @@ from thresholds.data.problem import Items, Problem
 Result = TypeVar("Result")
 
 _CELLS_PER_PIECE = 2**18
+_WORTH_SCIPY = (
+    2**16
+)  # exponentials, which take Python a few milliseconds, and SciPy's import a few hundred
+_MOST_EXPONENT = math.log(sys.float_info.max)
 _NO_WEIGHTS = np.empty(0, np.int64)
 
 
@@ -152,3 +158,15 @@ def log_odds(p: Floats) -> Floats:
     middle = np.abs(p - 0.5) < 0.25
     with np.errstate(divide="ignore"):
         return np.where(middle, np.log1p((2 * p - 1) / (1 - p)), np.log(p / (1 - p)))
+
+
+def sigmoid(z: Floats) -> Floats:
+    """Return 1 / (1 + exp(-z)), as SciPy does to the last bit; that is imported where there is much to do."""
+    if z.size > _WORTH_SCIPY or "scipy.special" in sys.modules:
+        from scipy.special import expit
+
+        return np.asarray(expit(z))
+    exponentials = [
+        math.inf if value < -_MOST_EXPONENT else math.exp(-value) for value in z.ravel().tolist()
+    ]
+    return np.asarray(1 / (1 + np.array(exponentials))).reshape(z.shape)

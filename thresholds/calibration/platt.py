@@ -24,7 +24,7 @@ import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
-from thresholds.calibration.cells import Cells, beside_groups, log_odds, map_labels
+from thresholds.calibration.cells import Cells, beside_groups, log_odds, map_labels, sigmoid
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.data.tallies import sums_of_labels
 
@@ -167,13 +167,11 @@ def _weights_of(cells: Cells, missing: float) -> tuple[Ints, Ints, Ints, Ints]:
 
 def _read(curves: Floats, x: Floats) -> Floats:
     """Return sigmoid(slope (x / scale - centre) + intercept)."""
-    from scipy.special import expit
-
     scale, centre, slope, intercept = curves
     with np.errstate(over="ignore", invalid="ignore"):
         place = np.clip(x / scale - centre, -_LARGEST, _LARGEST)  # a slope of 0 makes 0 of it
         odds = np.where(intercept > -np.inf, slope * place + intercept, -np.inf)
-    return np.asarray(expit(odds))
+    return sigmoid(odds)
 
 
 def _read_at(curves: Floats, score: float, limits: Limits) -> Floats:

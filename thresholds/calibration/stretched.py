@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
-from thresholds.calibration.cells import Cells, beside_groups, log_odds
+from thresholds.calibration.cells import Cells, beside_groups, log_odds, sigmoid
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.calibration.isotonic import IsotonicCurves
 
@@ -37,11 +37,9 @@ class StretchedCurves:
 
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of scores, one label after another, from label `first` on."""
-        from scipy.special import expit
-
         label, of_labels = beside_groups(starts, _logits(self.common, scores), first)
         slope, intercept = self.lines[:, label]
-        return np.asarray(expit(slope * of_labels + intercept)).reshape(-1)
+        return sigmoid(slope * of_labels + intercept).reshape(-1)
 
     def reordered(self, places: Ints) -> "StretchedCurves":
         """Return the curves of the labels at some places, in that order."""
