@@ -39,6 +39,7 @@ By = Literal["shrink", "label", "pooled"]
 METHODS: tuple[Method, ...] = ("isotonic", "platt")
 BYS: tuple[By, ...] = ("shrink", "label", "pooled")
 
+_SMALLER_BLOCKS = 32  # times smaller than others
 _CURVES: dict[By, str] = {
     "shrink": "one curve for each of {} labels, drawn towards that of all",
     "label": "one curve for each of {} labels",
@@ -392,7 +393,9 @@ class Calibrator(Shown):
             by_label = self._curves.of_cells(starts, cells.reshape(-1)).reshape(cells.shape)
             probabilities[rows] = by_label.T
 
-        threads.run(fill, list(row_blocks(*scores.shape)), cells=scores.size)
+        # Smaller blocks than others, as numbers on the way take several times as much as the probabilities.
+        blocks = list(row_blocks(scores.shape[0], _SMALLER_BLOCKS * scores.shape[1]))
+        threads.run(fill, blocks, cells=scores.size)
         return probabilities
 
     def _of_sparse(self, scores: Any) -> Any:

@@ -213,9 +213,10 @@ def _fit_and_compare(
             label_names=problem.label_names,
         )
 
-    # The first half.
-    half_to_fit = half(to_fit, "fit on", problem.missing)
-    fitted = fit_rules(half_to_fit, asked, beta=beta, zero_division=zero_division)
+    # The first half, which nothing keeps afterwards.
+    fitted = fit_rules(
+        half(to_fit, "fit on", problem.missing), asked, beta=beta, zero_division=zero_division
+    )
     if not fitted.rules:
         name, reason = next(iter(fitted.left_out.items()))
         raise InputError(f"rules has {name!r} alone, which cannot be fitted here: {reason}")

@@ -1,22 +1,40 @@
 """Rules judged on the same rows, on threads: of those behind one calibrator, each block is calibrated once for all."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse
 from thresholds.calibration import CalibratedRule
 from thresholds.data.problem import Problem
-from thresholds.metrics.judging import Counting, Decisions, Judged, judge
+from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.judging import Counting, Decisions, Judged, KeptDecisions, f_measure, judge
 from thresholds.rule import Rule
 
 
-def judge_all(rules: Mapping[str, Rule], problem: Problem, *, keep: bool) -> dict[str, Judged]:
+class JudgedBeside(NamedTuple):
+    """What is kept of the decisions of one rule of many."""
+
+    by_label: ConfusionCounts  # in the unit of the weights
+    samples: float  # mean F over rows
+    decided: KeptDecisions | None  # the decisions, if they were to be kept
+
+
+def judge_all(
+    rules: Mapping[str, Rule], problem: Problem, beta: float, zero_division: float, *, keep: bool
+) -> dict[str, JudgedBeside]:
     """Count the decisions of each rule on all rows, and keep them if asked to; rules find their labels by name."""
 
-    def judge_group(names: Sequence[str]) -> list[Judged]:
+    def judge_group(names: Sequence[str]) -> list[JudgedBeside]:
         if len(names) == 1:
-            return [judge(rules[names[0]], problem, keep=keep)]
-        return _judge_calibrated([rules[name] for name in names], problem, keep=keep)  # type: ignore[misc]
+            return [beside(judge(rules[names[0]], problem, keep=keep))]
+        calibrated: list[CalibratedRule] = [rules[name] for name in names]  # type: ignore[misc]
+        return [beside(of_rule) for of_rule in _judge_calibrated(calibrated, problem, keep=keep)]
+
+    def beside(judged: Judged) -> JudgedBeside:
+        # Counts of rows take more memory than all else that is kept.
+        samples = f_measure(judged, problem.sample_weight, "samples", beta, zero_division)
+        return JudgedBeside(judged.by_label, samples, judged.decided)
 
     # Those that share a calibrator first, as they take longest.
     groups = sorted(_groups(rules, problem), key=len, reverse=True)

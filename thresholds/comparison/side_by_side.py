@@ -28,7 +28,7 @@ from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Changes, Interval, leave_out_of
-from thresholds.metrics.judging import count_decisions, count_truth, f_measure, positives_of
+from thresholds.metrics.judging import count_decisions, count_truth, positives_of
 from thresholds.metrics.leaving_out import units_of
 from thresholds.metrics.ranking import aurocs_of
 from thresholds.results import names_of
@@ -93,11 +93,11 @@ def judge_side_by_side(
 
     # What each rule decides, and the same where rows count alike; decisions are kept for a second look.
     keep = confidence is not None or len(rules) > 1
-    judged = judge_all(rules, problem, keep=keep)
+    judged = judge_all(rules, problem, beta, zero_division, keep=keep)
     decided = {name: of_rule.decided for name, of_rule in judged.items() if of_rule.decided}
     unweighted = {name: of_rule.by_label for name, of_rule in judged.items()}
     if problem.unit_weights is not None:
-        alike = judge_all(rules, _unweighted(problem), keep=False)
+        alike = judge_all(rules, _unweighted(problem), beta, zero_division, keep=False)
         unweighted = {name: of_rule.by_label for name, of_rule in alike.items()}
 
     agreement = None
@@ -113,7 +113,7 @@ def judge_side_by_side(
             name,
             rule,
             judged[name].by_label,
-            f_measure(judged[name], problem.sample_weight, "samples", beta, zero_division),
+            judged[name].samples,
             unweighted[name],
             problem,
             scores,

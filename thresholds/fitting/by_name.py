@@ -67,6 +67,7 @@ class Shared:
     ) -> Calibrator:
         """Return the calibrator of the problem's scores."""
         if calibration not in self._calibrators:
+            self._probabilities.clear()  # They would take more memory than all else.
             self._calibrators[calibration] = calibrate_problem(
                 problem, calibration, n_jobs=options.n_jobs, progress=options.progress
             )

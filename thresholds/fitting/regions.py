@@ -218,23 +218,28 @@ def _histogram(groups: BinsOfScores, n_bins: int | None) -> BinsOfScores:
     positives = groups.positive_weights
     negatives = groups.weights - positives
     n_positives, n_negatives = (
-        np.maximum(sums_of_labels(part, starts), 1)[label] for part in (positives, negatives)
+        np.maximum(sums_of_labels(part, starts), 1) for part in (positives, negatives)
     )
-    mass = positives / n_positives + negatives / n_negatives
+    mass = positives / n_positives[label]
+    mass += negatives / n_negatives[label]
 
     # How many bins a label has at most.
     wanted = sums_of_labels(positives > 0, starts) // _POSITIVES_PER_BIN  # (n_labels,)
     most = np.clip(wanted, _MIN_BINS, _MAX_BINS)[label] if n_bins is None else float(n_bins)
 
     # A group goes where the middle of its mass lies. Sums of floats are of one label, whatever is beside it.
-    so_far = np.empty_like(mass)
-    total = np.empty_like(mass)
-    for first, last in pairwise(starts.tolist()):
-        mass[first:last].cumsum(out=so_far[first:last])
-        total[first:last] = mass[first:last].sum()
-    number = np.floor((so_far - mass / 2) / total * most)
-    is_first = np.diff(number, prepend=np.nan) != 0
-    is_first |= np.diff(label, prepend=-1) != 0
+    number = np.empty_like(mass)
+    total = np.empty(starts.size - 1)
+    for own, (first, last) in enumerate(pairwise(starts.tolist())):
+        mass[first:last].cumsum(out=number[first:last])
+        total[own] = mass[first:last].sum()
+    mass /= 2
+    number -= mass
+    number /= total[label]
+    number *= most
+    np.floor(number, out=number)
+    is_first = np.append(True, number[1:] != number[:-1])[: number.size]
+    is_first[starts[:-1][np.diff(starts) > 0]] = True
     return groups.joined(np.flatnonzero(is_first))
 
 
