@@ -393,14 +393,17 @@ def _ruled(problem: Problem, options: FitOptions, found: _Found) -> ThresholdRul
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
         )
 
-    # What the scores look like is kept, so that others can be compared with them.
-    profile = profile_of(rule, problem, counts.predicted)
     budget = None
     if options.max_predicted is not None:
         predicted = counts.sums[1]  # (n_labels,), or by row where floats were added up
         if judged is not None:
             predicted = judged.by_sample.predicted * problem.row_weights
         budget = _budget(options.max_predicted, objective, problem, int(predicted.sum()), within)
+
+    # What the scores look like is kept, so that others can be compared with them.
+    predicted = counts.predicted.copy()
+    del counts, judged  # room for what is made of very many labels
+    profile = profile_of(rule, problem, predicted)
     return replace(rule, objective=objective, profile=profile, budget=budget)
 
 

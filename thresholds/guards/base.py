@@ -58,7 +58,7 @@ class GuardedFit(NamedTuple):
     def cuts(self) -> Cuts:
         """The guard's cuts as others have them; each lies at its threshold, with no gap below."""
         thresholds, tp, predicted, _ = self.guarded_cuts
-        no_lower_score = np.full_like(thresholds, np.nan)
+        no_lower_score = np.broadcast_to(np.nan, thresholds.shape)
         return Cuts(thresholds, no_lower_score, tp, predicted, self.optimum.positives)
 
     def report(
@@ -155,6 +155,19 @@ class GuardInPasses(BaseGuard):
         """Choose the cut of every label."""
         passes = self.passes(problem, limits, average, beta, placement, n_jobs)
         return in_passes(problem, passes, n_jobs=n_jobs, progress=progress)
+
+
+def to_be_written(n_labels: int) -> tuple[Cuts, GuardedCuts]:
+    """Return room for the cuts of so many labels: joined, they would take the memory of their parts again."""
+    score, lower, thresholds = (np.empty(n_labels) for _ in range(3))
+    tp, predicted, positives, guarded_tp, guarded_predicted = (
+        np.empty(n_labels, np.int64) for _ in range(5)
+    )
+    reason = np.empty(n_labels, np.uint8)
+    return (
+        Cuts(score, lower, tp, predicted, positives),
+        GuardedCuts(thresholds, guarded_tp, guarded_predicted, reason),
+    )
 
 
 def write(cuts: Cuts | GuardedCuts, first: int, own: Cuts | GuardedCuts) -> None:

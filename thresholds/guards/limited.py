@@ -9,7 +9,7 @@ from thresholds._checks import Placement
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
-from thresholds.guards.base import LIMITED, GuardedCuts, GuardedFit, either, joined
+from thresholds.guards.base import LIMITED, GuardedCuts, GuardedFit, either, to_be_written, write
 from thresholds.guards.cuts import lowest_cut_within
 from thresholds.guards.limits import Limits, nearest
 from thresholds.search import staircase
@@ -34,7 +34,9 @@ def fit_limited(
 ) -> LimitedFit:
     """Take the best step of each label that keeps the limits, else as much as they allow."""
 
-    def choose(first: int, last: int) -> tuple[GuardedCuts, Cuts, ShownFloors | None]:
+    optimum, cuts = to_be_written(problem.n_labels)
+
+    def choose(first: int, last: int) -> ShownFloors | None:
         items = problem.label_items(first, last)
         stairs = staircase.of_items(items)
         own_limits = limits.of_labels(first, last)
@@ -46,14 +48,17 @@ def fit_limited(
         best = allowed.cuts_at(allowed.best(beta))
         guarded = _as_guarded(best, problem, placement)
         guarded = within_limits(problem, items, guarded, own_limits, placement, allowed)
+        write(cuts, first, guarded)
         stairs = stairs.cuttable(problem)
-        return guarded, stairs.cuts_at(stairs.best(beta)), shown
+        write(optimum, first, stairs.cuts_at(stairs.best(beta)))
+        return shown
 
-    cuts, best, shown = zip(
-        *map_tiles(problem, choose, n_jobs=n_jobs, progress=progress, in_steps=True), strict=True
+    shown = map_tiles(problem, choose, n_jobs=n_jobs, progress=progress, in_steps=True)
+    problem.forget()
+    floors_shown = (
+        None if floors is None else joined_floors([own for own in shown if own is not None])
     )
-    fit = GuardedFit(joined(cuts), staircase.all_cuts(best))
-    return LimitedFit(fit, joined_floors(shown) if floors is not None else None)
+    return LimitedFit(GuardedFit(cuts, optimum), floors_shown)
 
 
 def show_floors(

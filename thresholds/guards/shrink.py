@@ -55,6 +55,7 @@ from thresholds.guards.base import (
     GuardInPasses,
     joined,
     never,
+    to_be_written,
     write,
 )
 from thresholds.guards.cuts import cut_at_ranks, rows_per_unit_of
@@ -232,20 +233,7 @@ class _Steps:
         positives = positives_of(self.problem)
         siblings = self.siblings_of(positives)
         ends = np.append(0, (positives > 0).cumsum())
-        n_labels = self.problem.n_labels
-        optimum = Cuts(
-            np.empty(n_labels),
-            np.empty(n_labels),
-            np.empty_like(positives),
-            np.empty_like(positives),
-            positives,
-        )
-        shrunk = GuardedCuts(
-            np.empty(n_labels),
-            np.empty_like(positives),
-            np.empty_like(positives),
-            np.empty(n_labels, np.uint8),
-        )
+        optimum, shrunk = to_be_written(self.problem.n_labels)
 
         def survey(first: int, last: int) -> BinCounts | None:
             items = self.problem.label_items(first, last)
