@@ -38,6 +38,7 @@ _VALUES_SHOWN = 4  # of an array, or of names, in a `repr`
 
 Lines = Sequence[tuple[str, ...]]
 Class = TypeVar("Class")
+NamedColumns = Mapping[str, npt.NDArray[Any]]
 
 
 class Table(NamedTuple):
@@ -159,6 +160,43 @@ class NumberedTexts(NamedTuple):
         return np.array([self.texts[k] for k in found])[np.searchsorted(found, self.number)]
 
 
+def rows_when_read(*names: str) -> Callable[[type[Class]], type[Class]]:
+    """Let fields of a data class, tables, be given as `Columns`: read, they are arrays of rows."""
+    return _with_fields(_RowsWhenRead, names)
+
+
+class Columns:
+    """Columns of a table that `completed` adds columns of words to, which take longer than all others together."""
+
+    def __init__(self, columns: NamedColumns, completed: Callable[[NamedColumns], NamedColumns]):
+        self._completed = completed
+        self._columns = {name: values.view() for name, values in columns.items()}
+        self._freeze()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over columns, read-only; copies and pickles come this way too."""
+        self.__dict__.update(state)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        """Make all columns read-only."""
+        for values in self._columns.values():
+            values.flags.writeable = False
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return next(iter(self._columns.values())).size
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        """Return a column that has no words."""
+        return self._columns[name]
+
+    def rows(self) -> npt.NDArray[Any]:
+        """Return all columns as an array of rows."""
+        return rows_of(self._completed(self._columns))
+
+
 class _WhenRead(ABC):
     """A field that is made of what was given when it is read."""
 
@@ -212,8 +250,16 @@ class _TextsWhenRead(_WhenRead):
         return values.array() if isinstance(values, NumberedTexts) else values
 
 
+class _RowsWhenRead(_WhenRead):
+    """A field that is an array of rows, or their columns until it is read."""
+
+    @staticmethod
+    def _made_of(values: Any) -> Any:
+        return values.rows() if isinstance(values, Columns) else values
+
+
 def as_given(instance: Any, name: str) -> Any:
-    """Return such a field without making a tuple of an array."""
+    """Return such a field as it was given, or made before."""
     return instance.__dict__[name]
 
 
@@ -489,7 +535,7 @@ def as_html(head: Lines, body: Lines, left: Collection[int] = ()) -> str:
     return f"<table><thead>{head_rows}</thead><tbody>{body_rows}</tbody></table>"
 
 
-def rows_of(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def rows_of(columns: NamedColumns) -> npt.NDArray[Any]:
     """Return columns as one read-only array of rows: `rows["name"]` is a column, `rows[3]` a row."""
     size = len(next(iter(columns.values())))
     rows = np.empty(size, [(name, values.dtype) for name, values in columns.items()])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import pickle
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
@@ -439,6 +440,22 @@ def test_each_state() -> None:
     np.testing.assert_array_equal(found.table["threshold"], rule.thresholds)
     assert (found.n_samples, found.n_labels) == truth.shape
     assert all(isinstance(reason, str) and reason for reason in found.table["reason"])
+
+
+def test_words_are_made_when_a_table_is_read() -> None:
+    truth, scores, rule = five_labels()
+    found = diagnose(truth, scores, rule)
+    again = pickle.loads(pickle.dumps(found))
+    assert {"reason", "sentence"} <= set(found.table.dtype.names or ())
+    with pytest.raises(ValueError, match="read-only"):
+        again.verdict[0] = "usable"
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("states.reason", "verdicts.sentence"):
+            patch.delattr(f"thresholds.diagnosis.{name}")
+        assert again.verdicts.counts == found.verdicts.counts
+        assert again.backwards.tolist() == found.backwards.tolist()
+        assert again.flagged_share == found.flagged_share
+    assert again.table.tobytes() == found.table.tobytes()
 
 
 def test_the_bound_of_overprediction_is_strict() -> None:

@@ -33,14 +33,15 @@ def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str], title: str) -
     return Table(head, body, left=(0, 5), title=title)
 
 
-def platypuses_in_brief(table: npt.NDArray[Any], meaning: str, k: int) -> str:
+def platypuses_in_brief(table: Any, meaning: str, k: int) -> str:
     """Say how many platypuses there are, what share of all predictions they take, and name those predicted most."""
-    platypuses = table[table["state"] == "platypus"]
-    share = platypuses["predicted_positive"].sum() / max(table["predicted_positive"].sum(), 1)
-    order = np.argsort(-platypuses["predicted_positive"], kind="stable")
+    places = np.flatnonzero(table["state"] == "platypus")
+    predicted = table["predicted_positive"][places]
+    share = predicted.sum() / max(table["predicted_positive"].sum(), 1)
+    order = places[np.argsort(-predicted, kind="stable")]
     names = [
-        f"{shown_name(row['name'])} (on {row['predicted_rate']:.1%} of the rows)"
-        for row in platypuses[order[:k]]
+        f"{shown_name(table['name'][j])} (on {table['predicted_rate'][j]:.1%} of the rows)"
+        for j in order[:k]
     ]
-    these = "1 platypus takes" if platypuses.size == 1 else f"{platypuses.size:,} platypuses take"
-    return f"{these} {share:.1%} of all predictions ({meaning}): {and_others(names, order.size)}"
+    these = "1 platypus takes" if places.size == 1 else f"{places.size:,} platypuses take"
+    return f"{these} {share:.1%} of all predictions ({meaning}): {and_others(names, places.size)}"

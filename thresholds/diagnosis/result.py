@@ -17,10 +17,12 @@ from thresholds.results import (
     Drawable,
     Result,
     Table,
+    as_given,
     as_plain_values,
     counted,
     first_names,
     n_more,
+    rows_when_read,
 )
 from thresholds.rule import ThresholdRule
 
@@ -43,6 +45,7 @@ FLAGGED = ("backwards", "platypus", "suspect")
 STATES = tuple(_MEANINGS)  # in the order in which they apply
 
 
+@rows_when_read("table")
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis(Result, Drawable):
     """Labels by verdict and by state; `str` and HTML sum up, `table` has one row a label.
@@ -85,12 +88,17 @@ class Diagnosis(Result, Drawable):
     @property
     def n_labels(self) -> int:
         """Number of labels."""
-        return int(self.table.size)
+        return int(self.figures.size)
+
+    @property
+    def figures(self) -> Any:
+        """The columns of the table but for reasons and sentences, which are made when it is read."""
+        return as_given(self, "table")
 
     @property
     def state(self) -> npt.NDArray[np.str_]:
         """The state of each label."""
-        return np.asarray(self.table["state"])
+        return np.asarray(self.figures["state"])
 
     @property
     def verdict(self) -> npt.NDArray[np.str_]:
@@ -115,12 +123,12 @@ class Diagnosis(Result, Drawable):
     @property
     def overpredicted(self) -> Booleans:
         """Labels predicted more than `overprediction` times as often as true, whatever their state."""
-        return frozen(self.table["overprediction"] > self.overprediction)
+        return frozen(self.figures["overprediction"] > self.overprediction)
 
     @property
     def flagged_share(self) -> float:
         """Share of all predictions that fall on backwards, platypus and suspect labels; 0 without predictions."""
-        predicted = self.table["predicted_positive"]
+        predicted = self.figures["predicted_positive"]
         return float(predicted[self._is_flagged].sum() / max(predicted.sum(), 1))
 
     @property
@@ -131,7 +139,7 @@ class Diagnosis(Result, Drawable):
     @property
     def _n_tested(self) -> int:
         """How many labels have enough positives, and negatives, to be shown to rank backwards."""
-        return int((~np.isnan(self.table["p_backwards"])).sum())
+        return int((~np.isnan(self.figures["p_backwards"])).sum())
 
     def most_predicted(self, k: int = 8) -> "MostPredicted":
         """Return the k labels predicted most: how often, the highest F1 on these rows, and the threshold.
@@ -193,10 +201,10 @@ class Diagnosis(Result, Drawable):
         k = _checks.count(k, "k", 1)
         lines = []
         if self.backwards.any():
-            names = self.table["name"][self.backwards]
+            names = self.figures["name"][self.backwards]
             lines.append(backwards_in_brief(names.size, self._n_tested, first_names(names, k)))
         if self.platypus.any():
-            lines.append(platypuses_in_brief(self.table, _MEANINGS["platypus"], k))
+            lines.append(platypuses_in_brief(self.figures, _MEANINGS["platypus"], k))
         return "\n".join(lines)
 
     def _records(self) -> Dense:

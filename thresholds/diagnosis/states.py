@@ -1,12 +1,15 @@
 """One row of figures and a state for each label."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
+from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, Placement
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import (
@@ -21,7 +24,7 @@ from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.diagnosis.verdicts import Verdicts, verdicts_of
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.judging import count_decisions
-from thresholds.results import names_of, rows_of
+from thresholds.results import Columns, names_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.placement import place
 from thresholds.significance import rejected
@@ -225,11 +228,10 @@ def conclude_from(
         "informative": rejected(evidence.p_informative, criteria.alpha),
         "state": states_of(counts, evidence, criteria),
     }
-    columns["reason"] = np.array(
-        [reason(columns, j, criteria.min_auroc) for j in range(problem.n_labels)]
-    )
+    with_words = partial(_with_words, verdicts=verdicts, min_auroc=criteria.min_auroc)
+    table: Any = Columns(columns, with_words)
     return Diagnosis(
-        table=rows_of({name: columns[name] for name in COLUMNS}),
+        table=table,
         verdicts=verdicts,
         **criteria._asdict(),
         n_samples=problem.n_samples,
@@ -266,10 +268,10 @@ def _figures(
     _, predicted, positives = counts.sums
     n = np.full_like(positives, counts.total)  # (n_labels,) rows in which each label is known
     f_predict_all = f_of_counts(positives, n, positives, verdicts.beta, np.nan)
-    of_verdicts = ("n_rows", "verdict", "f_low", "f_high", "bar", "positives_needed", "sentence")
-    f = verdicts.table["f"]
+    of_verdicts = ("n_rows", "verdict", "f_low", "f_high", "bar", "positives_needed")
+    f = verdicts.figures["f"]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return {name: verdicts.table[name] for name in of_verdicts} | {
+        return {name: verdicts.figures[name] for name in of_verdicts} | {
             "n_positives": positives,
             "base_rate": positives / n,
             "predicted_positive": predicted,
@@ -286,6 +288,16 @@ def _figures(
             "p_uninformative": evidence.p_uninformative,
             "p_backwards": evidence.p_backwards,
         }
+
+
+def _with_words(
+    columns: Mapping[str, Dense], *, verdicts: Verdicts, min_auroc: float
+) -> dict[str, Dense]:
+    """Add why each label has its state, and the sentence on it."""
+    reasons = [reason(columns, j, min_auroc) for j in range(columns["name"].size)]
+    words = {"reason": np.array(reasons), "sentence": verdicts.table["sentence"]}
+    completed = {**columns, **words}
+    return {name: completed[name] for name in COLUMNS}
 
 
 def _min_skill(value: object) -> float:

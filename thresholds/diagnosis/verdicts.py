@@ -13,14 +13,15 @@ The first that applies:
 the bar is, and how F is tested against it and at another cut, is in `bars`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.types import Dense
+from thresholds._arrays.types import Booleans, Dense
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards
 from thresholds.diagnosis.sentences import (
@@ -32,12 +33,24 @@ from thresholds.diagnosis.sentences import (
 )
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.intervals import score_interval, wilson
-from thresholds.results import Result, Table, counted, in_percent, n_more, plain_rows, rows_of
+from thresholds.results import (
+    Columns,
+    Result,
+    Table,
+    as_given,
+    counted,
+    in_percent,
+    n_more,
+    plain_rows,
+    rows_of,
+    rows_when_read,
+)
 from thresholds.significance import rejected
 
 VERDICTS = tuple(MEANINGS)
 
 
+@rows_when_read("table")
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdicts(Result):
     """Which labels may be relied on; `str` and HTML sum up by verdict, `table` has one row a label.
@@ -74,9 +87,14 @@ class Verdicts(Result):
     has_limits: bool = False
 
     @property
+    def figures(self) -> Any:
+        """The columns of the table but for sentences, which are made when it is read."""
+        return as_given(self, "table")
+
+    @property
     def verdict(self) -> npt.NDArray[np.str_]:
         """The verdict on each label."""
-        return np.asarray(self.table["verdict"])
+        return np.asarray(self.figures["verdict"])
 
     @property
     def counts(self) -> dict[str, int]:
@@ -87,9 +105,7 @@ class Verdicts(Result):
         """Say in a line how many labels have each verdict."""
         each = ", ".join(f"{number:,} {verdict}" for verdict, number in self.counts.items())
         on_own_rows = "; on rows that the rule was fitted on, so fewer are usable on others"
-        return (
-            f"{counted(self.table.size, 'label')}: {each}{on_own_rows if self.on_own_rows else ''}"
-        )
+        return f"{counted(self.figures.size, 'label')}: {each}{on_own_rows if self.on_own_rows else ''}"
 
     def _records(self) -> Dense:
         """Return the table."""
@@ -113,7 +129,7 @@ class Verdicts(Result):
             on_own_rows = " that the rule was fitted on, so that it will do worse on others"
         f = f"F{self.beta:g}"
         return (
-            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}{self._known()}."
+            f"{counted(self.figures.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}{self._known()}."
             f" Good enough is an {f} of at least {self.min_f:g}, and at least {in_percent(self.min_skill)} of"
             f" the way from marking every row up to 1; of labels called usable, at most"
             f" {in_percent(self.alpha)} are expected to fall short"
@@ -121,7 +137,7 @@ class Verdicts(Result):
 
     def _known(self) -> str:
         """Say in how many rows each label is known, where that is not all of them."""
-        fewest, most = int(self.table["n_rows"].min()), int(self.table["n_rows"].max())
+        fewest, most = int(self.figures["n_rows"].min()), int(self.figures["n_rows"].max())
         if fewest == self.n_samples:
             return ""
         return f", each where its truth is known: in {fewest:,}{'' if most == fewest else f' to {most:,}'} of them"
@@ -131,13 +147,13 @@ class Verdicts(Result):
         to_do = TO_DO_WITHIN_LIMITS if self.has_limits else TO_DO
         if not self.has_thresholds:
             to_do = TO_DO_WITHOUT_THRESHOLDS
-        predicted = self.table["predicted_positive"]
+        predicted = self.figures["predicted_positive"]
         n_predicted = max(predicted.sum(), 1)
         body = []
         for verdict, number in self.counts.items():
             if number or verdict == "usable":
                 share = predicted[self.verdict == verdict].sum() / n_predicted
-                shares = (f"{number / self.table.size:.1%}", f"{share:.1%}")
+                shares = (f"{number / self.figures.size:.1%}", f"{share:.1%}")
                 body.append((verdict, f"{number:,}", *shares, MEANINGS[verdict], to_do[verdict]))
         head = [("verdict", "labels", "", "of predictions", "", "what to do")]
         return Table(head, body, left=(0, 4, 5))
@@ -145,7 +161,7 @@ class Verdicts(Result):
     def _sentences(self, k: int) -> Table:
         """Give k sentences, as many of each verdict, those first of labels that are predicted or true most."""
         place = np.array([VERDICTS.index(verdict) for verdict in self.verdict])  # (n_labels,)
-        weight = self.table["predicted_positive"] + self.table["n_positives"]
+        weight = self.figures["predicted_positive"] + self.figures["n_positives"]
         order = np.lexsort((-weight, place))
 
         # The rank of each label within its verdict: the first of each, then the second of each, and so on.
@@ -156,7 +172,7 @@ class Verdicts(Result):
         chosen = chosen[np.lexsort((rank[chosen], place[chosen]))]
         body = [(str(row["verdict"]), str(row["sentence"])) for row in self.table[chosen]]
         return Table(
-            [("verdict", "what it means")], body, left=(0, 1), note=n_more(self.table.size, k)
+            [("verdict", "what it means")], body, left=(0, 1), note=n_more(self.figures.size, k)
         )
 
 
@@ -249,21 +265,22 @@ def verdicts_of(
         "auroc": evidence.auroc,
         "positives_needed": np.where(verdict == "unproven", needed, np.nan),
     }
-    if in_words:
-        columns["sentence"] = np.array(
-            [
-                sentence(
-                    row,
-                    is_backwards=is_backwards,
-                    on_own_rows=on_own_rows,
-                    has_thresholds=has_thresholds,
-                    has_limits=has_limits,
-                )
-                for row, is_backwards in zip(plain_rows(rows_of(columns)), backwards, strict=True)
-            ]
+    table: Any = (
+        rows_of(columns)
+        if not in_words
+        else Columns(
+            columns,
+            partial(
+                _with_sentences,
+                backwards=backwards,
+                on_own_rows=on_own_rows,
+                has_thresholds=has_thresholds,
+                has_limits=has_limits,
+            ),
         )
+    )
     return Verdicts(
-        table=rows_of(columns),
+        table=table,
         alpha=criteria.alpha,
         min_f=criteria.min_f,
         min_skill=criteria.min_skill,
@@ -274,3 +291,12 @@ def verdicts_of(
         has_thresholds=has_thresholds,
         has_limits=has_limits,
     )
+
+
+def _with_sentences(
+    columns: Mapping[str, Dense], *, backwards: Booleans, **about_rule: bool
+) -> dict[str, Dense]:
+    """Add the sentence on each label; `backwards` (n_labels,) are those that rank so."""
+    rows = zip(plain_rows(rows_of(columns)), backwards, strict=True)
+    sentences = [sentence(row, is_backwards=is_so, **about_rule) for row, is_so in rows]
+    return {**columns, "sentence": np.array(sentences)}
