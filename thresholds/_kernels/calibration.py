@@ -165,7 +165,7 @@ def standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
     return scale, centre, spread
 
 
-@kernel
+@kernel_after(stand_ins.classes_overlap)
 def _classes_overlap(x: Floats, truth: Bytes) -> bool:
     """Whether no cut separates positives and negatives: else a logistic curve has no best slope."""
     # The lowest and the highest value of each class.
@@ -177,6 +177,18 @@ def _classes_overlap(x: Floats, truth: Bytes) -> bool:
             least[k] = min(least[k], x[i])
             most[k] = max(most[k], x[i])
     return bool(most[0] > least[1] and most[1] > least[0])
+
+
+@kernel_after(stand_ins.weights_of_classes)
+def _weights_of_classes(x: Floats, truth: Bytes, weights: Ints) -> tuple[float, float]:
+    """Return the weights of positives and of negatives, where values are finite."""
+    positive, negative = 0.0, 0.0
+    for i in range(x.size):
+        if np.isfinite(x[i]):
+            w = 1.0 if weights.size == 0 else float(weights[i])
+            positive += w * truth[i]
+            negative += w * (1 - truth[i])
+    return positive, negative
 
 
 @late_kernel
@@ -201,12 +213,7 @@ def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing
             continue
 
         # The targets.
-        positive, negative = 0.0, 0.0
-        for i in range(values.size):
-            if np.isfinite(values[i]):
-                w = 1.0 if own.size == 0 else float(own[i])
-                positive += w * value_truth[i]
-                negative += w * (1 - value_truth[i])
+        positive, negative = _weights_of_classes(values, value_truth, own)
         high = (positive + smoothing) / (positive + 2 * smoothing)
         low = smoothing / (negative + 2 * smoothing)
 

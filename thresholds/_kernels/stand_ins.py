@@ -266,6 +266,27 @@ def loss_and_slopes(
     return tuple(total.tolist())
 
 
+def classes_overlap(x: Floats, truth: Bytes) -> bool:
+    """Whether no cut separates positives and negatives."""
+    finite = np.isfinite(x)
+    ends = [
+        (x[member].min(initial=np.inf), x[member].max(initial=-np.inf))
+        for member in (finite & (truth == 0), finite & (truth == 1))
+    ]
+    (least_negative, most_negative), (least_positive, most_positive) = ends
+    return bool(most_negative > least_positive and most_positive > least_negative)
+
+
+def weights_of_classes(x: Floats, truth: Bytes, weights: Ints) -> tuple[float, float]:
+    """Return the weights of positives and of negatives, where values are finite."""
+    finite = np.isfinite(x)
+    w = np.ones(x.size) if weights.size == 0 else weights.astype(np.float64)
+    # Added up one after another, as a loop does.
+    parts = np.stack([w * truth, w * (1 - truth.astype(np.float64))])[:, finite]  # (2, n)
+    positive, negative = parts.cumsum(axis=1)[:, -1].tolist() if finite.any() else (0.0, 0.0)
+    return positive, negative
+
+
 def standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
     """Replace finite values by (x / scale - centre) / spread, in place, and return the three."""
     finite = np.isfinite(x)
