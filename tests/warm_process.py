@@ -162,6 +162,10 @@ def large() -> Iterator[Call]:
         yield "judge", partial(metrics.f1_score, truth, scores > 0.5, average="macro")
         yield "judge", partial(metrics.auroc, truth, scores)
         yield "judge", partial(thresholds.compare, {"half": thresholds.FixedRule(0.5, 33)}, truth, scores)
+        for weights in (None, np.arange(len(truth)) % 3 / 2):
+            yield "judge", partial(thresholds.measure_calibration, truth, scores, sample_weight=weights)
+            for method, by in (("isotonic", "label"), ("isotonic", "shrink"), ("platt", "shrink")):
+                yield "fit", partial(thresholds.calibrate, truth, scores, method, by, sample_weight=weights)
 
 
 def commands() -> Iterator[Call]:

@@ -300,6 +300,9 @@ def _counting() -> Iterator[Call]:
         yield partial(fit_empirical, truth, scores.round())
         yield partial(fit_empirical, *_drawn(*_WIDE, dtype))
         yield partial(Counts.of, truth, scores.astype(np.float16))
+    # Bins of neighbouring scores, which take all as float64.
+    for weights in (None, 1.0 + np.arange(len(truth))):
+        yield partial(calibrate, truth, scores, sample_weight=weights)
 
 
 def _judging() -> Iterator[Call]:
@@ -322,6 +325,9 @@ def _judging() -> Iterator[Call]:
         yield partial(_measure, data)
     for data in _in_all_forms(_MANY):
         yield partial(_expect, data)
+    truth, scores = _drawn(*_LARGE, np.float32)
+    for weights in (None, 1.0 + np.arange(len(truth))):
+        yield partial(measure_calibration, truth, scores, sample_weight=weights)
 
 
 def _measure(data: _Data) -> None:
