@@ -100,16 +100,22 @@ def mark_highest(starts: Ints, values: Dense, rising: Dense, wanted: Ints, marks
     `rising` has the values sorted.
     """
     for i in range(wanted.size):
-        stop = starts[i + 1]
+        start, stop = starts[i], starts[i + 1]
         if wanted[i] == 0:
             continue
-        # The lowest value to mark, and how many of those that equal it.
+        # The lowest value to mark; mostly all that equal it are.
         lowest = stop - wanted[i]
         cut = rising[lowest]
+        if lowest == start or rising[lowest - 1] < cut:
+            for j in range(start, stop):
+                marks[j] = values[j] >= cut
+            continue
+
+        # How many of those that equal it.
         n_equal = 0
         while lowest + n_equal < stop and rising[lowest + n_equal] == cut:
             n_equal += 1
-        for j in range(starts[i], stop):
+        for j in range(start, stop):
             if values[j] > cut:
                 marks[j] = 1
             elif values[j] == cut and n_equal > 0:
