@@ -299,6 +299,7 @@ def _counting() -> Iterator[Call]:
         # Of equal scores most are counted apart.
         yield partial(fit_empirical, truth, scores.round())
         yield partial(fit_empirical, *_drawn(*_WIDE, dtype))
+        yield partial(fit_empirical, truth, scores.astype(np.float16))
         yield partial(Counts.of, truth, scores.astype(np.float16))
     # Bins of neighbouring scores, which take all as float64.
     for weights in (None, 1.0 + np.arange(len(truth))):

@@ -193,6 +193,12 @@ def of_moves_of_marked(rng: Generator, dtype: Any) -> Arguments:
     return of_moves(rng, dtype, marked)
 
 
+def of_halves_to_widen(rng: Generator, dtype: Any) -> Arguments:
+    halves = rng.integers(0, 2**16, (8, int(rng.choice([7, 64])))).astype(np.uint16)
+    scores = np.zeros((9, halves.shape[1] + 1), np.float32)
+    return halves, scores.view(np.int32), scores
+
+
 def of_weighed_codes(rng: Generator, dtype: Any) -> Arguments:
     codes, under, counts = of_codes(rng, dtype)
     n = 8 * int(rng.integers(1, 9))
@@ -1127,6 +1133,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.code_by_bits": of_bits_to_code,
     "counting.count_codes": of_codes,
     "counting.count_scores": of_scores_to_count,
+    "counting.widen_halves": of_halves_to_widen,
     "counting.weigh_codes": of_weighed_codes,
     "confusion.count_by_label": of_counts,
     "confusion.weigh_by_label": of_weighed_counts,

@@ -163,3 +163,11 @@ def test_counts_of_all_blocks(n_labels: int, negative: bool, monkeypatch: pytest
         found = coded.falling(blocks.by_row(counter.all_counts).sum(axis=1), labels)
         expected = (scores[7:330, np.newaxis, labels] >= coded.cuts[:, labels]).sum(axis=0)
         np.testing.assert_array_equal(found, expected)
+
+
+def test_every_half_is_widened() -> None:
+    halves = np.arange(2**16, dtype=np.uint16)
+    halves = halves[np.isfinite(halves.view(np.float16)) | np.isneginf(halves.view(np.float16))].reshape(-1, 3)
+    scores = np.zeros((len(halves), 4), np.float32)
+    kernels.widen_halves(halves, scores.view(np.int32), scores)
+    assert scores[:, :3].tobytes() == halves.view(np.float16).astype(np.float32).tobytes()

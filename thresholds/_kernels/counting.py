@@ -17,6 +17,7 @@ from thresholds._arrays.types import (
     Bytes,
     Codes,
     Dense,
+    Halves,
     Integers,
     Ints,
     Scores,
@@ -33,6 +34,11 @@ MOST_PORTION = 2**16 // 8 - 1  # of the weight of a row: those of eight rows fit
 
 _ROWS_PER_BYTE = 255  # whose positives a byte can count
 _CODED_ROWS_PER_BYTE = 248  # as many, in whole times eight
+_SIZE_OF_HALF = np.int32(0x7FFF)  # all but the sign
+_EXPONENT_OF_HALF = np.int32(0x7C00)
+_MORE_EXPONENT = np.int32((127 - 15) << 23)  # of float32
+_ONE_EXPONENT = np.int32(1 << 23)
+_SMALLEST_HALF = np.float32(2.0**-14)  # that is normal
 _ONE = np.uint64(1)
 _BYTES = np.uint64(0x0001020304050607)
 _TOP_BYTE = np.uint64(56)
@@ -178,6 +184,30 @@ def collect_few(scores: Scores, words: Words, labels: Ints, place: Ints, kept: S
             to = place[labels[column]]
             kept[to] = scores[i, column]
             place[labels[column]] = to + 1
+
+
+@kernel
+def widen_halves(halves: Halves, words: SmallInts, scores: Scores) -> None:
+    """Write float16 numbers, given as bits, as float32; `words` and `scores` are the same memory, and may be larger.
+
+    NumPy turns them one by one, six times as slowly.
+    """
+    for i in range(halves.shape[0]):
+        row, word, score = halves[i], words[i], scores[i]
+        # Exponents count from another number. That of infinity stays the highest; below the smallest normal number
+        # there is no leading 1, which is taken off again.
+        for j in range(row.size):
+            half = np.int32(row[j])
+            exponent = half & _EXPONENT_OF_HALF
+            wide = ((half & _SIZE_OF_HALF) << np.int32(13)) + _MORE_EXPONENT
+            wide += _MORE_EXPONENT if exponent == _EXPONENT_OF_HALF else np.int32(0)
+            wide += _ONE_EXPONENT if exponent == 0 else np.int32(0)
+            word[j] = wide
+        for j in range(row.size):
+            half = np.int32(row[j])
+            x = score[j]
+            x = x - _SMALLEST_HALF if half & _EXPONENT_OF_HALF == 0 else x
+            score[j] = -x if half > _SIZE_OF_HALF else x
 
 
 @kernel

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from thresholds._arrays.blocks import ceil_div, in_pieces
 from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Dense, Ints, Matrix, Scores, Words
-from thresholds._kernels.counting import ROWS_AT_ONCE
+from thresholds._kernels.counting import ROWS_AT_ONCE, widen_halves
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import known_weights
 
@@ -143,7 +143,11 @@ class Blocks:
         # Rows side by side are rows one after another in the same memory.
         room[:, self.n_labels * self.rows_side_by_side :] = filling
         block = room.reshape(-1, self.n_labels) if self.rows_side_by_side > 1 else room
-        block[: len(piece), : self.n_labels] = piece
+        are_halves = piece.dtype == np.float16 and room.dtype == np.float32
+        if are_halves and piece.flags.c_contiguous and piece.flags.aligned:
+            widen_halves(piece.view(np.uint16), block.view(np.int32), block)
+        else:
+            block[: len(piece), : self.n_labels] = piece
         block[len(piece) :] = filling
         if left_out is not None:
             cells = to_dense(left_out[rows, self.labels])  # (n_rows, n_labels)
