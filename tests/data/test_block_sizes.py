@@ -31,6 +31,7 @@ SMALL = {
     "guards.siblings._SIZES_PER_BLOCK": 2,
     "expectation.dependent._SIZES_AT_ONCE": 3,
     "search.one_cut._CELLS_PER_PIECE": 3 * N_SAMPLES,
+    "data.matrices._ROWS_AT_ONCE": 16,
     "data.tiles._MIN_CELLS": 1,
 }
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-_BLOCK_ROWS = 4096  # of 16 float32 columns are transposed inside the second-level cache
+_BLOCK_ROWS = 4096  # are enough for a call of NumPy
 _BLOCK_CELLS = 2**22  # a few megabytes, however wide the rows are
 
 

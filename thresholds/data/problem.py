@@ -358,7 +358,7 @@ class Problem:
             _COPIED.of = _COPIED.cells = None
 
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
-        """Return keys and truth, (last - first, n_samples), of dense, unweighted labels, in new memory."""
+        """Return keys, in new memory, and truth, (last - first, n_samples), of dense, unweighted labels."""
         if getattr(_COPIED, "of", None) is not self:
             return self._copied(first, last)
         labels = _COPIED.labels
@@ -366,7 +366,7 @@ class Problem:
             _COPIED.cells = self._copied(labels.start, labels.stop)
         keys, truth = _COPIED.cells
         own = slice(first - labels.start, last - labels.start)
-        return keys[own].copy(), truth[own].copy()
+        return keys[own].copy(), truth[own]
 
     def _copied(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Copy keys and truth, (last - first, n_samples)."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Ints
 from thresholds._checks import Placement
+from thresholds.data import panels
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
@@ -37,7 +38,9 @@ def fit_limited(
     optimum, cuts = to_be_written(problem.n_labels)
 
     def choose(first: int, last: int) -> ShownFloors | None:
-        items = problem.label_items(first, last)
+        # Floors take some of equal scores, row by row: they need items in the order of rows.
+        read = panels.label_items if floors is None else Problem.label_items
+        items = read(problem, first, last)
         stairs = staircase.of_items(items)
         own_limits = limits.of_labels(first, last)
         shown = None
