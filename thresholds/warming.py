@@ -327,8 +327,8 @@ def _judging() -> Iterator[Call]:
     for data in _in_all_forms(_MANY):
         yield partial(_expect, data)
     truth, scores = _drawn(*_LARGE, np.float32)
-    for weights in (None, 1.0 + np.arange(len(truth))):
-        yield partial(measure_calibration, truth, scores, sample_weight=weights)
+    for row_weights in (None, 1.0 + np.arange(len(truth))):
+        yield partial(measure_calibration, truth, scores, sample_weight=row_weights)
 
 
 def _measure(data: _Data) -> None:
