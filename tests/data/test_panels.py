@@ -7,7 +7,7 @@ import pytest
 
 from tests.kernels.draws import NO_WEIGHTS, of_positives
 from thresholds._arrays.types import Booleans, Ints
-from thresholds.data.panels import Panel, SortedKeys, TieGroups
+from thresholds.data.panels import Panel, Rest, SortedKeys, TieGroups
 from thresholds.data.problem import Items
 from thresholds.data.tallies import label_of
 
@@ -57,15 +57,29 @@ def test_questions_are_answered_as_by_looking_at_each_tie_group(pairs: list[Pair
             assert hits_above[group] == np.append(0, tp)[n_within]
 
 
-def test_staircases_without_a_part_are_those_of_the_rest(pairs: list[Pair]) -> None:
+def test_the_rest_without_a_part_is_read_off_both(pairs: list[Pair]) -> None:
     rng = np.random.default_rng(2)
     for panel, items in pairs:
-        in_part = rng.random(items.keys.size) < rng.choice([0.0, 0.2, 0.8, 1.0])
-        rest, part = (some_of(items, kept) for kept in (~in_part, in_part))
-        of_part = SortedKeys.of(part.starts, part.keys, part.positive_weights)
-        found, expected = panel.steps_without(of_part), Panel.sorting(rest).steps
-        for own, other in zip(found, expected, strict=True):
+        n_groups = items.starts.size - 1
+        in_part = rng.random(items.keys.size) < rng.choice([0.0, 0.2, 0.8])
+        in_part[items.starts[:-1]] = False  # Something is left.
+        left, part = (some_of(items, kept) for kept in (~in_part, in_part))
+        rest = Rest.of(left, panel, SortedKeys.of(part.starts, part.keys, part.positive_weights))
+        expected = Panel.of(left)
+        for own, other in zip(rest.steps, expected.steps, strict=True):
             np.testing.assert_array_equal(own, other)
+        np.testing.assert_array_equal(rest.positives, expected.positives)
+        np.testing.assert_array_equal(np.sort(rest.true_keys), np.sort(expected.true_keys))
+
+        ranks = np.sort(rng.integers(1, 2 * np.diff(left.starts).max(), (2, n_groups)), axis=0)
+        found, round_ranks = (one.round_ranks(ranks) for one in (rest, expected))
+        np.testing.assert_array_equal(found.above, round_ranks.above)
+        for group in range(n_groups):
+            for own, other in ((found.keys, round_ranks.keys), (found.marks, round_ranks.marks)):
+                np.testing.assert_array_equal(
+                    own[found.firsts[group] : found.ends[group]],
+                    other[round_ranks.firsts[group] : round_ranks.ends[group]],
+                )
 
 
 def some_of(items: Items, kept: Booleans) -> Items:

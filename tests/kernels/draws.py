@@ -1001,15 +1001,28 @@ def sorted_panel(rng: Generator, dtype: Any) -> Arguments:
     return starts, up, true_starts, hits, np.zeros_like(truth)
 
 
-def of_staircases_without(rng: Generator, dtype: Any) -> Arguments:
-    """Sorted keys, their staircases, and a part of the keys."""
+def of_a_part(rng: Generator, dtype: Any) -> tuple[Arguments, Arguments, Arguments]:
+    """A sorted panel, its staircases, and a sorted part of it."""
     starts, up, true_starts, hits, marks = sorted_panel(rng, dtype)
     steps = sorting.unit_staircases(starts, up, true_starts, hits, marks)
     in_part = rng.random(up.size) < rng.random()
-    part_starts, part_true_starts = (
-        np.append(0, of_items.cumsum())[starts] for of_items in (in_part, in_part & (marks == 1))
-    )
-    return starts, up, steps, part_starts, up[in_part], part_true_starts, up[in_part & (marks == 1)]
+    is_hit = in_part & (marks == 1)
+    part_starts, part_true_starts = (np.append(0, of_items.cumsum())[starts] for of_items in (in_part, is_hit))
+    part = part_starts, up[in_part], part_true_starts, up[is_hit]
+    return (starts, up, true_starts, hits), steps, part
+
+
+def of_staircases_without(rng: Generator, dtype: Any) -> Arguments:
+    (starts, up, *_), steps, part = of_a_part(rng, dtype)
+    return starts, up, steps, *part
+
+
+def of_round_ranks_without(rng: Generator, dtype: Any) -> Arguments:
+    """Some of the ranks lie beyond what is left."""
+    whole, steps, part = of_a_part(rng, dtype)
+    left = sorting.staircases_without(*whole[:2], steps, *part)
+    ranks = np.sort(rng.integers(1, 12, (2, whole[0].size - 1)), axis=0)
+    return *whole, *part, left, ranks
 
 
 def candidates(rng: Generator, starts: Array, found: Array) -> tuple[Array, Array]:
@@ -1227,6 +1240,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "sorting.listed_positives": of_positives,
     "sorting.unit_staircases": sorted_panel,
     "sorting.staircases_without": of_staircases_without,
+    "sorting.round_ranks_without": of_round_ranks_without,
     "sorting.staircases_between": of_parts_of_staircases,
     "sorting.weighted_staircases": items,
     "sorting.unit_aurocs": of_staircases,

@@ -324,6 +324,112 @@ def staircases_without(
     )
 
 
+@kernel
+def _first_from(up: Keys, first: Any, last: Any, x: Any) -> Any:
+    """Return the first place, `first:last`, of a rising key that is at least x, `last` for none."""
+    while first < last:
+        middle = (first + last) // 2
+        if up[middle] < x:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@late_kernel
+def round_ranks_without(
+    starts: Ints,
+    up: Keys,
+    true_starts: Ints,
+    true_keys: Keys,
+    part_starts: Ints,
+    part_up: Keys,
+    part_true_starts: Ints,
+    part_true_keys: Keys,
+    steps: Steps,
+    ranks: Ints,
+) -> tuple[Keys, Bytes, Ints, Ints, Ints]:
+    """Return the keys of each group without a part of them from one rank to another, (2, n_groups), and those that tie.
+
+    All are sorted upwards; `steps` are those of what is left. Returns keys, which of them are positive (of equal ones
+    the first), where those of each group begin and end, and the items and positives above, (2, n_groups). It is the
+    highest key alone where the first rank is beyond the group, or the second rank.
+    """
+    n_groups = starts.size - 1
+    keys, marks = (
+        np.empty(up.size, up.dtype),
+        np.empty(up.size, np.uint8),
+    )  # in the places that they have in `up`
+    firsts, ends = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
+    above = np.zeros((2, n_groups), np.int64)
+    offsets, key, _, tp, fp, _ = steps
+    for j in range(n_groups):
+        i, p = starts[j + 1], part_starts[j + 1]
+        a, b = true_starts[j + 1], part_true_starts[j + 1]
+        n_left = (i - starts[j]) - (p - part_starts[j])
+        first, last = ranks[0, j], ranks[1, j]
+        if first > min(last, n_left):
+            first, last = np.int64(1), np.int64(1)
+        at = ends[j] = i
+
+        # Down to the last step above the first rank all is counted already.
+        step, end = offsets[j], offsets[j + 1]
+        while step < end:
+            middle = (step + end) // 2
+            if tp[middle] + fp[middle] < first:
+                step = middle + 1
+            else:
+                end = middle
+        if step > offsets[j]:
+            x = key[step - 1]
+            above[0, j], above[1, j] = tp[step - 1] + fp[step - 1], tp[step - 1]
+            i, p = _first_from(up, starts[j], i, x), _first_from(part_up, part_starts[j], p, x)
+            a = _first_from(true_keys, true_starts[j], a, x)
+            b = _first_from(part_true_keys, part_true_starts[j], b, x)
+
+        # From there down, one distinct key after another: how many have it, and how many of these are positive.
+        rank = above[0, j]
+        while i > starts[j] and rank < last:
+            x = up[i - 1]
+            size, hits = np.int64(0), np.int64(0)
+            while i > starts[j] and up[i - 1] == x:
+                i -= 1
+                size += 1
+            while p > part_starts[j] and part_up[p - 1] == x:
+                p -= 1
+                size -= 1
+            while a > true_starts[j] and true_keys[a - 1] == x:
+                a -= 1
+                hits += 1
+            while b > part_true_starts[j] and part_true_keys[b - 1] == x:
+                b -= 1
+                hits -= 1
+            rank += size
+            if rank < first:
+                above[0, j] += size
+                above[1, j] += hits
+                continue
+            at -= size
+            for k in range(size):
+                keys[at + k] = x
+                marks[at + k] = k < hits
+        firsts[j] = at
+
+    # Copies, as most places are empty.
+    size = np.int64(0)
+    for j in range(n_groups):
+        size += ends[j] - firsts[j]
+    found, found_marks = np.empty(size, up.dtype), np.empty(size, np.uint8)
+    start = np.int64(0)
+    for j in range(n_groups):
+        stop = start + ends[j] - firsts[j]
+        found[start:stop] = keys[firsts[j] : ends[j]]
+        found_marks[start:stop] = marks[firsts[j] : ends[j]]
+        firsts[j], ends[j] = start, stop
+        start = stop
+    return found, found_marks, firsts, ends, above
+
+
 @late_kernel
 def unit_tie_groups(keys: Keys, truth: Bytes) -> tuple[Ints, Keys, Ints, Ints]:
     """Return the distinct keys of each row of `keys` (n_labels, n_samples), rising: offsets, keys, positives, cells."""

@@ -15,9 +15,11 @@ import numpy as np
 from thresholds._arrays.types import Bytes, Ints, Keys
 from thresholds._kernels._jit import StandIns
 from thresholds._kernels.evidence import group_by_ties
+from thresholds._kernels.guards import between_ranks
 from thresholds._kernels.sorting import (
     Steps,
     listed_positives,
+    round_ranks_without,
     sorted_groups,
     staircases_without,
     unit_staircases,
@@ -119,9 +121,11 @@ class Panel(Items):
         )
         return offsets, hits, sizes
 
-    def steps_without(self, part: SortedKeys) -> Steps:
-        """Return the staircases of all items but a part of each group."""
-        return staircases_without(self.starts, self.keys, self.steps, *part)
+    def round_ranks(self, ranks: Ints) -> "RoundRanks":
+        """Return what lies from one rank to another, (2, n_groups); the highest key alone where nothing does."""
+        starts, keys, marks, _ = self
+        firsts, ends, n_true_above = between_ranks(starts, keys, marks, ranks)
+        return RoundRanks(keys, marks, firsts, ends, np.stack([starts[1:] - ends, n_true_above]))
 
     def hits_above(self, groups: Ints, n_items: Ints) -> Ints:
         """Return how many of so many highest items of some groups, whole tie groups, are positive, (n_asked,)."""
@@ -150,8 +154,53 @@ class Panel(Items):
         return found
 
 
+class RoundRanks(NamedTuple):
+    """The items of each group round some ranks, sorted as in a panel: those of group g are `firsts[g]:ends[g]`."""
+
+    keys: Keys
+    marks: Bytes  # of the positives
+    firsts: Ints  # (n_groups,)
+    ends: Ints  # (n_groups,)
+    above: Ints  # (2, n_groups) items above, and positives
+
+
+class Rest(Items):
+    """The items of a panel without a part of each group, which are not sorted: what is sorted are both of these."""
+
+    whole: Panel
+    part: SortedKeys
+
+    @classmethod
+    def of(cls, items: Items, whole: Panel, part: SortedKeys) -> "Rest":
+        """Keep items with those that they are the rest of."""
+        rest = cls(*items)
+        rest.whole, rest.part = whole, part
+        return rest
+
+    @cached_property
+    def positives(self) -> Ints:
+        """Number of positives of each group, (n_groups,)."""
+        return self.whole.positives - np.diff(self.part.true_starts)
+
+    @cached_property
+    def true_keys(self) -> Keys:
+        """The keys of the positives, (n_positives,)."""
+        return listed_positives(self.starts, self.keys, self.positive_weights)[1]
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The staircases."""
+        return staircases_without(self.whole.starts, self.whole.keys, self.whole.steps, *self.part)
+
+    def round_ranks(self, ranks: Ints) -> RoundRanks:
+        """Return what lies round ranks, as a panel does."""
+        whole = self.whole
+        of_whole = whole.starts, whole.keys, whole.true_starts, whole.true_keys
+        return RoundRanks(*round_ranks_without(*of_whole, *self.part, self.steps, ranks))
+
+
 def label_items(problem: Problem, first: int, last: int) -> Items:
-    """Return the items of labels `first:last`: a panel where each weighs 1."""
+    """Return the items of labels `first:last`: a panel where each weighs 1, or what is left of one."""
     ready = problem.panel(first, last)
     if ready is not None:
         return ready

@@ -17,7 +17,7 @@ import numpy as np
 from thresholds._arrays.types import Bytes, Ints, Keys
 from thresholds._kernels.sorting import Steps
 from thresholds.data.matrices import RowsOf
-from thresholds.data.panels import Panel, SortedKeys
+from thresholds.data.panels import Panel, Rest, SortedKeys
 from thresholds.data.problem import Items, Problem
 
 
@@ -66,11 +66,22 @@ class FoldTile:
         """The items of all rows, sorted."""
         return Panel.sorting(Items(*self._cells(slice(None)), np.empty(0, np.int64)))
 
+    def rest(self, fold: int) -> Rest:
+        """Return the items of all rows but those of a fold."""
+        keys, truth = self.outside(fold)
+        items = Items(_starts(keys), keys.reshape(-1), truth.reshape(-1), np.empty(0, np.int64))
+        return Rest.of(items, self.whole, self._of_fold(fold))
+
     def steps_outside(self, fold: int) -> tuple[Ints, Steps]:
         """Return the positives of each label outside a fold, (n_labels,), and the staircases there."""
-        of_fold = SortedKeys.of(*self._cells(self._rows_of(fold)))
-        left = self.whole.positives - np.diff(of_fold.true_starts)
-        return left, self.whole.steps_without(of_fold)
+        nothing = np.empty(0, np.int64)
+        unread = Items(nothing, self._keys[:0], self._truth[:0], nothing)
+        rest = Rest.of(unread, self.whole, self._of_fold(fold))
+        return rest.positives, rest.steps
+
+    def _of_fold(self, fold: int) -> SortedKeys:
+        """Sort the keys of the rows of a fold."""
+        return SortedKeys.of(*self._cells(self._rows_of(fold)))
 
     def _rows_of(self, fold: int) -> slice:
         """Return where the rows of a fold lie."""
@@ -79,7 +90,13 @@ class FoldTile:
     def _cells(self, rows: slice) -> tuple[Ints, Keys, Bytes]:
         """Return starts, keys and truth of some rows, in new memory."""
         keys, truth = (cells[:, rows].copy() for cells in (self._keys, self._truth))
-        return np.arange(len(keys) + 1) * keys.shape[1], keys.reshape(-1), truth.reshape(-1)
+        return _starts(keys), keys.reshape(-1), truth.reshape(-1)
+
+
+def _starts(cells: Keys) -> Ints:
+    """Return where labels start whose cells are the rows of a matrix, (n_labels + 1,)."""
+    starts: Ints = np.arange(len(cells) + 1) * cells.shape[1]
+    return starts
 
 
 @dataclass(frozen=True)
@@ -99,9 +116,10 @@ class PartOfRows(Problem):
         """Return keys and truth, (last - first, n_samples); rows come in the order of their folds."""
         return self.tiles.tile(first, last).outside(self.fold)
 
-    def panel(self, first: int, last: int) -> Panel | None:
-        """Return the items of labels sorted, where all rows are in the part."""
-        return self.tiles.tile(first, last).whole if self.fold is None else None
+    def panel(self, first: int, last: int) -> Panel | Rest:
+        """Return the items of labels sorted, or as what is left of all rows, which are."""
+        tile = self.tiles.tile(first, last)
+        return tile.whole if self.fold is None else tile.rest(self.fold)
 
     def steps(self, first: int, last: int) -> tuple[Ints, Steps]:
         """Return the positives of each label, (last - first,), and the staircases."""

@@ -390,7 +390,7 @@ class Problem:
         return self._known(items, "labels", first, last)
 
     def panel(self, first: int, last: int) -> Items | None:
-        """Return the items of labels `first:last` sorted, where others need them too; None where they are not."""
+        """Return the items of labels `first:last` as they were sorted for others, too; None where they were not."""
         return None
 
     @property

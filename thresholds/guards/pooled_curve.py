@@ -15,7 +15,7 @@ from thresholds._kernels import guards as kernels
 from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.guards import count_bins, filled_bins
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.data.panels import Panel
+from thresholds.data.panels import Panel, Rest
 from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
 
@@ -70,7 +70,7 @@ class Bins:
         """Count the cells of all labels, where their `total` (n_bins + 1,) is not known, and their positives."""
         if total is None:
             total = self._added_up(items.keys, items.weights)
-        if isinstance(items, Panel):
+        if isinstance(items, Panel | Rest):
             positive = self._added_up(items.true_keys, items.weights)  # each weighs 1
         else:
             positive = self._added_up(items.keys, items.positive_weights)

@@ -45,7 +45,7 @@ from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Placement
 from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
 from thresholds.data import panels
-from thresholds.data.panels import Panel
+from thresholds.data.panels import Panel, Rest
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import Pass, Passes
 from thresholds.guards.base import (
@@ -290,7 +290,7 @@ class _Steps:
             counts = self.bins.counts(items, total)
         said = self.said(stairs, bins, first, last)
         kept = None
-        if isinstance(items, Panel):
+        if isinstance(items, Panel | Rest):
             kept = KeptItems.of(self.problem, items, _likely_ranks(said), self.room)
         return _View(said, self.optimum(stairs), counts, kept)
 

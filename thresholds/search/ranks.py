@@ -10,9 +10,8 @@ import numpy as np
 
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
-from thresholds._kernels.guards import between_ranks
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.data.panels import Panel
+from thresholds.data.panels import Panel, Rest
 from thresholds.data.problem import Items, Problem
 
 
@@ -47,22 +46,19 @@ class KeptItems(Items):
     present: Ints  # (n_groups,) all that are not masked
 
     @classmethod
-    def of(cls, problem: Problem, panel: Panel, ranks: Ints, room: Room) -> "KeptItems":
-        """Keep what lies from one rank to another, (2, n_groups), and what ties with it; the highest without room."""
-        starts, keys, truth, weights = panel
-        firsts, ends, n_true_above = between_ranks(starts, keys, truth, ranks)
-        has_room = room.take(ends - firsts)
-        firsts = np.where(has_room, firsts, starts[1:] - 1)
-        ends = np.where(has_room, ends, starts[1:])
+    def of(cls, problem: Problem, items: Panel | Rest, ranks: Ints, room: Room) -> "KeptItems":
+        """Keep what lies from one rank to another, (2, n_groups), and what ties with it; one of them without room."""
+        keys, marks, firsts, ends, above = items.round_ranks(ranks)
+        firsts = np.where(room.take(ends - firsts), firsts, ends - 1)
         places = [slice(*both) for both in zip(firsts.tolist(), ends.tolist(), strict=True)]
         kept = cls(
             np.append(0, (ends - firsts).cumsum()),
             np.concatenate([keys[own] for own in places]),
-            np.concatenate([truth[own] for own in places]),
-            weights,
+            np.concatenate([marks[own] for own in places]),
+            items.weights,
         )
-        kept.above = np.stack([starts[1:] - ends, np.where(has_room, n_true_above, 0)])
-        kept.present = weight_present(problem, panel)
+        kept.above = above
+        kept.present = weight_present(problem, items)
         return kept
 
     def answer_at(self, ranks: Floats, dtype: np.dtype[Any]) -> Booleans:

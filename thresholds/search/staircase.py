@@ -23,7 +23,7 @@ from thresholds._kernels.choosing import best_steps
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import Steps, weighted_staircases
 from thresholds.data import panels
-from thresholds.data.panels import Panel
+from thresholds.data.panels import Panel, Rest
 from thresholds.data.parts import PartOfRows
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
@@ -173,8 +173,8 @@ def of_labels(problem: Problem, first: int, last: int) -> Staircase:
 def of_items(items: Items) -> Staircase:
     """Count the staircase of each group of items."""
     if items.is_unweighted:
-        panel = Panel.of(items)
-        positives, steps = panel.positives, panel.steps
+        in_order = items if isinstance(items, Rest) else Panel.of(items)
+        positives, steps = in_order.positives, in_order.steps
     else:
         positives = np.add.reduceat(items.positive_weights, items.starts[:-1])
         steps = weighted_staircases(*items)
