@@ -155,3 +155,11 @@ def test_few_cells_are_sorted_at_the_usual_size(average: Average) -> None:
     assert narrowed is not None
     keys, *_ = search._collect(*narrowed[:2])
     assert 0 < keys.size < y_score.size / 8
+
+
+def test_rounds_that_leave_many_cells_go_on_until_few_enough_are_left_to_sort() -> None:
+    rng = np.random.default_rng(2)
+    rates = np.exp(rng.uniform(np.log(1e-3), np.log(0.3), 200))
+    y_true = (rng.random((3000, 200)) < rates).astype(np.uint8)
+    y_score = rng.normal(size=y_true.shape) + y_true * rng.uniform(0, 3, 200)
+    assert one_cut_dense.MeanCut(Problem.of(y_true, y_score), "weighted", 1.0, 0.0)._narrow() is not None

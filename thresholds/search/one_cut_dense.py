@@ -167,7 +167,8 @@ class MeanCut:
             n_left = int(predicted[hot[-1] + 1] - predicted[hot[0]])
             low = cuts[hot[-1] + 1]
             high = cuts[hot[0]]
-            if n_left * _FEW <= n_cells or 2 * n_left > n_before:
+            is_slow = 2 * n_left > n_before
+            if n_left * _FEW <= n_cells or (is_slow and n_left * _MANY <= n_cells):
                 break
         return Interval(low, high, nothing) if n_left * _MANY <= n_cells else None
 
