@@ -95,9 +95,9 @@ def measure_calibration(
     return measure_problem(problem_of(y_true, probabilities, sample_weight, unknown=unknown))
 
 
-def measure_problem(problem: Problem) -> CalibrationMeasures:
+def measure_problem(problem: Problem, n_jobs: int | None = None) -> CalibrationMeasures:
     """Measure probabilities, the scores of a problem."""
-    return measure(binned(problem, n_jobs=None).all, None)
+    return measure(binned(problem, n_jobs=n_jobs).all, n_jobs)
 
 
 def problem_of(

@@ -9,6 +9,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Ints
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, Calibrator
 from thresholds.calibration.measures import UNKNOWN, measure_problem
@@ -49,7 +50,7 @@ class _Scores:
         problem = self._problem
         probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
         probable = replace(problem, scores=probabilities, missing=0.0)
-        return measure_problem(probable)
+        return measure_problem(probable, ALL_CORES)
 
     def as_calibrated(self, calibrator: Calibrator) -> CalibrationMeasures:
         """How far what a calibrator makes of them is from probabilities."""
