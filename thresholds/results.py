@@ -155,9 +155,11 @@ class NumberedTexts(NamedTuple):
     number: npt.NDArray[np.uint8]  # (n_labels,) places in `texts`
 
     def array(self) -> npt.NDArray[np.str_]:
-        """Return the texts (n_labels,), as wide as the longest that occurs."""
+        """Return the texts (n_labels,), read-only, as wide as the longest that occurs."""
         found = np.unique(self.number)
-        return np.array([self.texts[k] for k in found])[np.searchsorted(found, self.number)]
+        texts = np.array([self.texts[k] for k in found])[np.searchsorted(found, self.number)]
+        texts.flags.writeable = False
+        return texts
 
 
 def rows_when_read(*names: str) -> Callable[[type[Class]], type[Class]]:
