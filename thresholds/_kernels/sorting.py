@@ -356,10 +356,9 @@ def round_ranks_without(
     highest key alone where the first rank is beyond the group, or the second rank.
     """
     n_groups = starts.size - 1
-    keys, marks = (
-        np.empty(up.size, up.dtype),
-        np.empty(up.size, np.uint8),
-    )  # in the places that they have in `up`
+    # In the places that they have in `up`.
+    keys = np.empty(up.size, up.dtype)
+    marks = np.empty(up.size, np.uint8)
     firsts, ends = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
     above = np.zeros((2, n_groups), np.int64)
     offsets, key, _, tp, fp, _ = steps

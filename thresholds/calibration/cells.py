@@ -17,9 +17,8 @@ from thresholds.data.problem import Items, Problem
 Result = TypeVar("Result")
 
 _CELLS_PER_PIECE = 2**18
-_WORTH_SCIPY = (
-    2**16
-)  # exponentials, which take Python a few milliseconds, and SciPy's import a few hundred
+# So many exponentials take Python a few milliseconds, and SciPy's import a few hundred.
+_WORTH_SCIPY = 2**16
 _MOST_EXPONENT = math.log(sys.float_info.max)
 _NO_WEIGHTS = np.empty(0, np.int64)
 

@@ -30,7 +30,8 @@ class CalibrationMeasures(Result):
         (Murphy 1973, "A new vector partition of the probability score"). Bins hold a 20th of the cells each, in the
         order of p; equal p share a bin: that of (weight of lower p) / (weight of all), rounded down to a 20th.
         Of more than 262,144 cells, neighbouring p of a label count as equal: within 1/1024 of the log odds between its
-        1st and 99th percentile.
+        1st and 99th percentile. That changes log-loss and slope by less than 1e-5 of themselves; of reliability it
+        is more where that is near 0, as after calibration.
     sum_over_positives : sum of p / number of positives; 1 is right on the whole, above it there are too many
         Inf where there are no positives, NaN where p are all 0, too.
     slope : a of the logistic regression y ~ sigmoid(a logit(p) + b), over cells with 0 < p < 1
