@@ -83,6 +83,14 @@ def test_absent_and_masked_scores_lie_on_no_curve() -> None:
     close(odds_by_score(Problem.of(TRUTH, masked), CUTS), expected)
 
 
+def test_masked_probabilities_lie_on_no_curve() -> None:
+    shares = 1 / (1 + np.exp(-SCORES))
+    known = np.arange(60) % 3 > 0
+    masked = np.where(known[:, np.newaxis], shares, -np.inf)
+    cuts = 1 / (1 + np.exp(-CUTS))
+    close(odds_by_score(Problem.of(TRUTH, masked), cuts), odds_by_score(Problem.of(TRUTH[known], shares[known]), cuts))
+
+
 def test_a_label_whose_scores_are_all_equal_tells_nothing() -> None:
     scores = np.column_stack([SCORES[:, 0], np.full(60, 0.3)])
     odds = odds_by_score(Problem.of(TRUTH[:, :2], scores), CUTS[:2])

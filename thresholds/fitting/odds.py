@@ -205,9 +205,11 @@ def _bins_of(problem: Problem, items: Items, of_shares: bool, ranks: Ints) -> _B
 @np.errstate(over="ignore", invalid="ignore")
 def _bins_of_panel(panel: Panel, of_shares: bool, ranks: Ints) -> _Bins:
     """Take the scores of neighbouring ranks of sorted labels together; means are not finite where sums are not."""
-    x = to_scores(panel.keys)  # (n_items,)
+    scores = to_scores(panel.keys)  # (n_items,)
+    x = scores
     if of_shares:
-        x = _log_odds_of_shares(x)
+        x = _log_odds_of_shares(scores)
+        x[scores < 0] = -np.inf  # Masked scores are no shares, and stay what they are.
 
     # Where bins begin, from the top down, and so where they end.
     starts = panel.starts - np.searchsorted(panel.tied, panel.starts)  # as tie groups are counted
