@@ -9,8 +9,9 @@ from scipy import sparse
 
 import thresholds
 from tests.naive import odds as naive
+from thresholds.calibration.cells import log_odds
 from thresholds.data.problem import Problem
-from thresholds.fitting.odds import odds_by_score
+from thresholds.fitting.odds import cells_in_bins, odds_by_score
 from thresholds.rule.odds import OddsByScore
 
 RNG = np.random.default_rng(5)
@@ -89,6 +90,15 @@ def test_masked_probabilities_lie_on_no_curve() -> None:
     masked = np.where(known[:, np.newaxis], shares, -np.inf)
     cuts = 1 / (1 + np.exp(-CUTS))
     close(odds_by_score(Problem.of(TRUTH, masked), cuts), odds_by_score(Problem.of(TRUTH[known], shares[known]), cuts))
+
+
+def test_equal_scores_are_their_mean_to_the_last_bit() -> None:
+    for size in (0.1, 0.7):  # probabilities, and no probabilities
+        scores = np.tile([size, 3 * size], (997, 1))
+        truth = (np.arange(997) % 7 == 0)[:, np.newaxis].repeat(2, axis=1)
+        cells, of_shares = cells_in_bins(Problem.of(truth, scores))
+        x = log_odds(scores[0]) if of_shares else scores[0]
+        np.testing.assert_array_equal(cells.scores, x.repeat(2))
 
 
 def test_a_label_whose_scores_are_all_equal_tells_nothing() -> None:

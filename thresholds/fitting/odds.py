@@ -228,7 +228,9 @@ def _bins_of_panel(panel: Panel, of_shares: bool, ranks: Ints) -> _Bins:
     so_far = panel.hits_above(label, panel.starts[label + 1] - begins)
     positive = np.diff(so_far, prepend=0)
     positive[bin_starts[:-1]] = so_far[bin_starts[:-1]]
-    return _Bins(bin_starts, sums / total, positive, total)
+    # Equal scores are their mean to the last bit.
+    means = np.where(x[begins] == x[stops - 1], x[begins], sums / total)
+    return _Bins(bin_starts, means, positive, total)
 
 
 def _bins_of_tie_groups(problem: Problem, items: Items, of_shares: bool, ranks: Ints) -> _Bins:
