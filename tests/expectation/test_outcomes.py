@@ -34,7 +34,7 @@ def draw_rows(n_rows: int, n_labels: int, seed: int) -> np.ndarray:
 
 
 @pytest.mark.each_value
-@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("beta", [*BETAS, 1e100])
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
 @pytest.mark.parametrize("n_labels", [1, 5, 21, 60, 150])
 def test_integrals_agree_with_the_quadratic_recursion(n_labels: int, zero_division: float, beta: float) -> None:

@@ -201,16 +201,16 @@ def _may_be_best(
         top += p[k - 1]
         mean_beside = max(0.0, mean_beside - p[k - 1])
         variance_beside = max(0.0, variance_beside - p[k - 1] * (1.0 - p[k - 1]))
-        # The chances of 0 and of the other value, square / mean, are variance / square and mean^2 / square.
         square = mean_beside * mean_beside + variance_beside
         sure = beta_squared * top + k
         most = (1.0 + beta_squared) * top
         if most < least * sure:
             break
-        if mean_beside > 0.0:
-            other = sure * mean_beside + beta_squared * square
-            most *= variance_beside * other + mean_beside * mean_beside * mean_beside * sure
-            sure *= square * other
+        if mean_beside > 0.0 and square > 0.0:
+            # The chance of 0, and what is left of the other value, square / mean; no product overflows.
+            nothing = variance_beside / square
+            other = sure + beta_squared * square / mean_beside
+            most *= nothing + (1.0 - nothing) * sure / other
         if most >= least * sure:
             first, last = min(first, k), k
     return first, last
@@ -296,7 +296,7 @@ def _best_prefix(
         # Nodes of a scale amid the values that k + B S takes from here to `last`, the end if that is near.
         least = k + 1 + beta_squared * low
         most = end + beta_squared * high
-        scale, last = np.sqrt(least * most), float(end)
+        scale, last = np.sqrt(least) * np.sqrt(most), float(end)  # no product of large betas
         if most > _MOST_SPREAD**2 * least:
             reach = beta_squared * np.sqrt(low * high)
             scale = np.sqrt(3.0) * (k + 1 + reach)
