@@ -541,7 +541,8 @@ def of_neighbours(rng: Generator, dtype: Any) -> Arguments:
     hits = truth * weights if weights.size else truth
     own = np.array([0, 2, 2, 3, 5]), np.array([0.2, 0.9, 0.5, 0.1, 0.5])
     widths = rng.choice([0.0, 0.05, 3.0], 4)
-    return starts, scores, hits, weights, widths, rng.random() < 0.5, (np.arange(0.25, 1, 0.1), *own)
+    part = int(rng.choice([1, 20]))
+    return starts, scores, hits, weights, widths, part, rng.random() < 0.5, (np.arange(0.25, 1, 0.1), *own)
 
 
 # mean_cuts

@@ -327,14 +327,16 @@ def neighbours(
     positive_weights: Weights,
     weights: Ints,
     widths: Floats,
+    part: int,
     of_shares: bool,
     edges: tuple[Floats, Ints, Floats],
 ) -> tuple[Ints, Ints, Ints, Floats]:
     """Add up neighbouring scores of each group, which rise: offsets and firsts of bins, weights and sums (2, n_bins).
 
-    A bin is as wide as its group says; of scores in [0, 1] (`of_shares`) so wide are the log odds. Bins begin at
-    edges, too: those of all groups, and of group g `own[own_starts[g]:own_starts[g + 1]]`, which rise. Equal scores
-    share a bin. Weights are of negatives, then of positives; sums are of each, times the distance from the first.
+    A bin is as wide as its group says; of scores in [0, 1] (`of_shares`) so wide are the log odds. It has at most one
+    in `part` of the scores of its group, rounded up. Bins begin at edges, too: those of all groups, and of group g
+    `own[own_starts[g]:own_starts[g + 1]]`, which rise. Equal scores share a bin. Weights are of negatives, then of
+    positives; sums are of each, times the distance from the first.
     """
     common, own_starts, own = edges
     offsets = np.zeros(starts.size, np.int64)
@@ -344,7 +346,8 @@ def neighbours(
     n_bins = 0
     for g in range(starts.size - 1):
         i, last = starts[g], starts[g + 1]
-        grown = math.exp(widths[g])
+        grown = math.exp(widths[g]) if of_shares else 1.0
+        most = (last - i + part - 1) // part
         next_common, next_own = 0, own_starts[g]
         while i < last:
             # Where the bin ends.
@@ -359,9 +362,12 @@ def neighbours(
 
             # What is in it.
             firsts[n_bins] = i
+            full = i + most
             weight, positive = np.int64(0), np.int64(0)
             sum_of_all, sum_of_positives = 0.0, 0.0
-            while i < last and (scores[i] < end or scores[i] == x):
+            highest = x
+            while i < last and ((scores[i] < end and i < full) or scores[i] == highest):
+                highest = scores[i]
                 w = 1 if weights.size == 0 else weights[i]
                 above = scores[i] - x
                 weight += w

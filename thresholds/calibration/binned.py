@@ -2,8 +2,10 @@
 
 Each label is sorted once, a few labels at a time, so that no list of all cells is ever made. A bin is at most 1/1024 as
 wide as what lies between the 1st and the 99th percentile of the label's scores: of their log odds, where all scores are
-probabilities. The positives of a bin count as so many of their mean score, and so do the negatives. So sums of scores
-over either are kept, and what a smooth curve of them adds up to is changed by no more than the square of the width.
+probabilities. And it has at most 1/1024 of the label's cells: a curve that is steep where many lie finds narrow bins
+there, however far the others are. The positives of a bin count as so many of their mean score, and so do the negatives.
+So sums of scores over either are kept, and what a smooth curve of them adds up to is changed by no more than the square
+of the width.
 What a curve jumps at, and what is counted by itself, is the edge of a bin.
 
 Of few cells a bin is a distinct score, and nothing is lost.
@@ -28,6 +30,7 @@ from thresholds.data.tiles import map_tiles
 
 _MOST_EXACT = 2**18  # cells of all labels that are few
 _WIDTHS = 1024  # of a bin, between the percentiles
+_PARTS = 1024  # of a label's cells, of which a bin has one at most
 _MIDDLE = (0.01, 0.99)
 
 _NO_EDGES = np.empty(0)
@@ -126,7 +129,7 @@ def _of_tile(
         all_edges = of_all, *_merged(of_class, edges.of_label)
         widths = _widths(problem, starts, scores, of_shares)
         offsets, firsts, of_bins, sums = neighbours(
-            starts, scores, positive_weights, weights, widths, of_shares, all_edges
+            starts, scores, positive_weights, weights, widths, _PARTS, of_shares, all_edges
         )
 
     # Means, which rounding may take out of their bin.

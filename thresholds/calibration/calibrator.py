@@ -479,9 +479,10 @@ def calibrate(
     the mode of their posterior; given these, mean and covariance have the highest marginal likelihood (Laplace's
     approximation), where one label more, with the curve of all cells together, keeps the covariance from 0.
 
-    Of more than 262,144 cells, neighbouring scores of a label are taken together: those within 1/1024 of what lies
-    between its 1st and 99th percentile (of log odds where scores are in [0, 1]). Isotonic curves by label, or pooled,
-    are those of all cells to the last bit all the same; with "platt" probabilities are off by less than 1e-5.
+    Of more than 262,144 cells, neighbouring scores of a label are taken together: at most 1/1024 of its cells, within
+    1/1024 of what lies between its 1st and 99th percentile (of log odds where scores are in [0, 1]). Isotonic curves by
+    label, or pooled, are those of all cells to the last bit all the same; with "platt" probabilities are off by less
+    than 1e-5.
 
     In "platt", exact 0 (where it is not `missing`) and 1 have the logit of the numbers next to them in the dtype of
     the scores.
