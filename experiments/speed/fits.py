@@ -91,7 +91,7 @@ def compare(clock: Clock, shape: tuple[int, int]) -> list[Row]:
         row(f"{ARGSORT} / macro", clock.total(ARGSORT) / macro, at_least=25),
         row(f"{NUMPY_SORT} / macro", median[NUMPY_SORT] / macro, at_least=4),
         row(f"{TORCH} ({TORCH_LABELS} labels, scaled) / macro", by_torch / macro),
-        row(f"macro / {READ}", macro / median[READ], at_most=30),
+        row(f"macro / {READ}", macro / median[READ], at_most=8),
         row("joint micro / macro", median[MICRO] / macro, at_most=1.2),
         row(f"{ALONE} / macro", median[ALONE] / macro),
         row(f"{LOOP} / {DIAGNOSED}", loop / median[DIAGNOSED]),
