@@ -139,7 +139,6 @@ def tuples_when_read(*names: str) -> Callable[[type[Class]], type[Class]]:
 
     A tuple of very many labels takes longer than their fit, and five times the memory of the array.
     """
-
     return _with_fields(_TupleWhenRead, names)
 
 

@@ -290,7 +290,8 @@ def interpolate(
         n_wanted = _PARTS_OF_KNOT * (last - first)
         if starts[g + 1] - starts[g] > n_wanted and _LEAST_WIDTH < width < np.inf:
             n_parts, parts = n_wanted, n_wanted / width
-        below = np.full(n_parts + 1, first)  # the first knot of each part
+        # The first knot of each part: how many lie in it, added up from the first knot on.
+        below = np.full(n_parts + 1, first)
         for k in range(first, last):
             below[_part(knots[k], lowest, parts, n_parts) + 1] += 1
         for part in range(n_parts):

@@ -338,17 +338,17 @@ def count_entries(
     absent = total.copy()
     for s in range(segments.shape[0]):
         for e in range(segments[s, part], segments[s, part + 1]):
-            j2, key = np.uint32(columns[e] - first_label), keys[e]
+            label, key = np.uint32(columns[e] - first_label), keys[e]
             weight = weights[e] if weights.size > 0 else np.int64(1)
-            lowest, below = bounds[j2, 0], bounds[j2, 1]
-            bounds[j2, 1] = max(below, key if (key < lowest) & (weight > 0) else below)
-            to = place[j2]
+            lowest, below = bounds[label, 0], bounds[label, 1]
+            bounds[label, 1] = max(below, key if (key < lowest) & (weight > 0) else below)
+            to = place[label]
             listed[to] = key
             if weights.size > 0:
                 listed_weights[to] = weight
             if total.size > 0:
-                absent[j2] -= weight
-            place[j2] = to + np.uint64((key >= lowest) & (weight > 0))
+                absent[label] -= weight
+            place[label] = to + np.uint64((key >= lowest) & (weight > 0))
 
     # 4. Count, and add up.
     counted = fp, higher, lower

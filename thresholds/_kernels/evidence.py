@@ -15,9 +15,10 @@ from thresholds._kernels._jit import kernel, kernel_after, late_kernel, late_ker
 
 # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
 _NOTHING = 1e-24
-# Where as many have reached an F1 is not looked for: even of millions of rows they are fewer than those forgotten.
+# Rows by which paths have reached an F1 with less probability are passed over: of millions of rows, all of these
+# together are less likely than what is forgotten.
 _NEVER = 1e-32
-# In so many blocks of rows, and halves of these, is looked for where paths may begin to matter.
+# Rows are passed over by so many blocks, then by halves of a block.
 _BLOCKS = 64
 # Of a number of positives outside the tie group: 2e-35, too little to matter.
 _LEAST_LOG_PROBABILITY = -80.0
@@ -205,7 +206,7 @@ def _steps_in_python(n: Any, positives: Any, tp: Any, predicted: Any) -> Any:
 
 @kernel
 def _log_factorial(n: int) -> float:
-    """Return ln n!, from 16 on by Stirling's series; `math.lgamma` has other last bits where Numba compiles it."""
+    """Return ln n!, as in `bootstrap.py`: `math.lgamma` has other last bits where Numba compiles it."""
     if n < 16:
         product = 1.0
         for factor in range(2, n + 1):

@@ -189,7 +189,7 @@ def _scores_of_bins(
 
 
 def _distinct(keys: Keys, positive_weights: Weights, weights: Ints) -> Items:
-    """Add up what has equal keys; they fall."""
+    """Add up what has equal keys; they fall, as in `TieGroups`, which need a compiled loop at a first call."""
     order = np.argsort(keys)[::-1]
     keys = keys[order]
     firsts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])

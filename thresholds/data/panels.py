@@ -221,7 +221,6 @@ def ask(
 
 def asking(problem: Problem, questions: Sequence[Question]) -> Passes[list[list[Any]]]:
     """Ask questions in a pass over tiles, as `ask` does: beside fits, it may be."""
-
     if not questions:
         return []
 
