@@ -11,7 +11,7 @@ import thresholds
 from tests.naive import odds as naive
 from thresholds.calibration.cells import log_odds
 from thresholds.data.problem import Problem
-from thresholds.fitting.odds import cells_in_bins, odds_by_score
+from thresholds.fitting.odds import cells_in_bins, odds_by_score, rounded
 from thresholds.rule.odds import OddsByScore
 
 RNG = np.random.default_rng(5)
@@ -158,3 +158,14 @@ def test_impossible_odds_of_a_file_are_refused() -> None:
     assert rule.odds is not None
     with pytest.raises(thresholds.InputError, match=r"^odds has 2 labels, expected 3"):
         replace(rule, odds=rule.odds.taken(np.array([0, 1])))
+
+
+@pytest.mark.parametrize("digits", [6, 9])
+def test_figures_are_rounded_as_text_rounds_them(digits: int) -> None:
+    powers = 10.0 ** RNG.integers(-30, 30, 2000)
+    near_powers = powers * (1 + RNG.integers(-3, 4, 2000) * 2.0**-53)
+    middles = np.array([float(f"{number}5e-9") for number in RNG.integers(1, 10**digits, 2000)])
+    special = np.array([0.0, -0.0, np.inf, 5e-324, 1e308, 0.5, 999999.5, 999999999.5])
+    values = np.concatenate([RNG.normal(size=2000) * powers, near_powers, middles, -middles, special])
+    expected = np.array([float(f"{value:.{digits}g}") for value in values.tolist()])
+    assert rounded(values, digits).tobytes() == expected.tobytes()

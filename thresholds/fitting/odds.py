@@ -39,6 +39,8 @@ from thresholds.significance import effective_rows
 # Digits that are kept of at, level, slope and their errors: enough for figures that have errors, and for scores that
 # lie far from 0.
 _DIGITS = (9, 6, 6, 6, 6)
+_POWERS = np.array([float(f"1e{k}") for k in range(23)])  # of ten, all that are floats
+_NEAR_MIDDLE = 1e-5  # a hundred times what rounding does to a number of 9 digits
 # Ranks from the top that are bins of their own; below, bins hold 1/64 of what is above.
 _SINGLE = 64
 _MOST_UNITS = 1e300  # that the weight 1 may count
@@ -89,15 +91,30 @@ class Curves:
         at = log_odds(np.clip(thresholds, 0.0, 1.0)) if self._of_shares else thresholds
         of_rows = _weight_per_row(self._problem)  # (n_labels,), k
         values = _known_best(np.concatenate(parts, axis=1), of_rows, at)
-        rounded: Any = (_rounded(row, digits) for row, digits in zip(values, _DIGITS, strict=True))
-        return OddsByScore(self._of_shares, *rounded)
+        figures: Any = (rounded(row, digits) for row, digits in zip(values, _DIGITS, strict=True))
+        return OddsByScore(self._of_shares, *figures)
 
 
-def _rounded(values: Floats, digits: int) -> Floats:
-    """Round to so many digits; equal values, which labels without positives have, once."""
-    bits, place = np.unique(values.view(np.int64), return_inverse=True)  # -0.0 is not 0.0.
-    texts = (f"{value:.{digits}g}" for value in bits.view(np.float64).tolist())
-    return np.array(list(map(float, texts)))[place]
+@np.errstate(divide="ignore", invalid="ignore")
+def rounded(values: Floats, digits: int) -> Floats:
+    """Round to so many digits, to the floats that `float(f"{value:.{digits}g}")` gives, in a tenth of the time."""
+    # Scaled by a power of ten to a number of so many digits before the point, and rounded to a whole one.
+    places = digits - 1 - np.floor(np.log10(np.abs(values)))  # (n_labels,) after the point
+    is_exact = np.abs(places) < _POWERS.size
+    power = _POWERS[np.where(is_exact, np.abs(places), 0).astype(np.int64)]
+    scaled = np.where(places < 0, values / power, values * power)
+    whole = np.rint(scaled)
+    # The whole number and the power are floats, so that what both give is the float next to the decimal number.
+    found = np.where(places < 0, whole * power, whole / power)
+
+    # Scaling rounds, too: next to the middle of two whole numbers text decides.
+    is_exact &= np.abs(np.abs(scaled - whole) - 0.5) > _NEAR_MIDDLE
+    is_exact &= (np.abs(whole) >= _POWERS[digits - 1]) & (np.abs(whole) <= _POWERS[digits])
+    stays = (values == 0) | np.isinf(values)
+    found[stays] = values[stays]
+    others = np.flatnonzero(~(is_exact | stays))
+    found[others] = [float(f"{value:.{digits}g}") for value in values[others].tolist()]
+    return found
 
 
 def _weight_per_row(problem: Problem) -> Floats:
