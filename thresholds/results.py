@@ -167,11 +167,25 @@ def rows_when_read(*names: str) -> Callable[[type[Class]], type[Class]]:
 
 
 class Columns:
-    """Columns of a table that `completed` adds columns of words to, which take longer than all others together."""
+    """Columns of a table with a row for each label: names, and what labels of one kind share, which is held once.
 
-    def __init__(self, columns: NamedColumns, completed: Callable[[NamedColumns], NamedColumns]):
+    Others have a value `of_labels`. `completed` adds columns of words, which take longer than all others together, and
+    puts the columns in order.
+    """
+
+    def __init__(
+        self,
+        label_names: Sequence[str] | None,
+        kind: npt.NDArray[np.int32],  # (n_labels,)
+        of_kinds: NamedColumns,  # (n_kinds,) each
+        completed: Callable[[NamedColumns], NamedColumns],
+        of_labels: NamedColumns | None = None,  # (n_labels,) each
+    ):
+        self._label_names = label_names
+        self._kind = kind.view()
         self._completed = completed
-        self._columns = {name: values.view() for name, values in columns.items()}
+        self.of_kinds = {name: values.view() for name, values in of_kinds.items()}
+        self._of_labels = {name: values.view() for name, values in (of_labels or {}).items()}
         self._freeze()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -181,21 +195,24 @@ class Columns:
 
     def _freeze(self) -> None:
         """Make all columns read-only."""
-        for values in self._columns.values():
+        for values in (self._kind, *self.of_kinds.values(), *self._of_labels.values()):
             values.flags.writeable = False
 
     @property
     def size(self) -> int:
         """Number of rows."""
-        return next(iter(self._columns.values())).size
+        return self._kind.size
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         """Return a column that has no words."""
-        return self._columns[name]
+        if name == "name":
+            return names_of(self._label_names, self.size)
+        return self._of_labels[name] if name in self._of_labels else self.of_kinds[name][self._kind]
 
     def rows(self) -> npt.NDArray[Any]:
         """Return all columns as an array of rows."""
-        return rows_of(self._completed(self._columns))
+        names = ("name", *self.of_kinds, *self._of_labels)
+        return rows_of(self._completed({name: self[name] for name in names}))
 
 
 class _WhenRead(ABC):

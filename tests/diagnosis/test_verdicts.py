@@ -64,7 +64,7 @@ def verdicts(cases: list[tuple[tuple[int, ...], dict[str, float]]], n: int = 100
         top_predicted=columns[4],
         tie_cubes=nothing,
     )
-    names = np.array([f"label {j}" for j in range(len(cases))])
+    names = [f"label {j}" for j in range(len(cases))]
     beta = options.pop("beta", 1.0)
     on_own_rows = options.pop("on_own_rows", False)
     counts = ConfusionCounts(columns[:3], n, labels=range(len(cases)))

@@ -42,7 +42,6 @@ from thresholds.fitting.options import (
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import Judged, judge
-from thresholds.results import names_of
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.cross_fit import CrossFit, spread_of
 from thresholds.validation.held_out import HeldOut
@@ -451,7 +450,7 @@ def _result(
     total = judged.by_label.total
     weight = np.where(total == 0, 1, total)
     spread = spread_of(
-        names_of(everything.label_names, everything.n_labels),
+        everything.label_names,
         judged.by_label.positives,
         fitted.thresholds,
         fold_thresholds,

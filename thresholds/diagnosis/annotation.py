@@ -30,7 +30,7 @@ from thresholds.diagnosis.states import criteria_of, states_of
 from thresholds.diagnosis.verdicts import Verdicts, verdicts_of
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
-from thresholds.results import names_of, plain_rows, rows_of
+from thresholds.results import plain_rows, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.search import staircase
@@ -161,7 +161,7 @@ def plan_annotation(
         problem.n_samples,
         evidence,
         criteria,
-        names_of(problem.label_names, problem.n_labels),
+        problem.label_names,
         beta=resampling.beta,
         on_own_rows=rule is not None and was_fitted_on(rule, problem),
         has_thresholds=isinstance(rule, ThresholdRule),

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Floats, Numbers
+from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds.diagnosis.evidence import Criteria
 from thresholds.metrics.counts import f_of_counts
 from thresholds.metrics.intervals import p_at_least, p_at_most, rows_needed
@@ -150,20 +150,28 @@ def p_missed(rule: Marked, top: Marked, beta: float) -> Floats:
 
 
 def positives_needed(
-    marked: Marked, n: Numbers, p_usable: Floats, p_weak: Floats, criteria: Criteria, beta: float
+    marked: Marked,
+    n: Numbers,
+    p_usable: Floats,
+    p_weak: Floats,
+    criteria: Criteria,
+    beta: float,
+    times: Ints | None = None,
 ) -> Floats:
     """Return how many positives would show F to be above the bar, or below, with probability .8, if it is what it is.
 
     At the p-value that Benjamini and Hochberg's procedure would ask of one more label than are rejected here.
     Rounded up to two digits, and infinite above `most_positives`. Of a label without positives how many would be enough
-    if no mistake were made. NaN without negatives.
+    if no mistake were made. NaN without negatives. Each label counts as many `times`, (n_labels,), None for once.
     """
     is_known = marked.positives > 0
     tp, predicted, positives = (np.where(is_known, counts, 1.0) for counts in marked)
     bar = bar_of(marked.positives / n, criteria, beta)
     f = f_of_counts(tp, predicted, positives, beta, np.nan)
     level = np.where(
-        f > bar, next_level(p_usable, criteria.alpha), next_level(p_weak, criteria.alpha)
+        f > bar,
+        next_level(p_usable, criteria.alpha, times),
+        next_level(p_weak, criteria.alpha, times),
     )
     has_negatives = marked.positives < n
     # Rows with a part in F.
@@ -187,7 +195,9 @@ def most_positives(positives: Floats) -> Floats:
     return np.maximum(10 * positives, 1000)
 
 
-def next_level(p: Floats, alpha: float) -> float:
+def next_level(p: Floats, alpha: float, times: Ints | None = None) -> float:
     """Return the p-value that would be rejected beside those that are (Benjamini & Hochberg)."""
-    n_tested = max(int((~np.isnan(p)).sum()), 1)
-    return alpha * min(int(rejected(p, alpha).sum()) + 1, n_tested) / n_tested
+    each = np.ones(p.size, np.int64) if times is None else times
+    n_tested = max(int(each[~np.isnan(p)].sum()), 1)
+    n_rejected = int(each[rejected(p, alpha, times)].sum())
+    return alpha * min(n_rejected + 1, n_tested) / n_tested

@@ -22,9 +22,9 @@ It is not exact: of 5 to 100 positives of 400, each either at one point below th
 chosen to make it worst, P(p <= .05) is at most .05, P(p <= .01) .015 and P(p <= .001) .003.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,6 +68,16 @@ class Evidence(NamedTuple):
     top_tp: Ints  # true positives and predictions of the lowest cut that predicts at most as many rows as are positive
     top_predicted: Ints
     tie_cubes: Floats  # the sum of t^3 - t over tie groups of t rows
+
+    def take(self, labels: Ints) -> "Evidence":
+        """Return that of some labels."""
+        columns: Any = (column[labels] for column in self)
+        return Evidence(*columns)
+
+    def for_verdicts(self) -> Iterator[Floats | Ints]:
+        """Return the columns that verdicts and states read."""
+        others = ("cap_score", "cap_lower", "cap_predicted", "tie_cubes")
+        return (getattr(self, name) for name in self._fields if name not in others)
 
 
 def evidence_of(
@@ -251,8 +261,10 @@ def _where_testable(p: Floats, positives: Ints, n: Ints) -> Floats:
     return np.where((positives < FEWEST) | (n - positives < FEWEST), np.nan, p)
 
 
-def are_backwards(evidence: Evidence, criteria: Criteria) -> Booleans:
-    """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same."""
-    return rejected(evidence.p_backwards, criteria.alpha) & ~rejected(
-        evidence.p_informative, criteria.alpha
-    )
+def are_backwards(evidence: Evidence, criteria: Criteria, times: Ints | None = None) -> Booleans:
+    """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same.
+
+    Each counts as many `times`, (n_labels,), None for once.
+    """
+    shown = rejected(evidence.p_backwards, criteria.alpha, times)
+    return shown & ~rejected(evidence.p_informative, criteria.alpha, times)

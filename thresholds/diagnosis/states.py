@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Dense
+from thresholds._arrays.kinds import Kinds
+from thresholds._arrays.types import Dense, Ints
 from thresholds._checks import InputError, Placement
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import (
@@ -21,10 +22,10 @@ from thresholds.diagnosis.evidence import (
 )
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
-from thresholds.diagnosis.verdicts import Verdicts, verdicts_of
+from thresholds.diagnosis.verdicts import Verdicts, kinds_of_labels, verdicts_of
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.judging import count_decisions
-from thresholds.results import Columns, names_of
+from thresholds.results import Columns
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.placement import place
 from thresholds.significance import rejected
@@ -207,29 +208,21 @@ def conclude_from(
     on_own_rows: bool = False,
 ) -> Diagnosis:
     """Hold decisions against the evidence on the same rows: those of the rule, or its out-of-fold ones; no weights."""
-    names = names_of(problem.label_names, problem.n_labels)
+    kinds = kinds_of_labels(counts, evidence)
     verdicts = verdicts_of(
         counts,
         problem.n_samples,
         evidence,
         criteria,
-        names,
+        problem.label_names,
         beta=rule.beta,
         on_own_rows=on_own_rows,
         has_thresholds=isinstance(rule, ThresholdRule),
         has_limits=isinstance(rule, ThresholdRule) and rule.has_limits,
+        kinds=kinds,
     )
+    table: Any = _table(counts, problem, rule, evidence, criteria, verdicts, kinds)
     placement: Placement = getattr(rule, "placement", None) or "low"
-    columns = _figures(counts, evidence, verdicts) | {
-        "name": names,
-        "threshold": rule.thresholds
-        if isinstance(rule, ThresholdRule)
-        else np.full(problem.n_labels, np.nan),
-        "informative": rejected(evidence.p_informative, criteria.alpha),
-        "state": states_of(counts, evidence, criteria),
-    }
-    with_words = partial(_with_words, verdicts=verdicts, min_auroc=criteria.min_auroc)
-    table: Any = Columns(columns, with_words)
     return Diagnosis(
         table=table,
         verdicts=verdicts,
@@ -241,18 +234,45 @@ def conclude_from(
     )
 
 
+def _table(
+    counts: ConfusionCounts,
+    problem: Problem,
+    rule: Rule,
+    evidence: Evidence,
+    criteria: Criteria,
+    verdicts: Verdicts,
+    kinds: Kinds,
+) -> Columns:
+    """Lay out what is known of each label, once for those that are alike."""
+    first, kind, times = kinds
+    counts = counts.take(first)
+    evidence = evidence.take(first)
+    columns = _figures(counts, evidence, verdicts) | {
+        "informative": rejected(evidence.p_informative, criteria.alpha, times),
+        "state": states_of(counts, evidence, criteria, times),
+    }
+    threshold = np.full(problem.n_labels, np.nan)
+    if isinstance(rule, ThresholdRule):
+        threshold = rule.thresholds
+    with_words = partial(_with_words, verdicts=verdicts, min_auroc=criteria.min_auroc)
+    return Columns(problem.label_names, kind, columns, with_words, {"threshold": threshold})
+
+
 def states_of(
-    counts: ConfusionCounts, evidence: Evidence, criteria: Criteria
+    counts: ConfusionCounts, evidence: Evidence, criteria: Criteria, times: Ints | None = None
 ) -> npt.NDArray[np.str_]:
-    """Return the state of each label from what a rule predicts, counted without weights, and the evidence."""
+    """Return the state of each label from what a rule predicts, counted without weights, and the evidence.
+
+    Each label counts as many `times`, (n_labels,), None for once.
+    """
     _, predicted, positives = counts.sums
     with np.errstate(divide="ignore", invalid="ignore"):
         over = predicted / positives > criteria.overprediction
 
     # What the tests say, each with its own false discovery rate.
-    backwards = are_backwards(evidence, criteria)
-    informative = rejected(evidence.p_informative, criteria.alpha)
-    uninformative = rejected(evidence.p_uninformative, criteria.alpha)
+    backwards = are_backwards(evidence, criteria, times)
+    informative = rejected(evidence.p_informative, criteria.alpha, times)
+    uninformative = rejected(evidence.p_uninformative, criteria.alpha, times)
     useless = uninformative & ~informative
     undetermined = (positives < FEWEST) | ~(informative | uninformative)
 
@@ -264,14 +284,15 @@ def states_of(
 def _figures(
     counts: ConfusionCounts, evidence: Evidence, verdicts: Verdicts
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the figures of each label; 0/0 is NaN."""
+    """Return the figures of each kind of labels, of which the verdicts are; 0/0 is NaN."""
     _, predicted, positives = counts.sums
-    n = np.full_like(positives, counts.total)  # (n_labels,) rows in which each label is known
+    judged = verdicts.figures.of_kinds
+    n = np.full_like(positives, counts.total)  # (n_kinds,) rows in which each label is known
     f_predict_all = f_of_counts(positives, n, positives, verdicts.beta, np.nan)
     of_verdicts = ("n_rows", "verdict", "f_low", "f_high", "bar", "positives_needed")
-    f = verdicts.figures["f"]
+    f = judged["f"]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return {name: verdicts.figures[name] for name in of_verdicts} | {
+        return {name: judged[name] for name in of_verdicts} | {
             "n_positives": positives,
             "base_rate": positives / n,
             "predicted_positive": predicted,

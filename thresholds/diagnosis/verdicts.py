@@ -13,7 +13,7 @@ The first that applies:
 the bar is, and how F is tested against it and at another cut, is in `bars`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.types import Booleans, Dense
+from thresholds._arrays.kinds import Kinds
+from thresholds._arrays.types import Dense
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards
 from thresholds.diagnosis.sentences import (
@@ -181,13 +182,14 @@ def verdicts_of(
     n_samples: int,
     evidence: Evidence,
     criteria: Criteria,
-    names: npt.NDArray[Any],
+    label_names: Sequence[str] | None,
     *,
     beta: float = 1.0,
     on_own_rows: bool = False,
     has_thresholds: bool = True,
     has_limits: bool = False,
     in_words: bool = True,
+    kinds: Kinds | None = None,
 ) -> Verdicts:
     """Give the verdict on each label.
 
@@ -198,14 +200,21 @@ def verdicts_of(
     n_samples : rows that were counted
     evidence : of the same rows, from `evidence_of`
     criteria : what is asked for
-    names : (n_labels,) as `results.names_of` gives them
+    label_names : None for positions
     beta : of the F that the rule is judged by
     on_own_rows : whether the rule was fitted on these rows
     has_thresholds : whether the rule has a threshold for each label
     has_limits : whether limits, or floors, were asked for in the fit
     in_words : whether the table has sentences
+    kinds : of `kinds_of_labels`, if they are known
     """
-    n_rows = np.full(names.size, counts.total)  # (n_labels,) in which each is known
+    # Of labels whose counts and evidence are alike, all of the same kind, the first stands for them.
+    if kinds is None:
+        kinds = kinds_of_labels(counts, evidence)
+    first, kind, times = kinds
+    counts = counts.take(first)
+    evidence = evidence.take(first)
+    n_rows = np.full(first.size, counts.total)  # (n_kinds,) in which each is known
     rows = np.maximum(n_rows, 1)
 
     # What the rule marks, and what the cut does that marks as many rows as are positive.
@@ -222,14 +231,14 @@ def verdicts_of(
     p_of_top = p_missed(rule, top, beta)
 
     # What is shown, and the first that applies.
-    informative = rejected(evidence.p_informative, criteria.alpha)
-    uninformative = rejected(evidence.p_uninformative, criteria.alpha)
-    backwards = are_backwards(evidence, criteria)
+    informative = rejected(evidence.p_informative, criteria.alpha, times)
+    uninformative = rejected(evidence.p_uninformative, criteria.alpha, times)
+    backwards = are_backwards(evidence, criteria, times)
     shown = {
-        "usable": rejected(p_usable, criteria.alpha),
+        "usable": rejected(p_usable, criteria.alpha, times),
         "useless": (uninformative & ~informative) | backwards,
-        "missed": rejected(p_of_top, criteria.alpha) & informative,
-        "weak": rejected(p_weak, criteria.alpha),
+        "missed": rejected(p_of_top, criteria.alpha, times) & informative,
+        "weak": rejected(p_weak, criteria.alpha, times),
     }
     verdict = np.select(list(shown.values()), list(shown), "unproven")
 
@@ -238,9 +247,8 @@ def verdicts_of(
     precision_low, precision_high = wilson(rule.tp, rule.predicted, confidence)
     recall_low, recall_high = wilson(rule.tp, rule.positives, confidence)
     f_low, f_high = score_interval(*rule, beta, confidence)
-    needed = positives_needed(rule, rows, p_usable, p_weak, criteria, beta)
+    needed = positives_needed(rule, rows, p_usable, p_weak, criteria, beta, times)
     columns = {
-        "name": names,
         "verdict": verdict,
         "n_rows": n_rows,
         "n_positives": positives,
@@ -265,19 +273,17 @@ def verdicts_of(
         "auroc": evidence.auroc,
         "positives_needed": np.where(verdict == "unproven", needed, np.nan),
     }
+    with_sentences = partial(
+        _with_sentences,
+        on_own_rows=on_own_rows,
+        has_thresholds=has_thresholds,
+        has_limits=has_limits,
+    )
+    ranks = {"backwards": backwards}
     table: Any = (
-        rows_of(columns)
-        if not in_words
-        else Columns(
-            columns,
-            partial(
-                _with_sentences,
-                backwards=backwards,
-                on_own_rows=on_own_rows,
-                has_thresholds=has_thresholds,
-                has_limits=has_limits,
-            ),
-        )
+        Columns(label_names, kind, columns | ranks, with_sentences)
+        if in_words
+        else Columns(label_names, kind, columns, dict).rows()
     )
     return Verdicts(
         table=table,
@@ -293,10 +299,16 @@ def verdicts_of(
     )
 
 
-def _with_sentences(
-    columns: Mapping[str, Dense], *, backwards: Booleans, **about_rule: bool
-) -> dict[str, Dense]:
-    """Add the sentence on each label; `backwards` (n_labels,) are those that rank so."""
-    rows = zip(plain_rows(rows_of(columns)), backwards, strict=True)
+def kinds_of_labels(counts: ConfusionCounts, evidence: Evidence) -> Kinds:
+    """Tell which labels are alike in all that verdicts and states read."""
+    n_rows = np.full(evidence.auroc.size, counts.total)  # (n_labels,)
+    return Kinds.of([n_rows, *counts.sums, *evidence.for_verdicts()])
+
+
+def _with_sentences(columns: Mapping[str, Dense], **about_rule: bool) -> dict[str, Dense]:
+    """Put the sentence on each label in the place of whether it ranks backwards."""
+    figures = dict(columns)
+    backwards = figures.pop("backwards")  # (n_labels,)
+    rows = zip(plain_rows(rows_of(figures)), backwards, strict=True)
     sentences = [sentence(row, is_backwards=is_so, **about_rule) for row, is_so in rows]
-    return {**columns, "sentence": np.array(sentences)}
+    return {**figures, "sentence": np.array(sentences)}

@@ -80,19 +80,25 @@ class Curves:
         self._ranks = _first_ranks(problem.n_samples)
         self._smoothing = min(1 / problem.unit, _MOST_UNITS)
 
-    def of_labels(self, items: Items, first: int, last: int) -> Floats:
+    def of_labels(self, items: Items, first: int, last: int) -> tuple[Ints, Floats]:
         """Fit the curves of labels `first:last`, whose items are given; `odds` reads what it returns."""
         bins = _bins_of(self._problem, items, self._of_shares, self._ranks)
-        return _fit(bins, self._smoothing, self._problem.unit)
+        figures, is_known = _fit(bins, self._smoothing, self._problem.unit)
+        return first + np.flatnonzero(is_known), figures[:, is_known]
 
-    def odds(self, parts: Sequence[Floats], thresholds: Floats) -> OddsByScore:
+    def odds(self, parts: Sequence[tuple[Ints, Floats]], thresholds: Floats) -> OddsByScore:
         """Join the curves of consecutive labels, which are to be known best at `thresholds`, (n_labels,)."""
         # Infinite thresholds, and shares of 0 and 1, lie nowhere.
         at = log_odds(np.clip(thresholds, 0.0, 1.0)) if self._of_shares else thresholds
         of_rows = _weight_per_row(self._problem)  # (n_labels,), k
-        values = _known_best(np.concatenate(parts, axis=1), of_rows, at)
-        figures: Any = (rounded(row, digits) for row, digits in zip(values, _DIGITS, strict=True))
-        return OddsByScore(self._of_shares, *figures)
+        # Of very many labels few are known: nothing else is kept of the others.
+        values = np.repeat(_UNKNOWN, thresholds.size, axis=1)  # (5, n_labels)
+        for known, figures in parts:
+            best = _known_best(figures, of_rows[known], at[known])
+            for row, own, digits in zip(values, best, _DIGITS, strict=True):
+                row[known] = rounded(own, digits)
+        columns: Any = values
+        return OddsByScore(self._of_shares, *columns)
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -105,7 +111,7 @@ def rounded(values: Floats, digits: int) -> Floats:
     scaled = np.where(places < 0, values / power, values * power)
     whole = np.rint(scaled)
     # The whole number and the power are floats, so that what both give is the float next to the decimal number.
-    found = np.where(places < 0, whole * power, whole / power)
+    found: Floats = np.where(places < 0, whole * power, whole / power)
 
     # Scaling rounds, too: next to the middle of two whole numbers text decides.
     is_exact &= np.abs(np.abs(scaled - whole) - 0.5) > _NEAR_MIDDLE
@@ -292,8 +298,8 @@ def _log_odds_of_shares(shares: Scores) -> Floats:
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def _fit(bins: _Bins, smoothing: float, unit: float) -> Floats:
-    """Return, (11, n_labels), scale, centre, slope and intercept, both covariances, and whether they are known."""
+def _fit(bins: _Bins, smoothing: float, unit: float) -> tuple[Floats, Booleans]:
+    """Return, (10, n_labels), scale, centre, slope and intercept, both covariances; and whether they are known."""
     from scipy.special import expit
 
     # Each bin is two cells: its positives, and its negatives.
@@ -321,18 +327,17 @@ def _fit(bins: _Bins, smoothing: float, unit: float) -> Floats:
 
     inverse, is_known = _inverse(moments((positive + negative) * p * (1 - p)))
     robust = _between(inverse, moments(positive * (1 - p) ** 2 + negative * p**2))
-    return np.stack([*curves, *inverse, *robust, is_known])
+    return np.stack([*curves, *inverse, *robust]), is_known
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def _known_best(figures: Floats, of_rows: Floats, at: Floats) -> Floats:
-    """Return at, level, slope, and the errors of level and slope, of each label: (5, n_labels).
+    """Return at, level, slope, and the errors of level and slope, of each label that has them: (5, n_known).
 
     A curve is not known where a figure of it is not finite, as with scores next to 0 or to the largest float.
     """
     scale, centre, slope, intercept = figures[:4]
-    inverse, robust = _Covariances(*figures[4:7]), _Covariances(*figures[7:10])
-    is_known = figures[10] > 0
+    inverse, robust = _Covariances(*figures[4:7]), _Covariances(*figures[7:])
 
     # Of both covariances that which is larger at the threshold.
     here = np.where(np.isfinite(at), at / scale - centre, 0.0)  # (n_labels,)
@@ -353,7 +358,7 @@ def _known_best(figures: Floats, of_rows: Floats, at: Floats) -> Floats:
             np.sqrt(slope_variance) / scale,
         ]
     )
-    values[:, ~(is_known & np.isfinite(values).all(axis=0))] = _UNKNOWN
+    values[:, ~np.isfinite(values).all(axis=0)] = _UNKNOWN
     return values
 
 

@@ -4,7 +4,7 @@ The first figure is too high: the best of many thresholds on a sample is best in
 section 8, the winner's curse). So rules are fitted on all folds but one, and each decides the rows of the one left out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats, Integers, Ints, Numbers, Texts
+from thresholds._arrays.kinds import Kinds
+from thresholds._arrays.types import Dense, Floats, Integers, Ints, Numbers
 from thresholds._checks import Average, InputError
 from thresholds.data import panels
 from thresholds.data.folds import N_SPLITS, SEED, group_numbers, seed_of_folds, split_rows
@@ -33,8 +34,19 @@ from thresholds.fitting.options import (
 from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
-from thresholds.results import Drawable, Result, Table, are, counted, n_more, names_of, rows_of
+from thresholds.results import (
+    Columns,
+    Drawable,
+    Result,
+    Table,
+    are,
+    as_given,
+    counted,
+    n_more,
+    rows_when_read,
+)
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
+from thresholds.rule.guarantees import Guarantees
 from thresholds.rule.odds import OddsByScore
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, fit_and_hold_out
@@ -49,6 +61,7 @@ _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
 
 
+@rows_when_read("spread")
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossFit(Result, Drawable):
     """A rule fitted on all rows, and what to expect of it on others.
@@ -117,6 +130,11 @@ class CrossFit(Result, Drawable):
         return max(gaining, key=lambda other: other.gain, default=None)
 
     @property
+    def _figures_of_labels(self) -> Any:
+        """The columns of the spread, which are put together when it is read."""
+        return as_given(self, "spread")
+
+    @property
     def guard(self) -> str | None:
         """The guard that was used."""
         return getattr(self.rule, "guard", None)
@@ -169,10 +187,10 @@ class CrossFit(Result, Drawable):
 
     def _promises(self) -> list[str]:
         """Say whether floors that the folds' rules promised were kept; nothing where nothing was asked for."""
-        if "floors_out_of_fold" not in (self.spread.dtype.names or ()):
+        guarantees = self.rule.guarantees if self._has_thresholds else None
+        if not isinstance(guarantees, Guarantees):
             return [promise.in_words() for promise in self.row_promises]
-        guarantees: Any = getattr(self.rule, "guarantees", None)
-        return [promises_in_words(self.spread["floors_out_of_fold"], guarantees.units)]
+        return [promises_in_words(self._figures_of_labels["floors_out_of_fold"], guarantees.units)]
 
     def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""
@@ -180,12 +198,12 @@ class CrossFit(Result, Drawable):
             low = self.fold_thresholds[:, 0].min()
             high = self.fold_thresholds[:, 0].max()
             return f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
-        most = self.spread["predicted_most"]
-        least = self.spread["predicted_least"]
+        most = self._figures_of_labels["predicted_most"]
+        least = self._figures_of_labels["predicted_least"]
         apart = int(np.count_nonzero((most > _APART * least) & (most * self.folds.size >= _SOME)))
         what = "threshold" if self._has_thresholds else "rule"
         return (
-            f"{apart:,} of {self.spread.size:,} labels {are(apart)} predicted more than {_APART} times as often by one"
+            f"{apart:,} of {most.size:,} labels {are(apart)} predicted more than {_APART} times as often by one"
             f" fold's {what} as by another's"
         )
 
@@ -516,11 +534,11 @@ def _in_weights(by_label: ConfusionCounts, rows: RowsInFolds) -> LabelCounts:
 
 def _spread(
     problem: Problem, rule: Rule, held_out: HeldOut, fold_thresholds: Floats, options: FitOptions
-) -> npt.NDArray[Any]:
+) -> Any:
     """Lay out the thresholds of the folds, how many rows their extremes predict, and what F each label reaches."""
-    lowest = fold_thresholds.min(axis=0)
-    highest = fold_thresholds.max(axis=0)
     if isinstance(rule, ThresholdRule):
+        lowest = fold_thresholds.min(axis=0)
+        highest = fold_thresholds.max(axis=0)
         threshold = rule.thresholds
         # Of all thresholds of a label the lowest predicts most.
         most, least = (
@@ -533,9 +551,8 @@ def _spread(
         most = shares.max(axis=0)
         least = shares.min(axis=0)
     counted_by_label = count_by_label(problem.truth, problem.truth, problem.unit_weights)
-    names = names_of(problem.label_names, problem.n_labels)
     return spread_of(
-        names,
+        problem.label_names,
         counted_by_label.positives * problem.unit,
         threshold,
         fold_thresholds,
@@ -547,7 +564,7 @@ def _spread(
 
 
 def spread_of(
-    names: Texts,
+    label_names: Sequence[str] | None,
     n_positives: Numbers,
     threshold: Floats,
     fold_thresholds: Floats,
@@ -555,8 +572,8 @@ def spread_of(
     counts: tuple[ConfusionCounts, ConfusionCounts],
     options: FitOptions,
     promises: Mapping[str, Any],
-) -> npt.NDArray[Any]:
-    """Lay out what `CrossFit.spread` has.
+) -> Any:
+    """Lay out what `CrossFit.spread` has, what labels that are alike share once.
 
     `predicted` are the largest and the smallest share of rows that a fold's rule predicts, `counts` those of the rule
     on all rows, and of the decisions out of fold.
@@ -564,21 +581,30 @@ def spread_of(
     f_in_sample, f_out_of_fold = (
         each(f_score(options.beta), of_some, options.zero_division) for of_some in counts
     )
-    return rows_of(
-        {
-            "name": names,
-            "n_positives": n_positives,
-            "threshold": threshold,
-            "lowest": fold_thresholds.min(axis=0),
-            "median": np.sort(fold_thresholds, axis=0)[len(fold_thresholds) // 2],
-            "highest": fold_thresholds.max(axis=0),
-            "predicted_most": predicted[0],
-            "predicted_least": predicted[1],
-            "f_in_sample": f_in_sample,
-            "f_out_of_fold": f_out_of_fold,
-            **promises,
-        }
-    )
+    columns = {
+        "n_positives": n_positives,
+        "predicted_most": predicted[0],
+        "predicted_least": predicted[1],
+        "f_in_sample": f_in_sample,
+        "f_out_of_fold": f_out_of_fold,
+    }
+    first, kind, _ = Kinds.of(columns.values())
+    of_kinds = {name: values[first] for name, values in columns.items()}
+    of_labels = {"threshold": threshold, **promises}
+    with_thresholds = partial(_with_thresholds, fold_thresholds)
+    return Columns(label_names, kind, of_kinds, with_thresholds, of_labels)
+
+
+def _with_thresholds(fold_thresholds: Floats, columns: Mapping[str, Dense]) -> dict[str, Dense]:
+    """Add the lowest, median and highest threshold of each label after that of the rule."""
+    figures = dict(columns)
+    first = {name: figures.pop(name) for name in ("name", "n_positives", "threshold")}
+    of_folds = {
+        "lowest": fold_thresholds.min(axis=0),
+        "median": np.sort(fold_thresholds, axis=0)[len(fold_thresholds) // 2],
+        "highest": fold_thresholds.max(axis=0),
+    }
+    return {**first, **of_folds, **figures}
 
 
 def _predicted(problem: Problem, rule: Rule) -> Floats:
