@@ -1,5 +1,7 @@
 """Cuts among which a fit may choose where only some thresholds are shown: steps of the staircase, ends of ranges."""
 
+from typing import Any
+
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats
@@ -41,7 +43,7 @@ def _with_cuts(stairs: Staircase, items: Items, at: Floats, wanted: Booleans) ->
     # Among the steps, each in its place. A label without a known row has nothing to predict.
     added = np.flatnonzero(wanted & (n_rows > 0))
     label = np.concatenate([stairs.label, added])
-    columns = {
+    columns: dict[str, Any] = {
         "score": np.concatenate([stairs.score, at[added]]),
         "lower": np.concatenate([stairs.lower, lower[added]]),
         "tp": np.concatenate([stairs.tp, tp[added]]),

@@ -6,7 +6,6 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Ints
 from thresholds._checks import Placement
-from thresholds.data import panels
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
@@ -14,7 +13,8 @@ from thresholds.guards.base import LIMITED, GuardedCuts, GuardedFit, either, to_
 from thresholds.guards.cuts import lowest_cut_within
 from thresholds.guards.limits import Limits, nearest
 from thresholds.search import staircase
-from thresholds.search.staircase import Cuts, Staircase
+from thresholds.search.counting.passes import map_useful_steps
+from thresholds.search.staircase import Cuts, Staircase, without_steps
 
 
 class LimitedFit(NamedTuple):
@@ -34,19 +34,17 @@ def fit_limited(
     progress: bool,
 ) -> LimitedFit:
     """Take the best step of each label that keeps the limits, else as much as they allow."""
-
+    if floors is None:
+        fit = _fit_within(problem, limits, beta, placement, n_jobs, progress)
+        return LimitedFit(fit, None)
     optimum, cuts = to_be_written(problem.n_labels)
 
-    def choose(first: int, last: int) -> ShownFloors | None:
+    def choose(first: int, last: int) -> ShownFloors:
         # Floors take some of equal scores, row by row: they need items in the order of rows.
-        read = panels.label_items if floors is None else Problem.label_items
-        items = read(problem, first, last)
+        items = problem.label_items(first, last)
         stairs = staircase.of_items(items)
-        own_limits = limits.of_labels(first, last)
-        shown = None
-        if floors is not None:
-            shown = floors.show(items, stairs, first, last)
-            own_limits = own_limits._replace(shown=shown.allowed)
+        shown = floors.show(items, stairs, first, last)
+        own_limits = limits.of_labels(first, last)._replace(shown=shown.allowed)
         allowed = own_limits.candidates(problem, items, stairs)
         best = allowed.cuts_at(allowed.best(beta))
         guarded = _as_guarded(best, problem, placement)
@@ -58,10 +56,66 @@ def fit_limited(
 
     shown = map_tiles(problem, choose, n_jobs=n_jobs, progress=progress, in_steps=True)
     problem.forget()
-    floors_shown = (
-        None if floors is None else joined_floors([own for own in shown if own is not None])
+    return LimitedFit(GuardedFit(cuts, optimum), joined_floors(shown))
+
+
+def _fit_within(
+    problem: Problem,
+    limits: Limits,
+    beta: float,
+    placement: Placement,
+    n_jobs: int | None,
+    progress: bool,
+) -> GuardedFit:
+    """Take the best step of each label that keeps limits of counts, else as much as they allow."""
+    optimum, cuts = to_be_written(problem.n_labels)
+
+    def choose(stairs: Staircase) -> None:
+        allowed = limits.of_labels(stairs.first, stairs.first + stairs.positives.size).within(
+            stairs
+        )
+        best = allowed.cuts_at(allowed.best(beta))
+        write(cuts, stairs.first, _as_guarded(best, problem, placement))
+        write(optimum, stairs.first, stairs.cuts_at(stairs.best(beta)))
+
+    map_useful_steps(
+        problem,
+        choose,
+        beta,
+        jointly=False,
+        keeps=limits.allow,
+        n_jobs=n_jobs,
+        progress=progress,
     )
-    return LimitedFit(GuardedFit(cuts, optimum), floors_shown)
+
+    # Labels without a step that keeps the limits: they may be predicted above their highest positive.
+    are_left = (cuts.predicted == 0) & (optimum.positives > 0)  # (n_labels,)
+
+    def predict_most(first: int, last: int) -> None:
+        own = first + np.flatnonzero(are_left[first:last])
+        if not own.size:
+            return
+        labels = slice(own[0], own[-1] + 1)  # all between them, too
+        items = problem.label_items(labels.start, labels.stop)
+        own_limits = limits.of_labels(labels.start, labels.stop)
+        found = cuts.of_labels(labels.start, labels.stop)
+        allowed = without_steps(optimum.positives[labels], problem.dtype)
+        write(
+            cuts,
+            labels.start,
+            within_limits(problem, items, found, own_limits, placement, allowed),
+        )
+
+    if limits.max_overprediction is not None and are_left.any():
+        map_tiles(
+            problem,
+            predict_most,
+            n_jobs=n_jobs,
+            progress=progress,
+            light=problem.is_dense_unweighted,
+        )
+    problem.forget()
+    return GuardedFit(cuts, optimum)
 
 
 def show_floors(

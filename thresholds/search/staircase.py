@@ -8,8 +8,8 @@ docs/proofs.md).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class Staircase:
     fp: Ints  # (n_steps,)
     higher: Ints  # (n_steps,) weight of all cells above; negatives between two steps count here
     positives: Ints  # (n_labels,)
+    first: int = 0  # which of all labels comes first here, where that is known
 
     @property
     def predicted(self) -> Ints:
@@ -83,6 +84,7 @@ class Staircase:
             fp=self.fp[steps],
             higher=self.higher[steps],
             positives=self.positives,
+            first=self.first,
         )
 
     def where(self, wanted: Booleans) -> "Staircase":
@@ -106,6 +108,7 @@ class Staircase:
             fp=self.fp[steps],
             higher=self.higher[steps],
             positives=self.positives[first:last],
+            first=self.first + first,
         )
 
     def best(self, beta: float) -> Ints:
@@ -142,6 +145,13 @@ class Staircase:
         first_steps = self.offsets[:-1][np.diff(self.offsets) > 0]  # of each label that has steps
         added[first_steps] = counts[first_steps]
         return added
+
+
+def without_steps(positives: Ints, dtype: np.dtype[Any]) -> Staircase:
+    """Return staircases of labels that have no step, with their positives, (n_labels,)."""
+    scores, counts = np.empty(0, dtype), np.empty(0, np.int64)
+    offsets = np.zeros(positives.size + 1, np.int64)
+    return Staircase(offsets, scores, scores, counts, counts, counts, positives)
 
 
 def all_cuts(parts: Sequence[Cuts]) -> Cuts:
@@ -220,6 +230,6 @@ def map_labels(
         )
 
     def apply(first: int, last: int) -> Result:
-        return function(of_labels(problem, first, last))
+        return function(replace(of_labels(problem, first, last), first=first))
 
     return map_tiles(problem, apply, n_jobs=n_jobs, progress=progress)

@@ -9,8 +9,9 @@ docs/performance.md has the proof.
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,9 @@ from thresholds.search.counting.refine import (
     WeightedRemaining,
 )
 from thresholds.search.joint_micro import highest_ratio_at_cuts
+
+# Whether counts keep limits: true positives and predictions (n_cuts, n_labels), and positives (n_labels,).
+Keeps: TypeAlias = Callable[[Ints, Ints, Ints], Booleans]
 
 _ROUNDING = 1e-12  # relative, of a value of tp - r predicted: a hundred times more than it can be
 
@@ -46,6 +50,8 @@ class Candidates:
     beta2_positives: Floats  # (n_labels,) B P, or OF_ALL_LABELS
     slack: float
     positives: Ints  # (n_labels,) how many there are, or what they weigh
+    # (n_labels,) whether the best within limits, which may be another, is among them
+    are_for_both: Booleans
     lowest: LastSteps  # what is known of a step right below these scores
 
     @classmethod
@@ -57,8 +63,11 @@ class Candidates:
         beta: float,
         jointly: bool,
         weights: tuple[Ints, Ints] | None = None,
+        keeps: Keeps | None = None,
     ) -> "Candidates":
         """Bound the best cut of each label from what lies at or above cuts (n_cuts, n_labels).
+
+        With limits, what `keeps` them, the best within these is bounded, too.
 
         Cuts fall, from above all scores to below all. `piece_counts` (n_cuts, n_pieces,
         n_labels) has the predictions in each piece of the rows. Where rows have `weights`, these are
@@ -101,6 +110,16 @@ class Candidates:
                 out_for_this_cut &= best_tp - end * best_predicted + slack < reached
             out |= out_for_this_cut
 
+        # The best within limits is the same, unless the optimum may break them.
+        are_for_both = np.zeros(positives.size, np.bool_)
+        if keeps is not None:
+            ratios = tp / np.maximum(beta2_positives + most, 1)
+            least_ratio = np.where(keeps(tp, most, positives), ratios, 0).max(axis=0)
+            out_within = ~keeps(best_tp, least[:-1], positives) | (gained == 0)
+            out_within |= best_tp - least_ratio * (beta2_positives + best_predicted) + slack < 0
+            are_for_both = ~(out | keeps(tp[:-1], most[1:], positives)).all(axis=0)
+            out &= out_within | ~are_for_both
+
         # Keep everything between the outermost intervals that are left.
         first = out.argmin(axis=0)  # (n_labels,) the cut above them
         last = len(out) - out[::-1].argmin(axis=0)  # (n_labels,) the cut below them
@@ -136,6 +155,7 @@ class Candidates:
             beta2_positives=beta2_positives,
             slack=slack,
             positives=positives,
+            are_for_both=are_for_both,
             lowest=lowest,
         )
 
@@ -200,6 +220,7 @@ class Candidates:
             "high_ratio": self.high_ratio[labels],
             "beta2_positives": self.beta2_positives[labels],
             "slack": self.slack,
+            "are_for_both": self.are_for_both[labels],
             "lowest": self.lowest.of(labels),
         }
 

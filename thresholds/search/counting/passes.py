@@ -37,7 +37,7 @@ from thresholds._kernels.keys import to_keys
 from thresholds._kernels.vectors import wide_loops
 from thresholds.data.problem import Problem
 from thresholds.search.counting.blocks import Blocks
-from thresholds.search.counting.bounds import Candidates, panels
+from thresholds.search.counting.bounds import Candidates, Keeps, panels
 from thresholds.search.counting.codes import CodedCuts
 from thresholds.search.counting.refine import KeyLists
 from thresholds.search.counting.weights import RowWeights
@@ -83,10 +83,14 @@ def map_useful_steps(
     beta: float,
     *,
     jointly: bool,
+    keeps: Keeps | None = None,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> list[Result]:
-    """Apply `function` to the steps among which the best lie, of each label or of all `jointly`."""
+    """Apply `function` to the steps among which the best lie, of each label or of all `jointly`.
+
+    With limits, what `keeps` them, the best step of each label that does is among these, too.
+    """
     if problem.is_dense and problem.unit_weights is not None and (problem.unit_weights == 1).all():
         problem = replace(problem, unit_weights=None)
     if not problem.is_dense or _sorting_is_faster(problem, jointly):
@@ -109,7 +113,9 @@ def map_useful_steps(
         np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)
     )
     between = (weights[0], weights[1]) if weights else None
-    candidates = Candidates.of(_with_ends(coded.cuts), tp, piece_counts, beta, jointly, between)
+    candidates = Candidates.of(
+        _with_ends(coded.cuts), tp, piece_counts, beta, jointly, between, keeps
+    )
 
     # 3. Collect what lies there, narrow it further and sort it, again a few labels at a time.
     all_listed = len(parts) == 1
@@ -358,9 +364,11 @@ class _Passes:
             labels = slice(panel.start + part.start, panel.start + part.stop)
             lists = scores.part(part), positives.part(part), below[part]
             if weights is None:
-                return function(candidates.remaining(*lists, labels).staircase())
-            weighted = candidates.remaining_weighted(*lists, above[part], labels, weights.units)
-            return function(weighted.staircase())
+                remaining = candidates.remaining(*lists, labels)
+            else:
+                units = weights.units
+                remaining = candidates.remaining_weighted(*lists, above[part], labels, units)
+            return function(replace(remaining.staircase(), first=labels.start))
 
         # The rest stays in the cache, label by label.
         return self._run(finish, _parts(scores.sizes), "sorting")

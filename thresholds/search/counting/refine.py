@@ -116,12 +116,15 @@ class Remaining(ABC):
     high_ratio: Floats  # (n_labels,)
     beta2_positives: Floats  # (n_labels,) B P, or OF_ALL_LABELS
     slack: float
+    are_for_both: (
+        Booleans  # (n_labels,) whether the best within limits is wanted too: none is dropped
+    )
     lowest: LastSteps
 
     def staircase(self) -> Staircase:
         """Return the steps among which the best ones are."""
         # Narrow each label as long as that halves it and much is left.
-        many = self._worth_refining(np.arange(self.scores.sizes.size))
+        many = self._worth_refining(np.flatnonzero(~self.are_for_both))
         while many.size:
             before = self.scores.sizes[many]
             self._refine(many)
