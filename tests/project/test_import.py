@@ -95,6 +95,23 @@ def test_guards_and_rules_of_probabilities_load_kernels_and_no_more(call: str, l
     assert loaded[call] <= {"numba", "llvmlite", "scipy"}
 
 
+def test_numba_starts_without_linear_algebra_which_is_there_for_whoever_asks() -> None:
+    code = """
+import sys
+from thresholds._kernels import numba_start
+numba_start.import_numba()
+from numba.np import arraymath, linalg
+print(arraymath._HAVE_BLAS, [name for name in sys.modules if name.startswith("scipy.linalg")])
+with numba_start._standing_in():
+    linalg.ensure_blas()
+    stand_in = sys.modules["scipy.linalg.cython_blas"]
+    functions = stand_in.__pyx_capi__
+import scipy.linalg.cython_blas as blas
+print(type(stand_in).__name__, blas is not stand_in, blas.__pyx_capi__ is functions)
+"""
+    assert run(code) == "True []\n_Later True True\n"
+
+
 # What there is
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, cached_property, update_wrapper, wraps
-from importlib import import_module
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -23,6 +22,7 @@ import numpy as np
 from thresholds._kernels.cache_folders import is_kept
 from thresholds._kernels.disk_cache import keep_on_disk
 from thresholds._kernels.notice import tell_of_compilation
+from thresholds._kernels.numba_start import import_numba
 from thresholds.errors import need
 
 P = ParamSpec("P")
@@ -171,7 +171,7 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     need("numba", "a compiled loop")
     # On another thread: Ctrl-C in the main one would leave half of Numba, for good.
     with ThreadPoolExecutor(1) as thread:
-        numba = thread.submit(import_module, "numba").result()
+        numba = thread.submit(import_numba).result()
     if numba.config.DISABLE_JIT:
         return _uncompiled(function)
     compiled = numba.njit(**options)(function)
