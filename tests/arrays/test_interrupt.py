@@ -45,7 +45,7 @@ try:
         call(y, p)
     print("was never interrupted", flush=True)
 except KeyboardInterrupt:
-    time.sleep(0.05)  # The pool does not know of a thread that was being started: it finds nothing to do, and ends.
+    time.sleep(0.05)  # Nobody waits for a thread that was being started: it finds nothing to do, and ends.
     print("interrupted", threading.active_count(), flush=True)
 """
 

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from thresholds.errors import InputError, shown
 
@@ -75,30 +75,75 @@ def on_threads(
 ) -> list[Result]:
     """Apply `function` to every task; results come in the order of the tasks, and `after` is called for each.
 
-    When it is interrupted, tasks that have not begun are dropped, and threads joined; `INTERRUPTED` tells those that
-    only wait. (It is not taken back at once: a thread that was just being started is not joined here.)
+    The caller's thread is one of so many workers: a pool takes longer to start than a small piece of work. When it is
+    interrupted, or a task fails, tasks that have not begun are dropped, and threads joined (but for one that is just
+    being started, and finds nothing to do); `INTERRUPTED` tells those that only wait.
     """
-
-    def finished(result: Result) -> Result:
-        after()
-        return result
-
     INTERRUPTED.clear()
-    if n_workers <= 1:
-        return [finished(function(task)) for task in tasks]
-    pool = ThreadPoolExecutor(n_workers)
+    work = _Work(function, list(tasks), after)
+    others: list[threading.Thread] = []
     try:
-        return [finished(result) for result in pool.map(function, tasks)]
-    except KeyboardInterrupt:
-        INTERRUPTED.set()
-        raise
-    finally:
-        try:
-            pool.shutdown(wait=True, cancel_futures=True)
-        except KeyboardInterrupt:  # as threads were waited for
+        for _ in range(min(n_workers, len(work.tasks)) - 1):
+            others.append(threading.Thread(target=work.go_on))
+            others[-1].start()
+        work.go_on()
+        work.wait_for(others)
+    except BaseException as error:
+        # Ctrl-C, at work or as threads were waited for; or a thread did not start.
+        work.stop()
+        if isinstance(error, KeyboardInterrupt):
             INTERRUPTED.set()
-            pool.shutdown(wait=True)
-            raise
+        work.wait_for(others)
+        raise
+    if work.errors:
+        raise work.first_error()
+    return [work.results[place] for place in range(len(work.tasks))]
+
+
+class _Work(Generic[Task, Result]):
+    """Tasks that threads take one after another, and what has come of them."""
+
+    def __init__(
+        self,
+        function: Callable[[Task], Result],
+        tasks: list[Task],
+        after: Callable[[], Any],
+    ) -> None:
+        self.function, self.tasks, self.after = function, tasks, after
+        self.results: dict[int, Result] = {}
+        self.errors: dict[int, BaseException] = {}
+        self._left = iter(range(len(tasks)))  # of which Python gives each number to one thread
+        self._lock = threading.Lock()
+
+    def go_on(self) -> None:
+        """Do what nobody does yet, until nothing is left, or one task fails."""
+        while (place := next(self._left, None)) is not None:
+            try:
+                self.results[place] = self.function(self.tasks[place])
+            except BaseException as error:
+                self.errors[place] = error
+                self.stop()
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                return
+            with self._lock:
+                self.after()
+
+    def stop(self) -> None:
+        """Drop the tasks that have not begun."""
+        self._left = iter(range(0))
+
+    def wait_for(self, others: list[threading.Thread]) -> None:
+        """Wait until other threads have finished what they do."""
+        for thread in others:
+            if thread.ident is not None:
+                thread.join()
+
+    def first_error(self) -> BaseException:
+        """Return the error of the first task that failed, and keep none: an error holds what was at work."""
+        error = self.errors[min(self.errors)]
+        self.errors.clear()
+        return error
 
 
 def read_ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:

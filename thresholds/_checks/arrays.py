@@ -28,7 +28,7 @@ _SUM_ERROR = 2.0**-20  # relative, of a sum of floats that are not negative: mor
 _SMALLEST = 2.0**-500  # Of the largest weight: below, products of sums might vanish.
 _INF_BITS = 0x7C00  # of float16
 _SIGN_BIT = 0x8000
-_BLOCK_CELLS = 2**22  # a few megabytes
+_BLOCK_CELLS = 2**20  # a few megabytes, so that no thread waits long for another's last block
 _WORTH_THREADS = 2**20  # cells
 
 
