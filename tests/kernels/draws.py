@@ -20,13 +20,13 @@ from thresholds._kernels import bootstrap, keys, leaving_out, sorting
 from thresholds._kernels import guards as odds
 from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
-from thresholds._kernels.vectors import NEEDED, features_of_processor
+from thresholds._kernels.vectors import register_bytes
 from thresholds.search.counting.refine import _scales
 
 Array = np.ndarray[Any, Any]
 Arguments = tuple[Any, ...]
 
-HAS_WIDE_LOOPS = NEEDED in features_of_processor()  # or they would not compile
+HAS_WIDE_LOOPS = register_bytes() > 0  # or they would not compile
 MODULES = [
     import_module(f"{_kernels.__name__}.{module.name}")
     for module in pkgutil.iter_modules(_kernels.__path__)

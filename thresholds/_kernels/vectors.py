@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-NEEDED = "+avx512f"
+_REGISTER_BYTES = {"+avx512f": 64, "+avx2": 32}
 
 
 @cache
@@ -16,11 +16,17 @@ def wide_loops(dtype: np.dtype[Any]) -> ModuleType | None:
     """Return the loops for scores of a dtype; None where the processor, or Numba, lacks what they need."""
     # Another Numba, or LLVM, may know an instruction by another name: then they fail when they are tried.
     with suppress(Exception):
-        if NEEDED in features_of_processor():
+        if register_bytes():
             from thresholds._kernels import wide
 
             return wide if _work(wide, dtype) else None
     return None
+
+
+def register_bytes() -> int:
+    """Return how large the registers are of which the loops move whole ones; 0 where there are none."""
+    features = features_of_processor()
+    return next((size for name, size in _REGISTER_BYTES.items() if name in features), 0)
 
 
 def features_of_processor() -> tuple[str, ...]:

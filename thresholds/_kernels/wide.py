@@ -1,11 +1,12 @@
-"""Loops that move some of many scores to the lists of their labels, 512 bits at a time, where the processor can.
+"""Loops that move some of many scores to the lists of their labels, 512 or 256 bits at a time, where the processor can.
 
-In registers rows become columns, a square of 16 x 16 float32 or 8 x 8 float64 scores at a time. Then the wanted scores
-of a column are put together by one instruction (`vpcompress` of AVX-512), and written with all that the register holds:
-what comes next is written over the rest. So the time does not depend on how many are wanted: .3 to .4 ns a score, where
-the loops of `counting.py` list marks and move scores one by one. Numba has no word for such instructions: each is
-written for LLVM, beside what it does in Python. `vectors.py` says whether the processor has them; this file imports
-Numba, and is imported where it has.
+In registers rows become columns, a square of 16 x 16 float32 or 8 x 8 float64 scores at a time (half as many with 256
+bits). Then the wanted scores of a column are put together by one instruction (`vpcompress` of AVX-512; of AVX2
+`vpermps`, told by a table what comes where), and written with all that the register holds: what comes next is written
+over the rest. So the time does not depend on how many are wanted: .3 to .4 ns a score with 512 bits, where the loops of
+`counting.py` list marks and move scores one by one. Numba has no word for such instructions: each is written for LLVM,
+beside what it does in Python. `vectors.py` says whether the processor has them; this file imports Numba, and is
+imported where it has.
 """
 
 from collections.abc import Callable
@@ -20,8 +21,12 @@ from numba.extending import intrinsic
 
 from thresholds._arrays.types import Bytes, Integers, Ints, Scores
 from thresholds._kernels._jit import kernel
+from thresholds._kernels.vectors import register_bytes
 
-_REGISTER_BYTES = 64
+_REGISTER_BYTES = register_bytes()
+_COMPRESSING = (
+    64  # Registers of so many bytes are put together by an instruction that does nothing else.
+)
 _TRUTHS = 16  # cells whose truth is read at once
 _MOST_ROWS = 256  # that become columns together,
 _MOST_CELLS = 2**16  # as far as these stay in the second-level cache
@@ -113,18 +118,50 @@ def _transposed(build: Any, rows: list[Any]) -> list[Any]:
 
 def _write_wanted(build: Any, vector: Any, wanted: Any, at: Any) -> Any:
     """Write the wanted numbers of a vector, and anything behind them; return how many they are."""
+    marks = build.zext(build.bitcast(wanted, ir.IntType(vector.type.count)), _PLACE)
+    if _REGISTER_BYTES == _COMPRESSING:
+        together = _compressed(build, vector, wanted)
+    else:
+        together = _permuted(build, vector, marks)
+    _store(build, together, at)
+    count = build.module.declare_intrinsic("llvm.ctpop", [_PLACE])
+    return build.call(count, [marks])
+
+
+def _compressed(build: Any, vector: Any, wanted: Any) -> Any:
+    """Put the wanted numbers of a vector first, by AVX-512."""
     n = vector.type.count
-    of_type = ir.FunctionType(vector.type, [vector.type, vector.type, wanted.type])
     name = f"llvm.x86.avx512.mask.compress.v{n}f{8 * _REGISTER_BYTES // n}"
-    compress = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+    nothing = ir.Constant(vector.type, [0.0] * n)
+    return _called(build, name, vector.type, [vector, nothing, wanted])
+
+
+def _permuted(build: Any, vector: Any, marks: Any) -> Any:
+    """Put the wanted numbers of a vector first, by AVX2: a table says for all `marks` which words come where."""
+    n, n_words = vector.type.count, 8 * _REGISTER_BYTES // 32
+    size = n_words // n  # of a number, in words
+    rows = []
+    for number in range(2**n):
+        lanes = [lane for lane in range(n) if number >> lane & 1]
+        words = [size * lane + k for lane in lanes for k in range(size)]
+        rows.append(_constant(_WORD, words + [0] * (n_words - len(words))))
+    kind = ir.ArrayType(ir.VectorType(_WORD, n_words), 2**n)
+    table = cgutils.global_constant(  # type: ignore[no-untyped-call]
+        build, "places_of_wanted", ir.Constant(kind, rows)
+    )
+    order = build.load(build.gep(table, [ir.Constant(_PLACE, 0), marks], inbounds=True))
+    words = ir.VectorType(ir.FloatType(), n_words)
+    moved = _called(build, "llvm.x86.avx2.permps", words, [build.bitcast(vector, words), order])
+    return build.bitcast(moved, vector.type)
+
+
+def _called(build: Any, name: str, kind: Any, arguments: list[Any]) -> Any:
+    """Call an instruction of the processor by its name in LLVM."""
+    of_type = ir.FunctionType(kind, [value.type for value in arguments])
+    function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
         build.module, of_type, name
     )
-    nothing = ir.Constant(vector.type, [0.0] * n)
-    _store(build, build.call(compress, [vector, nothing, wanted]), at)
-
-    bits = ir.IntType(n)
-    count = build.module.declare_intrinsic("llvm.ctpop", [bits])
-    return build.zext(build.call(count, [build.bitcast(wanted, bits)]), _PLACE)
+    return build.call(function, arguments)
 
 
 # The instructions
