@@ -32,7 +32,13 @@ from thresholds.guards.limits import Limits
 from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import count_decisions, f_measure, judge, positives_of
+from thresholds.metrics.judging import (
+    count_decisions,
+    f_measure,
+    judge,
+    positives_of,
+    sums_by_thresholds,
+)
 from thresholds.rule import ThresholdRule
 from thresholds.rule.budget import Budget
 from thresholds.rule.capped import CappedRule
@@ -383,6 +389,12 @@ def _ruled(problem: Problem, options: FitOptions, found: _Found) -> ThresholdRul
     judged = None
     if isinstance(problem, CountedProblem) or (cuts.tp.size and problem.exactly_weighted):
         counts = _counts_of_cuts(cuts, problem) if cuts.tp.size else _in_units(rule, problem)
+        objective = average_of(
+            f_score(options.beta), counts, options.average, options.zero_division
+        )
+    elif problem.is_dense and options.average != "samples" and options.max_predicted is None:
+        sums = sums_by_thresholds(rule.thresholds, problem, options.n_jobs)
+        counts = ConfusionCounts(sums, problem.weight_of_label * np.float64(problem.unit))
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )

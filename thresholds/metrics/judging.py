@@ -12,10 +12,11 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.bits import Bits
-from thresholds._arrays.blocks import in_pieces, row_blocks
+from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces, row_blocks
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Ints, Matrix
+from thresholds._arrays.threads import run, workers
+from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._kernels.keys import to_keys
 from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _LABELS_AT_ONCE = 1024
+_LEAST_LABELS = 64  # of a thread: of fewer, rows are read in small pieces
 
 
 class Decided(Protocol):
@@ -149,6 +151,31 @@ def judge(rule: "Rule", problem: Problem, *, keep: bool = False) -> Judged:
     for rows in decided.row_blocks():
         counting.add(rows, decided.about(rows))
     return counting.judged()
+
+
+def sums_by_thresholds(thresholds: Floats, problem: Problem, n_jobs: int | None) -> Numbers:
+    """Return true positives, predictions and positives of each label, (3, n_labels), of cuts of dense scores.
+
+    Some labels on each thread: sums of weights add up in the order of rows, as those of metrics do.
+    """
+    dtype, weights, unknown = problem.scores.dtype, problem.sample_weight, problem.unknown
+    cuts = rounded_up(thresholds, dtype) if dtype.kind == "f" else thresholds  # (n_labels,)
+
+    def add_up(labels: slice) -> Numbers:
+        counts: ConfusionCounts | None = None
+        for rows in row_blocks(problem.n_samples, labels.stop - labels.start):
+            decided = (problem.scores[rows, labels] >= cuts[labels]).view(np.uint8)
+            if unknown is not None:
+                decided = blanked(decided, unknown[rows, labels])
+            of_rows = None if weights is None else weights[rows]
+            counts = count_by_label(problem.truth[rows, labels], decided, of_rows, before=counts)
+        assert counts is not None, "problems have rows"
+        return counts.sums
+
+    n_parts = min(workers(n_jobs), ceil_div(problem.n_labels, _LEAST_LABELS))
+    parts = list(equal_parts(slice(0, problem.n_labels), n_parts))
+    sums = run(add_up, parts, n_jobs=n_jobs, cells=problem.n_stored)
+    return np.concatenate(sums, axis=1)
 
 
 def count_decisions(rule: "Rule", problem: Problem) -> ConfusionCounts:
