@@ -178,6 +178,18 @@ def test_so_it_is_with_weights(name: str) -> None:
     assert same(function(codes, flipped, unknown=-1, sample_weight=weights), found)
 
 
+@pytest.mark.parametrize("unknown", [None, "nan"])
+def test_weights_of_many_labels_add_up(unknown: str | None) -> None:
+    """Weights are whole numbers of a small unit, whose sums over all labels no 64 bits hold."""
+    rng = np.random.default_rng(1)
+    truth = np.tile(Y if unknown else TRUTH, 300).astype(np.float32)
+    scores = rng.random(truth.shape, np.float32)
+    weights = rng.random(N_ROWS)
+    rule = thresholds.fit_empirical(truth, scores, "micro", unknown=unknown, sample_weight=weights)
+    predicted = rule.predict(scores)
+    assert rule.objective == metrics.f1_score(truth, predicted, average="micro", unknown=unknown, sample_weight=weights)
+
+
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_capped_rows_count_known_cells(average: str) -> None:
     """Which labels of a row come first depends on all its scores; what that reaches is counted in known cells."""

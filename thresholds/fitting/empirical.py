@@ -33,11 +33,11 @@ from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import (
+    count_cuts,
     count_decisions,
     f_measure,
     judge,
     positives_of,
-    sums_by_thresholds,
 )
 from thresholds.rule import ThresholdRule
 from thresholds.rule.budget import Budget
@@ -393,8 +393,7 @@ def _ruled(problem: Problem, options: FitOptions, found: _Found) -> ThresholdRul
             f_score(options.beta), counts, options.average, options.zero_division
         )
     elif problem.is_dense and options.average != "samples" and options.max_predicted is None:
-        sums = sums_by_thresholds(rule.thresholds, problem, options.n_jobs)
-        counts = ConfusionCounts(sums, problem.weight_of_label * np.float64(problem.unit))
+        counts = count_cuts(rule.thresholds, problem, options.n_jobs)
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )

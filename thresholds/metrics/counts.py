@@ -102,8 +102,9 @@ class ConfusionCounts(Shown):
 
     def pooled(self) -> "ConfusionCounts":
         """Add up all groups."""
-        differs = isinstance(self.total, np.ndarray)
-        total: Any = np.sum(self.total) if differs else self.total * self.sums.shape[1]
+        totals = self.total.tolist() if isinstance(self.total, np.ndarray) else None
+        # Python's numbers do not overflow.
+        total: Any = self.total * self.sums.shape[1] if totals is None else sum(totals)
         sums = self.sums if total < _MOST else self.sums.astype(np.float64)
         return replace(self, sums=sums.sum(axis=1, keepdims=True), total=total, labels=None)
 

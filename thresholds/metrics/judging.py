@@ -16,7 +16,7 @@ from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces, row_bloc
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import run, workers
-from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
+from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._kernels.keys import to_keys
 from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
@@ -153,15 +153,15 @@ def judge(rule: "Rule", problem: Problem, *, keep: bool = False) -> Judged:
     return counting.judged()
 
 
-def sums_by_thresholds(thresholds: Floats, problem: Problem, n_jobs: int | None) -> Numbers:
-    """Return true positives, predictions and positives of each label, (3, n_labels), of cuts of dense scores.
+def count_cuts(thresholds: Floats, problem: Problem, n_jobs: int | None) -> ConfusionCounts:
+    """Count by label what thresholds, (n_labels,), decide about dense scores, in the unit of the weights.
 
     Some labels on each thread: sums of weights add up in the order of rows, as those of metrics do.
     """
     dtype, weights, unknown = problem.scores.dtype, problem.sample_weight, problem.unknown
     cuts = rounded_up(thresholds, dtype) if dtype.kind == "f" else thresholds  # (n_labels,)
 
-    def add_up(labels: slice) -> Numbers:
+    def count(labels: slice) -> ConfusionCounts:
         counts: ConfusionCounts | None = None
         for rows in row_blocks(problem.n_samples, labels.stop - labels.start):
             decided = (problem.scores[rows, labels] >= cuts[labels]).view(np.uint8)
@@ -170,12 +170,13 @@ def sums_by_thresholds(thresholds: Floats, problem: Problem, n_jobs: int | None)
             of_rows = None if weights is None else weights[rows]
             counts = count_by_label(problem.truth[rows, labels], decided, of_rows, before=counts)
         assert counts is not None, "problems have rows"
-        return counts.sums
+        return counts
 
     n_parts = min(workers(n_jobs), ceil_div(problem.n_labels, _LEAST_LABELS))
     parts = list(equal_parts(slice(0, problem.n_labels), n_parts))
-    sums = run(add_up, parts, n_jobs=n_jobs, cells=problem.n_stored)
-    return np.concatenate(sums, axis=1)
+    counts = run(count, parts, n_jobs=n_jobs, cells=problem.n_stored)
+    total = counts[0].total if unknown is None else known_weights(unknown, weights)
+    return ConfusionCounts(np.concatenate([part.sums for part in counts], axis=1), total)
 
 
 def count_decisions(rule: "Rule", problem: Problem) -> ConfusionCounts:
