@@ -414,7 +414,7 @@ def _ruled(problem: Problem, options: FitOptions, found: _Found) -> ThresholdRul
     # What the scores look like is kept, so that others can be compared with them.
     predicted = counts.predicted.copy()
     del counts, judged  # room for what is made of very many labels
-    profile = profile_of(rule, problem, predicted)
+    profile = profile_of(rule, problem, predicted, options.n_jobs)
     return replace(rule, objective=objective, profile=profile, budget=budget)
 
 

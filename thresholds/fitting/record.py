@@ -29,12 +29,18 @@ def data_in_brief(problem: Problem, positives: Ints) -> FittedOn:
     )
 
 
-def profile_of(rule: Rule, problem: Problem, predicted: Ints) -> ScoreProfile | None:
+def profile_of(
+    rule: Rule, problem: Problem, predicted: Ints, n_jobs: int | None = 1
+) -> ScoreProfile | None:
     """Describe what the scores look like, on how many rows each label is predicted; None where rows are not known."""
     on_all_rows = predicted if problem.unknown is None else None
     if not isinstance(problem, CountedProblem):
         return ScoreProfile.of(
-            rule, problem.scores, weights=problem.sample_weight, predicted=on_all_rows
+            rule,
+            problem.scores,
+            weights=problem.sample_weight,
+            predicted=on_all_rows,
+            n_jobs=n_jobs,
         )
     some = problem.some_rows
     if some is None:

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
+from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Ints
+from thresholds._arrays.types import Booleans, Dense, Ints
 from thresholds._checks import InputError
 from thresholds._version import __version__
 from thresholds.results import (
@@ -75,9 +76,10 @@ class FittedOn(Shown):
         Of scores that cannot be read, some are given.
         """
         cells = _sample(scores, missing) if some_scores is None else _finite(some_scores)
-        # NumPy sorts in less time than it looks for seven quantiles. Which 0 it finds, -0 or 0, is chance: both are 0.
+        # NumPy sorts in less time than it looks for seven quantiles, and float32 faster than float64. Which 0 it finds,
+        # -0 or 0, is chance: both are 0.
         at = np.multiply(QUANTILES, cells.size - 1).astype(np.int64) if cells.size else []
-        quantiles = np.sort(cells)[at] + 0.0
+        quantiles = np.sort(cells)[at].astype(np.float64) + 0.0
         return cls(
             n_samples=int(scores.shape[0]),
             positives=positives,
@@ -142,7 +144,7 @@ class FittedOn(Shown):
 
     def share_outside(self, scores: Any, missing: float) -> float:
         """Return the share of scores, wherever they are, outside the range of the fit; 0 where too few tell."""
-        cells = _sample(scores, missing)
+        cells = _sample(scores, missing).astype(np.float64)
         if not self.quantiles or cells.size < _ENOUGH_CELLS:
             return 0.0
         lowest = self.quantiles[0]
@@ -299,8 +301,11 @@ def places_of_sample(n_stored: int) -> Ints:
     return np.linspace(0, n_stored - 1, min(n_stored, SAMPLE_CELLS)).astype(np.int64)
 
 
-def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:
-    """Return at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'."""
+def _sample(scores: Any, missing: float) -> Dense:
+    """Return at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'.
+
+    They are float32 or float64, as holds them exactly.
+    """
     n_cells = scores.shape[0] * scores.shape[1]
     n_stored = scores.nnz if is_sparse(scores) else n_cells
     places = places_of_sample(n_stored)
@@ -308,13 +313,15 @@ def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:
         cells = scores.data[places]
         if n_stored < n_cells:
             cells = np.append(cells, np.float64(missing))
-    elif devices.namespace_on_device(scores) is None:
-        cells = scores[np.divmod(places, scores.shape[1])]
-    else:
+    elif devices.namespace_on_device(scores) is not None:
         cells = devices.sample(scores, places)
-    return _finite(cells.astype(np.float64))
+    elif scores.flags.c_contiguous:
+        cells = scores.reshape(-1)[places]  # .6 ms less than to divide
+    else:
+        cells = scores[np.divmod(places, scores.shape[1])]
+    return _finite(cells.astype(key_dtype(cells.dtype), copy=False))
 
 
-def _finite(cells: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _finite(cells: Dense) -> Dense:
     """Return the cells that are not masked."""
     return cells[np.isfinite(cells)]

@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
+from thresholds._arrays import threads
+from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers, Places
 from thresholds._checks import InputError
@@ -42,6 +44,8 @@ _FEWEST_ROWS = 500  # however many labels there are
 _MOST_ROWS = 10_000
 
 _GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
+
+_SORTED_TOGETHER = 2**16  # cells, by one thread
 
 _FEWEST_SCORES = 20  # of a label, for its quartiles to say where the scores of rows lie
 
@@ -124,11 +128,19 @@ class Columns(NamedTuple):
     starts: Ints  # (n_labels + 1,)
 
     @classmethod
-    def of(cls, sample: "Sample") -> "Columns":
-        """Sort the scores of sampled rows."""
+    def of(cls, sample: "Sample", n_jobs: int | None = 1) -> "Columns":
+        """Sort the scores of sampled rows, some labels at a time."""
         n_rows, n_labels = sample.shape
-        if sample.cells is not None:
-            rising = np.sort(np.ascontiguousarray(sample.cells.T), axis=1)
+        cells = sample.cells
+        if cells is not None:
+            rising = np.empty((n_labels, n_rows), np.float32)
+
+            def sort(labels: slice) -> None:
+                rising[labels] = cells[:, labels].T
+                rising[labels].sort(axis=1)
+
+            parts = list(by_cells(n_labels, cells.size, _SORTED_TOGETHER))
+            threads.run(sort, parts, n_jobs=n_jobs, cells=cells.size)
             return cls(rising.reshape(-1), np.arange(n_labels + 1) * n_rows)
         # By column, then by score: columns above the bits of scores, which are turned so that they rise.
         bits = sample.score.view(np.uint32)
@@ -254,6 +266,7 @@ class ScoreProfile(Shown):
         weights: Numbers | None = None,
         predicted: Numbers | None = None,
         decided: Matrix | None = None,
+        n_jobs: int | None = 1,
     ) -> "ScoreProfile":
         """Describe checked scores, wherever they are, and what a rule decides about them.
 
@@ -268,6 +281,7 @@ class ScoreProfile(Shown):
             n_rows=scores.shape[0],
             predicted=predicted if _are_equal(weights) else None,
             decided=decided[places] if decided is not None else None,
+            n_jobs=n_jobs,
         )
 
     @classmethod
@@ -279,6 +293,7 @@ class ScoreProfile(Shown):
         n_rows: int,
         predicted: Numbers | None = None,
         decided: Matrix | None = None,
+        n_jobs: int | None = 1,
     ) -> "ScoreProfile":
         """Describe rows that were sampled already, at the places of `sampled_rows`.
 
@@ -290,7 +305,7 @@ class ScoreProfile(Shown):
         if predicted is None:
             n_rows = rows.shape[0]
             predicted = per_label(decided)
-        return cls._of_rows(rows, rule.missing, n_rows, predicted, labels_in(decided))
+        return cls._of_rows(rows, rule.missing, n_rows, predicted, labels_in(decided), n_jobs)
 
     @classmethod
     def of_scores(
@@ -309,11 +324,13 @@ class ScoreProfile(Shown):
         n_rows: int,
         predicted: Numbers,
         labels: RowFigure | None,
+        n_jobs: int | None = 1,
     ) -> "ScoreProfile":
         """Describe the scores of sampled rows, of so many `labels`; on `n_rows` each label is predicted so often."""
         sample = Sample.of(rows, missing, is_sparse(rows))
-        columns = Columns.of(sample)
+        columns = Columns.of(sample, n_jobs)
         quantiles = columns.quantiles()
+        figures = row_figures(sample, quantiles, columns.sizes, n_jobs)
         return cls(
             n_rows=n_rows,
             predicted=np.asarray(predicted, np.float64),
@@ -321,8 +338,7 @@ class ScoreProfile(Shown):
             sparse=is_sparse(rows),
             quantiles=quantiles,
             scored=None if sample.cells is not None else columns.sizes,
-            rows=_of_other_rows(row_figures(sample, quantiles, columns.sizes), columns)
-            | {"labels": labels},
+            rows=_of_other_rows(figures, columns) | {"labels": labels},
         )
 
     @property
@@ -450,13 +466,17 @@ def labels_in(decided: Matrix) -> RowFigure:
     return RowFigure.of(np.asarray(decided.sum(axis=1, dtype=np.int64)).reshape(-1))
 
 
-def row_figures(sample: Sample, quantiles: Float32s, sizes: Ints) -> dict[str, RowFigure]:
+def row_figures(
+    sample: Sample, quantiles: Float32s, sizes: Ints, n_jobs: int | None = 1
+) -> dict[str, RowFigure]:
     """Describe where the scores of each row lie among the quartiles of their labels, of `sizes` scores at the fit."""
     enough = np.flatnonzero(sizes >= _FEWEST_SCORES)  # of many labels few may have them
     lower, upper = np.full((2, sizes.size), np.nan, np.float32)
     lower[enough], upper[enough] = quantiles[enough][:, _QUARTILES].T
-    above_lower = sample.share_above(lower)  # (n_rows,)
-    above_upper = sample.share_above(upper)
+    # Both (n_rows,).
+    above_lower, above_upper = threads.run(
+        sample.share_above, [lower, upper], n_jobs=n_jobs, cells=int(sample.n_in_row().sum())
+    )
     kept = ~np.isnan(above_lower)
     return {
         "above": RowFigure.of((above_lower + above_upper)[kept] / 2),
