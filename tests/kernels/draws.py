@@ -200,10 +200,13 @@ def of_halves_to_widen(rng: Generator, dtype: Any) -> Arguments:
 
 
 def of_weighed_codes(rng: Generator, dtype: Any) -> Arguments:
-    codes, under, counts = of_codes(rng, dtype)
-    n = 8 * int(rng.integers(1, 9))
-    portions = rng.choice([0, 1, 8191], n).astype(np.uint16)
-    return codes, under, rng.integers(0, len(codes), n), portions, counts.astype(np.int64)
+    shape, shift = (8 * int(rng.integers(1, 9)), 16), int(rng.integers(3, 21))
+    codes = rng.integers(-128, 128, shape).astype(np.int8).view(np.uint64)
+    truth = cells(rng, shape).view(np.uint64)
+    weights = rng.choice([0, 1, 2**30 + 1], shape[0]).astype(np.uint64)
+    packed = (weights << np.uint64(shift)) + (weights > 0)
+    firsts = rng.integers(0, 257, (16, 3)).astype(np.int16)
+    return codes, truth, packed, shift, firsts, np.zeros((16, 3, 3), np.int64)
 
 
 # confusion
@@ -642,16 +645,6 @@ def of_marks(rng: Generator, dtype: Any) -> Arguments:
     return scores, low, low + dtype(1), marks, np.full(low.size, -np.inf, dtype)
 
 
-def of_weighed_lists(rng: Generator, dtype: Any) -> Arguments:
-    firsts, sizes, scores, cuts, sums = of_lists_at_cuts(rng, dtype)
-    return firsts, sizes, scores, weights_of(rng, scores.size), cuts, sums
-
-
-def of_weighed_marks(rng: Generator, dtype: Any) -> Arguments:
-    scores, low, high, marks, below = of_marks(rng, dtype)
-    return scores, low, high, weights_of(rng, len(scores)), marks, below, np.zeros(low.size, np.int64)
-
-
 def of_collected(rng: Generator, dtype: Any) -> Arguments:
     scores, marks = block(rng, dtype)
     labels = np.arange(marks.shape[1]) % 5
@@ -665,11 +658,12 @@ def of_few_collected(rng: Generator, dtype: Any) -> Arguments:
     return scores, marks.view(np.uint64), *others
 
 
-def of_collected_with_rows(rng: Generator, dtype: Any) -> Arguments:
+def of_collected_rows(rng: Generator, dtype: Any) -> Arguments:
     scores, marks = block(rng, dtype)
     sizes = marks.sum(axis=0, dtype=np.int64)
     place = sizes.cumsum() - sizes
-    return scores, marks.view(np.uint64), 70_000, place, np.zeros(sizes.sum(), dtype), np.zeros(sizes.sum(), np.int32)
+    kept, rows = np.zeros(sizes.sum(), dtype), np.zeros(sizes.sum(), np.int32)
+    return scores, marks, cells(rng, marks.shape), 70_000, place, kept, rows
 
 
 # odds
@@ -816,16 +810,8 @@ def of_counted_buckets(rng: Generator, dtype: Any) -> Arguments:
 
 def of_weighed_buckets(rng: Generator, dtype: Any) -> Arguments:
     firsts, sizes, buckets, sums = of_counted_buckets(rng, dtype)
-    weights = weights_of(rng, buckets.size)
-    return firsts, sizes, buckets, weights, weights * cells(rng, buckets.size), sums, sums.copy()
-
-
-def of_weights_of_lists(rng: Generator, dtype: Any) -> Arguments:
-    firsts, sizes, found = lists(rng, dtype)
-    rows = np.arange(found.size, dtype=np.int32) % 500
-    weights, positive_weights = np.zeros((2, found.size), np.int64)
-    true = firsts, sizes // 2, rows[::-1].copy()
-    return firsts, sizes, rows, *true, weights_of(rng, 500), weights, positive_weights
+    rows = rng.integers(-500, 500, buckets.size).astype(np.int32)
+    return firsts, sizes, buckets, rows, weights_of(rng, 500), sums, sums.copy()
 
 
 def of_bounded_buckets(rng: Generator, dtype: Any) -> Arguments:
@@ -1200,9 +1186,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.mark_between": of_marks,
     "counting.collect": of_collected,
     "counting.collect_few": of_few_collected,
-    "counting.weigh_lists_at_cuts": of_weighed_lists,
-    "counting.mark_and_weigh": of_weighed_marks,
-    "counting.collect_with_rows": of_collected_with_rows,
+    "counting.collect_rows": of_collected_rows,
     "guards.add_to_rows": of_added_rows,
     "guards.count_bins": of_bins,
     "guards.filled_bins": of_filled_bins,
@@ -1217,7 +1201,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "refine.to_buckets": of_buckets,
     "refine.count_buckets": of_counted_buckets,
     "refine.weigh_buckets": of_weighed_buckets,
-    "refine.weigh_lists": of_weights_of_lists,
     "refine.bound_buckets": of_bounded_buckets,
     "refine.keep_buckets": of_kept_buckets,
     "few_labels.sort_rows": of_row_lists,

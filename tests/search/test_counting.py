@@ -455,26 +455,6 @@ def test_steps_that_are_left_of_weighted_rows_are_those_of_the_whole_staircase(
             np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parametrize("kind", WEIGHTS)
-def test_steps_of_weights_bound_what_rows_weigh(kind: str) -> None:
-    rng = np.random.default_rng(24)
-    units = Problem.of(*draw(rng, (500, 3)), sample_weight=WEIGHTS[kind](rng, 500)).row_weights
-    weights = RowWeights.of(units)
-    for share in (0.01, 0.3, 1.0):
-        rows = np.flatnonzero((rng.random(500) < share) & (units > 0))
-        least, most = weights.bounds(weights.steps[rows].sum(), np.array(rows.size))
-        assert least <= units[rows].sum() <= most
-        assert most - least <= 0.003 * rows.size * units[units > 0].mean()
-    if kind in ("whole, a third of them 0", "equal"):
-        np.testing.assert_array_equal(weights.steps, units)
-
-    # In portions of 16 bits nothing is lost.
-    places, portions = weights.portions(slice(100, 400))
-    assert places.size % kernels.ROWS_AT_ONCE == 0
-    assert portions.max(initial=0) <= kernels.MOST_PORTION
-    np.testing.assert_array_equal(np.bincount(places, portions, 300), weights.steps[100:400])
-
-
 @pytest.mark.parametrize("kind", [None, "uniform", "whole, a third of them 0"])
 def test_cells_of_unknown_truth(kind: str | None, sizes: str) -> None:
     rng = np.random.default_rng(25)
@@ -805,36 +785,35 @@ def test_loops_mark_and_collect(n_columns: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_loops_weigh(dtype: str) -> None:
+def test_scores_are_collected_with_their_rows(dtype: str) -> None:
     rng = np.random.default_rng(26)
     scores, marks = block(rng, 40, 136, dtype)
-    weights = rng.choice([0, 1, 2**40], 40)
-    low, high = np.sort(rng.normal(size=(2, 136)).astype(dtype), axis=0)
-    between, above = np.full(scores.shape, 9, np.uint8), np.full(136, 5)
-    below = np.full(136, -np.inf, dtype)
-    kernels.mark_and_weigh(scores, low, high, weights, between, below, above)
-    counted = (weights > 0)[:, None]
-    np.testing.assert_array_equal(between, (scores >= low) & (scores < high) & counted)
-    np.testing.assert_array_equal(below, np.where((scores < low) & counted, scores, -np.inf).max(axis=0))
-    np.testing.assert_array_equal(above, 5 + weights @ (scores >= high))
-
+    truth = rng.integers(0, 2, marks.shape).astype(np.uint8)
     sizes = marks.sum(axis=0).astype(np.int64)
     place, kept, rows = np.append(0, sizes.cumsum())[:-1], np.zeros(sizes.sum(), dtype), np.zeros(sizes.sum(), np.int32)
-    kernels.collect_with_rows(scores, marks.view(np.uint64), 1000, place, kept, rows)
+    kernels.collect_rows(scores, marks, truth, 1000, place, kept, rows)
     np.testing.assert_array_equal(place, sizes.cumsum())
     column, row = np.nonzero(marks.T)
-    np.testing.assert_array_equal(rows, 1000 + row)
+    np.testing.assert_array_equal(rows, np.where(truth[row, column], ~(1000 + row), 1000 + row))
     np.testing.assert_array_equal(kept, scores[row, column])
 
 
-def test_codes_are_weighed_beyond_16_bits() -> None:
+@pytest.mark.parametrize("heaviest", [2, 2**57])  # Few bits are left to count rows.
+def test_codes_are_weighed(heaviest: int) -> None:
     rng = np.random.default_rng(27)
-    codes, under = (rng.integers(-128, 128, (n, 64)).astype(np.int8) for n in (40, 5))
-    rows = rng.integers(0, 40, 80)
-    portions = rng.choice([0, 1, kernels.MOST_PORTION], 80).astype(np.uint16)
-    sums = np.full((5, 64), 3)
-    kernels.weigh_codes(codes, under, rows, portions, sums)
-    np.testing.assert_array_equal(sums, [3 + portions.astype(np.int64) @ (codes[rows] > cut) for cut in under])
+    codes = rng.integers(-128, 128, (40, 16)).astype(np.int8)
+    truth = (rng.random((40, 16)) < 0.2).astype(np.uint8)
+    weights = RowWeights.of(rng.choice([0, 1, heaviest], 40))
+    assert weights.shift == (20 if heaviest == 2 else 3)
+    cuts = rng.integers(-128, 129, (16, 3)).astype(np.int16)
+    found = np.full((16, 3, 3), 3)
+    words = codes.view(np.uint64), truth.view(np.uint64)
+    kernels.weigh_codes(*words, weights.of_block(slice(0, 40), 40), weights.shift, cuts + 128, found)
+    for c, cut in enumerate(cuts.T):
+        reached = codes >= cut  # (n_rows, n_columns)
+        np.testing.assert_array_equal(found[:, 0, c], 3 + np.sign(weights.units) @ reached)
+        np.testing.assert_array_equal(found[:, 1, c], 3 + weights.units @ reached)
+        np.testing.assert_array_equal(found[:, 2, c], 3 + weights.units @ (reached & (truth > 0)))
 
 
 @pytest.mark.parametrize("room", [1, 3, 100])

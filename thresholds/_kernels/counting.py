@@ -18,7 +18,6 @@ from thresholds._arrays.types import (
     Codes,
     Dense,
     Halves,
-    Integers,
     Ints,
     Scores,
     SmallInts,
@@ -29,8 +28,6 @@ from thresholds._kernels._jit import kernel
 ROWS_AT_ONCE = 16  # Blocks have a multiple of so many rows.
 LOWEST_CODE = -128
 N_CODES = 256
-
-MOST_PORTION = 2**16 // 8 - 1  # of the weight of a row: those of eight rows fit into 16 bits
 
 _ROWS_PER_BYTE = 255  # whose positives a byte can count
 _CODED_ROWS_PER_BYTE = 248  # as many, in whole times eight
@@ -43,7 +40,13 @@ _ONE = np.uint64(1)
 _BYTES = np.uint64(0x0001020304050607)
 _TOP_BYTE = np.uint64(56)
 _SMALL_LOWEST_CODE = np.int32(LOWEST_CODE)
-_MOST_OF_16_BITS = 2**16 - 1
+# Bins of the codes of eight columns, and one more with nothing.
+_SIZE_OF_BINS = 8 * (N_CODES + 1)
+_FLIPPED = np.uint64(0x8080808080808080)  # The lowest code, as a byte, becomes 0.
+_BITS_1, _BITS_2, _BITS_3, _BITS_4, _BITS_5, _BITS_6, _BITS_7 = np.arange(8, 64, 8, dtype=np.uint64)
+_LABEL_1, _LABEL_2, _LABEL_3, _LABEL_4, _LABEL_5, _LABEL_6, _LABEL_7 = np.arange(
+    1, 8, dtype=np.uint64
+)
 
 
 @kernel
@@ -286,127 +289,94 @@ def count_scores(scores: Scores, cuts: Scores, counts: SmallInts) -> None:
 
 
 @kernel
-def weigh_codes(codes: Codes, under: Codes, rows: Ints, portions: Integers, sums: Ints) -> None:
-    """Add up, for each column, portions of the weights of rows whose codes lie above each of those in `under`.
+def weigh_codes(
+    codes: Words, truth: Words, weights: Words, shift: int, firsts: Dense, found: Ints
+) -> None:
+    """Add what each column has from the bins `firsts` (n_columns, n_cuts) on to `found` (n_columns, 3, n_cuts).
 
-    A row that weighs much is listed more than once: no portion exceeds `MOST_PORTION`. There are a multiple of
-    `ROWS_AT_ONCE` of them, and sums are (n_cuts, n_columns).
+    That is the number of scores, what their rows weigh, and the weight of positives. Codes come in words of eight
+    columns as truth does; a code lies in the bin as many above 0 as codes are above the lowest, and from bin
+    `N_CODES` on there is nothing. `weights` (n_rows,) have 1, and above `shift` bits the weight, or 0 for no row; all
+    of them together fit.
     """
-    partial = np.zeros(under.shape, np.uint16)
-    none = np.uint16(0)
-    # Codes are compared as bytes, portions added in 16 bits, for as many rows as these can hold: that takes a third
-    # longer than to count.
-    held = np.int64(0)
-    for first in range(0, rows.size, 8):
-        added = np.int64(0)
-        for i in range(first, first + 8):
-            added += portions[i]
-        if held + added > _MOST_OF_16_BITS:
-            _add_and_clear(partial, sums)
-            held = np.int64(0)
-        held += added
-        r0, r1, r2, r3 = rows[first], rows[first + 1], rows[first + 2], rows[first + 3]
-        r4, r5, r6, r7 = rows[first + 4], rows[first + 5], rows[first + 6], rows[first + 7]
-        c0, c1, c2, c3 = codes[r0], codes[r1], codes[r2], codes[r3]
-        c4, c5, c6, c7 = codes[r4], codes[r5], codes[r6], codes[r7]
-        own = portions[first : first + 8]
-        w0, w1, w2, w3 = own[0], own[1], own[2], own[3]
-        w4, w5, w6, w7 = own[4], own[5], own[6], own[7]
-        for k in range(under.shape[0]):
-            cut, total = under[k], partial[k]
-            for j in range(cut.size):
-                x, n = cut[j], total[j]
-                n += w0 if c0[j] > x else none
-                n += w1 if c1[j] > x else none
-                n += w2 if c2[j] > x else none
-                n += w3 if c3[j] > x else none
-                n += w4 if c4[j] > x else none
-                n += w5 if c5[j] > x else none
-                n += w6 if c6[j] > x else none
-                n += w7 if c7[j] > x else none
-                total[j] = n
-    _add_and_clear(partial, sums)
+    low, one, three = np.uint64(N_CODES - 1), np.uint64(1), np.uint64(3)
+    bits = np.uint64(shift)
+    ones = (one << bits) - one
+    most = np.int64(ones)  # rows that can be counted in so many bits
+    bins, true_bins = np.empty(_SIZE_OF_BINS, np.uint64), np.empty(_SIZE_OF_BINS, np.uint64)
+    listed = np.empty(min(most, codes.shape[0]) + 1, np.int64)
+    for first in range(0, codes.shape[0], most):
+        # Slices are read from 0 on, so that no place may be negative, which would be looked at each time.
+        own_codes, own_truth = codes[first : first + most], truth[first : first + most]
+        own_weights = weights[first : first + most]
+        for q in range(truth.shape[1]):
+            for b in range(_SIZE_OF_BINS):
+                bins[b], true_bins[b] = 0, 0
+            # 1. A number and a weight are added at once, to counters of eight labels, which stay in the first-level
+            # cache: .4 ns a score, where comparing codes to 32 cuts takes as long for numbers, three times as long for
+            # weights. Rows with a positive are listed without a branch.
+            n = np.int64(0)
+            for i in range(own_codes.shape[0]):
+                listed[n] = i
+                n += own_truth[i, q] != 0
+                w, x = own_weights[i], own_codes[i, q] ^ _FLIPPED
+                bins[(x & low) << three] += w
+                bins[((x >> _BITS_1) & low) << three | _LABEL_1] += w
+                bins[((x >> _BITS_2) & low) << three | _LABEL_2] += w
+                bins[((x >> _BITS_3) & low) << three | _LABEL_3] += w
+                bins[((x >> _BITS_4) & low) << three | _LABEL_4] += w
+                bins[((x >> _BITS_5) & low) << three | _LABEL_5] += w
+                bins[((x >> _BITS_6) & low) << three | _LABEL_6] += w
+                bins[(x >> _BITS_7) << three | _LABEL_7] += w
+
+            # 2. Eight cells of which one is true, or more: each adds its weight or 0.
+            for a in range(n):
+                row = np.uint64(listed[a])
+                t, w, x = own_truth[row, q], own_weights[row], own_codes[row, q] ^ _FLIPPED
+                true_bins[(x & low) << three] += w * (t & one)
+                true_bins[((x >> _BITS_1) & low) << three | _LABEL_1] += w * ((t >> _BITS_1) & one)
+                true_bins[((x >> _BITS_2) & low) << three | _LABEL_2] += w * ((t >> _BITS_2) & one)
+                true_bins[((x >> _BITS_3) & low) << three | _LABEL_3] += w * ((t >> _BITS_3) & one)
+                true_bins[((x >> _BITS_4) & low) << three | _LABEL_4] += w * ((t >> _BITS_4) & one)
+                true_bins[((x >> _BITS_5) & low) << three | _LABEL_5] += w * ((t >> _BITS_5) & one)
+                true_bins[((x >> _BITS_6) & low) << three | _LABEL_6] += w * ((t >> _BITS_6) & one)
+                true_bins[(x >> _BITS_7) << three | _LABEL_7] += w * (t >> _BITS_7)
+
+            # 3. Each bin gets what lies above it, too; then those at cuts are taken apart.
+            for b in range(8 * N_CODES - 8, -1, -8):
+                for k in range(b, b + 8):
+                    bins[k] += bins[k + 8]
+                    true_bins[k] += true_bins[k + 8]
+            for k in range(8):
+                label_firsts, of_label = firsts[8 * q + k], found[8 * q + k]
+                for c in range(label_firsts.size):
+                    at = 8 * np.int64(label_firsts[c]) + k
+                    of_label[0, c] += np.int64(bins[at] & ones)
+                    of_label[1, c] += np.int64(bins[at] >> bits)
+                    of_label[2, c] += np.int64(true_bins[at] >> bits)
 
 
 @kernel
-def _add_and_clear(partial: Integers, sums: Ints) -> None:
-    """Add what short counters hold to `sums`, and empty them."""
-    for k in range(partial.shape[0]):
-        short, total = partial[k], sums[k]
-        for j in range(short.size):
-            total[j] += short[j]
-            short[j] = 0
-
-
-@kernel
-def weigh_lists_at_cuts(
-    firsts: Ints, sizes: Ints, scores: Scores, weights: Ints, cuts: Scores, sums: Ints
-) -> None:
-    """Add up the weights of each label's scores at or above each of its cuts (n_cuts, n_labels)."""
-    for j in range(firsts.size):
-        label_scores = scores[firsts[j] : firsts[j] + sizes[j]]
-        label_weights = weights[firsts[j] : firsts[j] + sizes[j]]
-        for k in range(cuts.shape[0]):
-            cut, n = cuts[k, j], np.int64(0)
-            for i in range(label_scores.size):
-                n += label_weights[i] if label_scores[i] >= cut else np.int64(0)
-            sums[k, j] = n
-
-
-@kernel
-def mark_and_weigh(
+def collect_rows(
     scores: Scores,
-    low: Scores,
-    high: Scores,
-    weights: Ints,
     marks: Bytes,
-    below: Scores,
-    above: Ints,
-) -> None:
-    """Do as `mark_between` does, for rows that weigh anything, and add what weighs at or above `high` to `above`."""
-    none = scores.dtype.type(-np.inf)
-    for i in range(0, scores.shape[0], 4):
-        s0, s1, s2, s3 = scores[i], scores[i + 1], scores[i + 2], scores[i + 3]
-        m0, m1, m2, m3 = marks[i], marks[i + 1], marks[i + 2], marks[i + 3]
-        w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-        p0, p1, p2, p3 = w0 > 0, w1 > 0, w2 > 0, w3 > 0
-        for j in range(scores.shape[1]):
-            m0[j] = np.uint8((s0[j] >= low[j]) & (s0[j] < high[j]) & p0)
-            m1[j] = np.uint8((s1[j] >= low[j]) & (s1[j] < high[j]) & p1)
-            m2[j] = np.uint8((s2[j] >= low[j]) & (s2[j] < high[j]) & p2)
-            m3[j] = np.uint8((s3[j] >= low[j]) & (s3[j] < high[j]) & p3)
-        for j in range(scores.shape[1]):
-            x, highest = low[j], below[j]
-            highest = max(highest, s0[j] if (s0[j] < x) & p0 else none)
-            highest = max(highest, s1[j] if (s1[j] < x) & p1 else none)
-            highest = max(highest, s2[j] if (s2[j] < x) & p2 else none)
-            highest = max(highest, s3[j] if (s3[j] < x) & p3 else none)
-            below[j] = highest
-        for j in range(scores.shape[1]):
-            x, weight = high[j], above[j]
-            weight += w0 if s0[j] >= x else np.int64(0)
-            weight += w1 if s1[j] >= x else np.int64(0)
-            weight += w2 if s2[j] >= x else np.int64(0)
-            weight += w3 if s3[j] >= x else np.int64(0)
-            above[j] = weight
-
-
-@kernel
-def collect_with_rows(
-    scores: Scores,
-    words: Words,
+    truth: Bytes,
     first_row: int,
     place: Ints,
     kept: Scores,
     rows: SmallInts,
 ) -> None:
-    """Do as `collect_few` does, each column being a label, and write the rows along with the scores."""
-    cells = np.empty(16 * words.shape[1], np.int32)
-    for i in range(words.shape[0]):
-        start, end = _marked(words[i], cells)
-        for a in range(start, end):
+    """Do as `collect` does, each column being a label, and write the rows along: of a positive ~row, which is < 0."""
+    cells = np.empty(marks.shape[1] + 1, np.int32)
+    for i in range(marks.shape[0]):
+        n = np.int64(0)
+        for label in range(marks.shape[1]):
+            cells[n] = label
+            n += marks[i, label]
+        row = np.int32(first_row + i)
+        for a in range(n):
             label = cells[a]
             to = place[label]
             kept[to] = scores[i, label]
-            rows[to] = first_row + i
+            rows[to] = row ^ -np.int32(truth[i, label])
             place[label] = to + 1

@@ -80,42 +80,21 @@ def weigh_buckets(
     firsts: Ints,
     sizes: Ints,
     buckets: Buckets,
-    weights: Ints,
-    positive_weights: Ints,
+    rows: SmallInts,
+    row_weights: Ints,
     sums: Ints,
     positive_sums: Ints,
 ) -> None:
-    """Add up the weights in each bucket of each label, and those of positives, in (n_labels, BUCKETS) zeros."""
+    """Add up the weights in each bucket of each label, and those of positives, in (n_labels, BUCKETS) zeros.
+
+    `rows` have ~row, which is below 0, for a positive.
+    """
     for j in range(firsts.size):
         for i in range(firsts[j], firsts[j] + sizes[j]):
-            sums[j, buckets[i]] += weights[i]
-            positive_sums[j, buckets[i]] += positive_weights[i]
-
-
-@kernel
-def weigh_lists(
-    firsts: Ints,
-    sizes: Ints,
-    rows: SmallInts,
-    true_firsts: Ints,
-    true_sizes: Ints,
-    true_rows: SmallInts,
-    row_weights: Ints,
-    weights: Ints,
-    positive_weights: Ints,
-) -> None:
-    """Write the weights of the rows in each label's list, and of those that are in its list of positives; others 0."""
-    is_positive = np.zeros(row_weights.size, np.int64)
-    for j in range(firsts.size):
-        own = true_rows[true_firsts[j] : true_firsts[j] + true_sizes[j]]
-        # Flags of all rows are looked up without a branch, where merging two lists would mispredict one for each.
-        for i in range(own.size):
-            is_positive[own[i]] = 1
-        for i in range(firsts[j], firsts[j] + sizes[j]):
-            weight = row_weights[rows[i]]
-            weights[i], positive_weights[i] = weight, weight * is_positive[rows[i]]
-        for i in range(own.size):
-            is_positive[own[i]] = 0
+            is_positive = np.int64(rows[i] < 0)
+            weight = row_weights[rows[i] ^ -is_positive]
+            sums[j, buckets[i]] += weight
+            positive_sums[j, buckets[i]] += weight * is_positive
 
 
 @kernel

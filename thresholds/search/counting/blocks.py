@@ -88,14 +88,20 @@ class Blocks:
         return used.reshape(*column_values.shape[:-1], self.rows_side_by_side, self.n_labels)
 
     def truth(self) -> Iterator[tuple[int, Words]]:
-        """Return the number of each block's first row, and its truth in words of eight columns."""
+        """Return the number of each block's first row, and its truth in words of eight columns.
+
+        A row without weight has no positives.
+        """
         room = np.empty((self.block_rows, self.n_columns), np.uint8)
         for number, rows in enumerate(self.row_slices()):
             truth = self._block(self.problem.truth, rows, room, 0, whole_words=True)
             yield number * self.block_rows, truth.view(np.uint64)
 
     def scores(self) -> Iterator[Scores]:
-        """Return blocks of scores, NaN where there is none, or no truth; columns of no label may be missing."""
+        """Return blocks of scores, NaN where there is none, or no truth, or no weight.
+
+        Columns of no label may be missing.
+        """
         room = np.empty((self.block_rows, self.n_columns), self.problem.dtype)
         for rows in self.row_slices():
             yield self._block(self.problem.scores, rows, room, _NOTHING, self.problem.unknown)
@@ -137,6 +143,9 @@ class Blocks:
         # A view costs nothing, and is a block if each row is one and nothing is to be filled up.
         shape = (len(room), self.n_columns if whole_words else self.n_labels)
         has_form = self.rows_side_by_side == 1 and piece.shape == shape and left_out is None
+        given = self.problem.unit_weights
+        weightless = np.empty(0, np.int64) if given is None else np.flatnonzero(given[rows] == 0)
+        has_form &= weightless.size == 0
         if has_form and piece.dtype == room.dtype and piece.flags.carray:
             return piece  # type: ignore[no-any-return]
 
@@ -149,6 +158,7 @@ class Blocks:
         else:
             block[: len(piece), : self.n_labels] = piece
         block[len(piece) :] = filling
+        block[weightless] = filling
         if left_out is not None:
             cells = to_dense(left_out[rows, self.labels])  # (n_rows, n_labels)
             block[: len(piece), : self.n_labels][cells] = filling

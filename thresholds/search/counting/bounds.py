@@ -19,7 +19,7 @@ import numpy.typing as npt
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys, Scores
 from thresholds._kernels.counting import keep_between
 from thresholds._kernels.keys import to_keys
-from thresholds._kernels.refine import OF_ALL_LABELS, weigh_lists
+from thresholds._kernels.refine import OF_ALL_LABELS
 from thresholds.search.counting.refine import (
     KeyLists,
     LastSteps,
@@ -42,7 +42,7 @@ class Candidates:
     low: Scores  # (n_labels,)
     high: Scores  # (n_labels,)
     sizes: Ints  # (n_pieces, n_labels) how many lie there, in each piece of the rows
-    above: Ints  # (n_labels,) how many scores lie above, or at most what these weigh
+    above: Ints  # (n_labels,) how many scores lie above, or what these weigh
     tp_above: Ints  # (n_labels,) how many of these are positives', or what those weigh
     any_below: Booleans  # (n_labels,)
     low_ratio: Floats  # (n_labels,) between which the best ratio lies
@@ -62,7 +62,7 @@ class Candidates:
         piece_counts: Ints,
         beta: float,
         jointly: bool,
-        weights: tuple[Ints, Ints] | None = None,
+        weights: Ints | None = None,
         keeps: Keeps | None = None,
     ) -> "Candidates":
         """Bound the best cut of each label from what lies at or above cuts (n_cuts, n_labels).
@@ -70,13 +70,13 @@ class Candidates:
         With limits, what `keeps` them, the best within these is bounded, too.
 
         Cuts fall, from above all scores to below all. `piece_counts` (n_cuts, n_pieces,
-        n_labels) has the predictions in each piece of the rows. Where rows have `weights`, these are
-        bounds of what is predicted at each cut, least and most, and `tp` is exact.
+        n_labels) has the predictions in each piece of the rows. Where rows have weights, `weights`
+        (n_cuts, n_labels) has what these weigh, and `tp` what positives do.
         """
         counts = piece_counts.sum(axis=1)  # (n_cuts, n_labels)
-        least, most = (counts, counts) if weights is None else weights
+        predicted = counts if weights is None else weights
         positives = tp[-1]  # (n_labels,), as the last cut lies below all scores
-        slack = _ROUNDING * float(most[-1].max())
+        slack = _ROUNDING * float(predicted[-1].max())
 
         # Best case of each interval between two cuts: its positives come first. Where it holds a single value, they do
         # not: all is predicted or nothing.
@@ -84,40 +84,40 @@ class Candidates:
         best_tp = tp[1:]
         with np.errstate(over="ignore", under="ignore"):
             is_single = cuts[:-1] == np.nextafter(cuts[1:], cuts.dtype.type(np.inf))
-        best_predicted = np.where(is_single, least[1:], least[:-1] + gained)
+        best_predicted = np.where(is_single, predicted[1:], predicted[:-1] + gained)
 
         # The ratio of the optimum lies between that of the best cut and that of the best cases.
         beta2_positives = beta**2 * positives
         if jointly:
             beta2_all = beta2_positives.sum()
-            low = highest_ratio_at_cuts(tp, most, beta2_all) * (1 - _ROUNDING)
+            low = highest_ratio_at_cuts(tp, predicted, beta2_all) * (1 - _ROUNDING)
             high = highest_ratio_at_cuts(best_tp, best_predicted, beta2_all) * (1 + _ROUNDING)
             low_ratio = np.full(positives.size, low)
             high_ratio = np.full(positives.size, high)
             beta2_positives = np.full(positives.size, OF_ALL_LABELS)
         else:
-            low_ratio = high_ratio = (tp / np.maximum(beta2_positives + most, 1)).max(axis=0)
+            low_ratio = high_ratio = (tp / np.maximum(beta2_positives + predicted, 1)).max(axis=0)
 
         # An interval is out if one counted cut beats its best case at both ratios: both values are
         # linear in the ratio, so it is beaten at all ratios between. Without a positive it has no
         # step of the staircase.
         out = gained == 0
         for ratio in (low_ratio, high_ratio):
-            best_cut = (tp - ratio * most).argmax(axis=0)[np.newaxis]  # (1, n_labels)
+            best_cut = (tp - ratio * predicted).argmax(axis=0)[np.newaxis]  # (1, n_labels)
             out_for_this_cut = np.ones(gained.shape, np.bool_)
             for end in (low_ratio, high_ratio):
-                reached = np.take_along_axis(tp - end * most, best_cut, axis=0)
+                reached = np.take_along_axis(tp - end * predicted, best_cut, axis=0)
                 out_for_this_cut &= best_tp - end * best_predicted + slack < reached
             out |= out_for_this_cut
 
         # The best within limits is the same, unless the optimum may break them.
         are_for_both = np.zeros(positives.size, np.bool_)
         if keeps is not None:
-            ratios = tp / np.maximum(beta2_positives + most, 1)
-            least_ratio = np.where(keeps(tp, most, positives), ratios, 0).max(axis=0)
-            out_within = ~keeps(best_tp, least[:-1], positives) | (gained == 0)
+            ratios = tp / np.maximum(beta2_positives + predicted, 1)
+            least_ratio = np.where(keeps(tp, predicted, positives), ratios, 0).max(axis=0)
+            out_within = ~keeps(best_tp, predicted[:-1], positives) | (gained == 0)
             out_within |= best_tp - least_ratio * (beta2_positives + best_predicted) + slack < 0
-            are_for_both = ~(out | keeps(tp[:-1], most[1:], positives)).all(axis=0)
+            are_for_both = ~(out | keeps(tp[:-1], predicted[1:], positives)).all(axis=0)
             out &= out_within | ~are_for_both
 
         # Keep everything between the outermost intervals that are left.
@@ -131,13 +131,12 @@ class Candidates:
         any_below = _at_cut(counts, last) < counts[-1]  # (n_labels,)
         is_known = _at_cut(is_single, np.maximum(last - 1, 0)) & (last > first)
         is_known &= (last - 1 == first) | ~any_below
-        is_known &= weights is None
         lowest = LastSteps(
             is_known,
             score=_at_cut(cuts, last),
             tp=_at_cut(tp, last),
-            predicted=_at_cut(counts, last),
-            higher=_at_cut(counts, np.maximum(last - 1, 0)),
+            predicted=_at_cut(predicted, last),
+            higher=_at_cut(predicted, np.maximum(last - 1, 0)),
             any_below=any_below,
         )
         last = np.where(is_known, last - 1, last)
@@ -147,7 +146,7 @@ class Candidates:
             low=np.where(is_alone, lowest.score, _at_cut(cuts, last)),
             high=np.where(is_alone, lowest.score, _at_cut(cuts, first)),
             sizes=_at_cut(piece_counts, last) - _at_cut(piece_counts, first),
-            above=_at_cut(most, first),
+            above=_at_cut(predicted, first),
             tp_above=_at_cut(tp, first),
             any_below=any_below | (is_known & ~is_alone),
             low_ratio=low_ratio,
@@ -175,38 +174,17 @@ class Candidates:
         return UnitRemaining(
             KeyLists(scores.firsts, scores.sizes, to_keys(scores.keys)),
             positives=KeyLists(positives.firsts, positives.sizes, to_keys(positives.keys)),
-            above=self.above[labels].copy(),
             n_positives=n_positives,
             **self._outside(below, labels),
         )
 
     def remaining_weighted(
-        self,
-        scores: KeyLists,
-        positives: KeyLists,
-        below: Keys,
-        above: Ints,
-        labels: slice,
-        row_weights: Ints,
+        self, scores: KeyLists, below: Keys, labels: slice, row_weights: Ints
     ) -> Remaining:
-        """Do as `remaining` does, for rows with weights; `above` (n_labels,) is what all scores above weigh."""
-        weights, positive_weights = np.zeros((2, scores.keys.size), np.int64)
-        weigh_lists(
-            scores.firsts,
-            scores.sizes,
-            scores.rows,
-            positives.firsts,
-            positives.sizes,
-            positives.rows,
-            row_weights,
-            weights,
-            positive_weights,
-        )
+        """Do as `remaining` does, for rows with weights, from scores with their rows."""
         return WeightedRemaining(
-            KeyLists(scores.firsts, scores.sizes, to_keys(scores.keys)),
-            weights=weights,
-            positive_weights=positive_weights,
-            above=above.copy(),
+            KeyLists(scores.firsts, scores.sizes, to_keys(scores.keys), scores.rows),
+            row_weights=row_weights,
             n_positives=self.positives[labels],
             **self._outside(below, labels),
         )
@@ -214,6 +192,7 @@ class Candidates:
     def _outside(self, below: Keys, labels: slice) -> dict[str, Any]:
         """Return what is known of some labels outside of these scores."""
         return {
+            "above": self.above[labels].copy(),
             "tp_above": self.tp_above[labels].copy(),
             "below": np.where(self.any_below[labels], below, 0).astype(below.dtype),
             "low_ratio": self.low_ratio[labels],

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.blocks import ceil_div
-from thresholds._arrays.types import Codes, Dense, Integers, Ints, Scores, SmallInts
+from thresholds._arrays.types import Codes, Dense, Integers, Ints, Scores, SmallInts, Words
 from thresholds._kernels.counting import (
     LOWEST_CODE,
     N_CODES,
@@ -185,12 +185,20 @@ class CodedCuts:
         label_under = self.under[:, blocks.labels]  # (n_coded, n_labels)
         under[:, : blocks.n_columns] = blocks.to_columns(label_under, _HIGHEST_CODE)
         counts = np.zeros(under.shape, np.int32)
-        is_weighted = blocks.problem.unit_weights is not None
-        steps = np.zeros(under.shape if is_weighted else (0, 0), np.int64)
         room = np.zeros((blocks.block_rows, width), np.int8)
         exact = blocks.to_columns(self.exact[:, blocks.labels], np.inf)
         exact_counts = np.zeros(exact.shape, np.int32)
-        return Counter(self.scale.over(blocks), under, counts, steps, room, exact, exact_counts)
+        return Counter(self.scale.over(blocks), under, counts, room, exact, exact_counts)
+
+    def weighing(self, blocks: Blocks) -> "Weigher":
+        """Begin to count and to weigh at the coded cuts, there being no others."""
+        n_cuts = len(self.under)
+        firsts = np.zeros((blocks.n_columns, n_cuts + 1), np.int16)
+        firsts[: blocks.n_labels, :n_cuts] = self.under[:, blocks.labels].T
+        firsts[:, :n_cuts] += 1 - LOWEST_CODE
+        found = np.zeros((blocks.n_columns, 3, n_cuts + 1), np.int64)
+        room = np.zeros((blocks.block_rows, blocks.n_columns), np.int8)
+        return Weigher(self.scale.over(blocks), firsts, found, room)
 
 
 @dataclass
@@ -200,7 +208,6 @@ class Counter:
     scale: Scale
     under: Codes  # (n_coded, n_columns and more)
     counts: SmallInts  # (n_coded, n_columns and more)
-    steps: Ints  # (n_coded, n_columns and more) what these weigh; empty where rows have no weights
     room: Codes  # (block_rows, n_columns and more) for a block
     exact: Scores  # (n_exact, n_columns)
     exact_counts: SmallInts  # (n_exact, n_columns)
@@ -218,12 +225,20 @@ class Counter:
         n_columns = self.exact.shape[1]
         return np.concatenate([self.counts[:, :n_columns], self.exact_counts])
 
-    def weigh(self, scores: Scores, weights: Ints, portions: tuple[Ints, Integers]) -> None:
-        """Count a block of rows that weigh anything, and add up portions of their weights (see `portions.py`)."""
+
+@dataclass
+class Weigher:
+    """What lies at or above the cuts of each column, so far, if rows have weights."""
+
+    scale: Scale
+    firsts: Integers  # (n_columns, n_cuts + 1) the first bin of codes above each cut, at last that of all
+    found: Ints  # (n_columns, 3, n_cuts + 1) how many scores, what they weigh, and what those of positives weigh
+    room: Codes  # (block_rows, n_columns) for a block
+
+    def add(self, scores: Scores, truth: Words, weights: Words, shift: int) -> None:
+        """Weigh a block, whose rows have `packed` weights."""
         self.scale.codes(scores, self.room)
-        self.room[weights == 0] = LOWEST_CODE
-        count_codes(self.room, self.under, self.counts)
-        weigh_codes(self.room, self.under, *portions, self.steps)
+        weigh_codes(self.room.view(np.uint64), truth, weights, shift, self.firsts, self.found)
 
 
 def _bits(scores: Scores) -> Dense:

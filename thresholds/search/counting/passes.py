@@ -26,12 +26,10 @@ from thresholds._kernels._jit import StandIns
 from thresholds._kernels.counting import (
     collect,
     collect_few,
-    collect_with_rows,
+    collect_rows,
     count_lists_at_cuts,
-    mark_and_weigh,
     mark_between,
     note_positives,
-    weigh_lists_at_cuts,
 )
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.vectors import wide_loops
@@ -102,17 +100,21 @@ def map_useful_steps(
     coded = CodedCuts.near(quantiles, passes.find_repeated())
 
     # 2. Count at these cuts: that bounds where the best cut may lie. Scores of positives are listed, of as many labels
-    # at a time as memory has room for.
+    # at a time as memory has room for; none where rows have weights.
     itemsize = passes.bytes_of_listed
-    n_positives = piece_positives.sum(axis=0)  # (n_labels,)
+    n_listed = (
+        piece_positives.sum(axis=0)
+        if passes.weights is None
+        else np.zeros_like(coded.cuts[0], np.int64)
+    )
     parts = []
-    for panel in panels(n_positives, _MOST_LISTED_BYTES // itemsize):
+    for panel in panels(n_listed, _MOST_LISTED_BYTES // itemsize):
         positives, *counts = passes.count(piece_positives, coded, panel)
         parts.append(counts)
     tp, piece_counts, *weights = (
         np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)
     )
-    between = (weights[0], weights[1]) if weights else None
+    between = weights[0] if weights else None
     candidates = Candidates.of(
         _with_ends(coded.cuts), tp, piece_counts, beta, jointly, between, keeps
     )
@@ -125,7 +127,7 @@ def map_useful_steps(
     if all_listed:
         room -= positives.keys.size * itemsize
     else:
-        n_left += n_positives
+        n_left += n_listed
     results = []
     for panel in panels(n_left, max(room, _MIN_PANEL_BYTES) // itemsize):
         if all_listed:
@@ -240,17 +242,16 @@ class _Passes:
     ) -> tuple[KeyLists, *tuple[Ints, ...]]:
         """List the scores of positives of some labels; count them, and all scores of each piece, above cuts.
 
-        Counts are (n_cuts, n_labels), and of the pieces (n_cuts, n_pieces, n_labels), with a cut
-        above and one below. Where rows have weights, positives are weighed, and two more arrays
-        (n_cuts, n_labels) have the least and the most that all scores above each cut weigh.
+        Counts are (n_cuts, n_labels), and of the pieces (n_cuts, n_pieces, n_labels), with a cut above and one below.
+        Where rows have weights, positives are weighed and not listed, and one more array (n_cuts, n_labels) has what
+        all scores above each cut weigh.
         """
+        if self.weights is not None:
+            return self._weigh(self.weights, coded, panel)
         piece_positives = piece_positives[:, panel]
         starts, n_positives = _starts(piece_positives)
         listed = self._room_for(n_positives)
-        weights = self.weights
         n_cuts = len(coded.cuts)
-        steps = np.zeros((n_cuts, piece_positives.shape[1]), np.int64)
-        adding = Lock()
 
         def count(blocks: Blocks) -> Ints:
             counter = coded.over(blocks)
@@ -259,22 +260,12 @@ class _Passes:
             ends = place + piece_positives[self._piece(blocks), in_panel]
             labels = blocks.column_labels
             wide = self._wide_loops(blocks)
-            for rows, (scores, words) in zip(
-                blocks.row_slices(), blocks.scores_and_truth(), strict=True
-            ):
-                if weights is None:
-                    counter.add(scores)
-                    if wide is None:
-                        collect_few(scores, words, labels, place, listed.keys)
-                    else:
-                        wide.collect_marked(scores, words.view(np.uint8), place, ends, listed.keys)
-                    continue
-                own = weights.of_block(rows, blocks.block_rows)
-                counter.weigh(scores, own, weights.portions(rows))
-                collect_with_rows(scores, words, rows.start, place, listed.keys, listed.rows)
-            if weights is not None:
-                with adding:
-                    steps[:, in_panel] += counter.steps[:, : blocks.n_labels]
+            for scores, words in blocks.scores_and_truth():
+                counter.add(scores)
+                if wide is None:
+                    collect_few(scores, words, labels, place, listed.keys)
+                else:
+                    wide.collect_marked(scores, words.view(np.uint8), place, ends, listed.keys)
             counts = np.zeros((n_cuts + 2, 1, blocks.n_labels), np.int64)
             of_labels = blocks.by_row(counter.all_counts).sum(axis=1)  # (n_cuts, n_labels)
             counts[1:-1, 0] = coded.falling(of_labels, blocks.labels)
@@ -290,25 +281,46 @@ class _Passes:
             cuts = np.ascontiguousarray(coded.cuts[:, of_labels])
             tp = np.zeros((n_cuts + 2, cuts.shape[1]), np.int64)
             of_part = positives.part(labels)
-            if weights is None:
-                count_lists_at_cuts(*of_part.arrays, cuts, tp[1:-1])
-                tp[-1] = of_part.sizes
-            else:
-                own = weights.units[of_part.rows]
-                weigh_lists_at_cuts(*of_part.arrays, own, _with_lowest(cuts), tp[1:])
+            count_lists_at_cuts(*of_part.arrays, cuts, tp[1:-1])
+            tp[-1] = of_part.sizes
             return tp
 
         # One over what was listed.
         tp = np.concatenate(self._run(count_positives, _parts(positives.sizes), ""), axis=1)
-        if weights is None:
-            return positives, tp, piece_counts
+        return positives, tp, piece_counts
 
+    def _weigh(
+        self, weights: RowWeights, coded: CodedCuts, panel: slice
+    ) -> tuple[KeyLists, *tuple[Ints, ...]]:
+        """Do as `count` does, where rows have weights."""
+        n_labels = panel.stop - panel.start
+        n_cuts = len(coded.cuts)
+        weighed = np.zeros((2, n_cuts + 2, n_labels), np.int64)
+        adding = Lock()
+
+        def weigh(blocks: Blocks) -> Ints:
+            weigher = coded.weighing(blocks)
+            in_panel = slice(blocks.labels.start - panel.start, blocks.labels.stop - panel.start)
+            for rows, (scores, words) in zip(
+                blocks.row_slices(), blocks.scores_and_truth(), strict=True
+            ):
+                own = weights.of_block(rows, blocks.block_rows)
+                weigher.add(scores, words, own, weights.shift)
+            found = weigher.found[: blocks.n_labels].transpose(1, 2, 0)  # (3, n_cuts + 1, n_labels)
+            with adding:
+                weighed[:, 1:, in_panel] += found[1:]
+            counts = np.zeros((n_cuts + 2, 1, blocks.n_labels), np.int64)
+            counts[1:-1, 0] = found[0, :-1]
+            counts[-1] = blocks.known()
+            return counts
+
+        piece_counts = self._over_blocks(weigh, axis=1, title="counting", labels=panel)
+        of_all, tp = weighed
         # All scores weigh what all rows do in which their labels are known.
-        least, most = np.zeros((2, *tp.shape), np.int64)
-        n_above = piece_counts.sum(axis=1)[1:-1]  # (n_cuts, n_labels)
-        least[1:-1], most[1:-1] = weights.bounds(steps, n_above)
-        least[-1] = most[-1] = self.problem.weight_of_label[panel]
-        return positives, tp, piece_counts, least, most
+        of_all[-1] = self.problem.weight_of_label[panel]
+        nothing = np.zeros(n_labels, np.int64)
+        positives = replace(self._room_for(0), firsts=nothing, sizes=nothing)
+        return positives, tp, piece_counts, of_all
 
     def collect_and_sort(
         self,
@@ -321,8 +333,6 @@ class _Passes:
         starts, n_kept = _starts(candidates.sizes[:, panel])
         kept = self._room_for(n_kept)
         weights = self.weights
-        above = np.zeros(starts.shape[1], np.int64)
-        adding = Lock()
 
         def gather(blocks: Blocks) -> Scores:
             in_panel = slice(blocks.labels.start - panel.start, blocks.labels.stop - panel.start)
@@ -332,24 +342,22 @@ class _Passes:
             high = blocks.to_columns(candidates.high[blocks.labels], np.inf)
             below = np.full(blocks.n_columns, -np.inf, low.dtype)
             marks = np.zeros((blocks.block_rows, blocks.n_columns), np.uint8)
-            labels, words = blocks.column_labels, marks.view(np.uint64)
-            own_above = np.zeros(blocks.n_columns, np.int64)
             wide = self._wide_loops(blocks) if n_kept > 0 else None
-            for rows, scores in zip(blocks.row_slices(), blocks.scores(), strict=True):
+            if weights is not None:
+                for rows, (scores, words) in zip(
+                    blocks.row_slices(), blocks.scores_and_truth(), strict=True
+                ):
+                    mark_between(scores, low, high, marks, below)
+                    truth = words.view(np.uint8)
+                    collect_rows(scores, marks, truth, rows.start, place, kept.keys, kept.rows)
+                return np.asarray(blocks.by_row(below)[0, np.newaxis])
+            for scores in blocks.scores():
                 if wide is not None:
                     wide.collect_between(scores, low, high, below, place, ends, kept.keys)
                     continue
-                if weights is None:
-                    mark_between(scores, low, high, marks, below)
-                    if n_kept > 0:
-                        collect(scores, marks, labels, place, kept.keys)
-                    continue
-                own = weights.of_block(rows, blocks.block_rows)
-                mark_and_weigh(scores, low, high, own, marks, below, own_above)
-                collect_with_rows(scores, words, rows.start, place, kept.keys, kept.rows)
-            if weights is not None:
-                with adding:
-                    above[in_panel] += own_above[: blocks.n_labels]
+                mark_between(scores, low, high, marks, below)
+                if n_kept > 0:
+                    collect(scores, marks, blocks.column_labels, place, kept.keys)
             return np.asarray(blocks.by_row(below).max(axis=0, keepdims=True))
 
         # One more pass over the matrix: keep the candidates, and the next lower score. There may be neither, where most
@@ -362,13 +370,12 @@ class _Passes:
 
         def finish(part: slice) -> Result:
             labels = slice(panel.start + part.start, panel.start + part.stop)
-            lists = scores.part(part), positives.part(part), below[part]
+            own, own_below = scores.part(part), below[part]
             if weights is None:
-                remaining = candidates.remaining(*lists, labels)
+                left = candidates.remaining(own, positives.part(part), own_below, labels)
             else:
-                units = weights.units
-                remaining = candidates.remaining_weighted(*lists, above[part], labels, units)
-            return function(replace(remaining.staircase(), first=labels.start))
+                left = candidates.remaining_weighted(own, own_below, labels, weights.units)
+            return function(replace(left.staircase(), first=labels.start))
 
         # The rest stays in the cache, label by label.
         return self._run(finish, _parts(scores.sizes), "sorting")

@@ -30,7 +30,7 @@ class KeyLists:
     firsts: Ints  # (n_labels,)
     sizes: Ints  # (n_labels,)
     keys: Keys  # (n_keys,) and what is no longer in any list
-    # (n_keys,) which rise in each list; empty where rows do not matter
+    # (n_keys,) or ~row, which is below 0, for a positive; empty where rows do not matter
     rows: SmallInts = field(default_factory=lambda: np.empty(0, np.int32))
 
     @property
@@ -246,8 +246,7 @@ class UnitRemaining(Remaining):
 class WeightedRemaining(Remaining):
     """What is left of some labels if rows have weights."""
 
-    weights: Ints  # (n_keys,) of the rows of the scores
-    positive_weights: Ints  # (n_keys,) the same where the row is a positive, else 0
+    row_weights: Ints  # (n_samples,)
 
     def _worth_refining(self, labels: Ints) -> Ints:
         # A label without positives has no interval that holds one, so that none of its scores are left.
@@ -260,25 +259,26 @@ class WeightedRemaining(Remaining):
         (own,) = buckets
         sums = np.zeros((2, labels.size, BUCKETS), np.int64)
         lists = self.scores.of(labels)
-        weights = self.weights, self.positive_weights
-        weigh_buckets(lists.firsts, lists.sizes, own, *weights, sums[0], sums[1])
+        weigh_buckets(*lists.arrays[:2], own, lists.rows, self.row_weights, sums[0], sums[1])
         return sums
 
     def _keep(self, labels: Ints, buckets: tuple[Buckets, ...], bottom: Ints, top: Ints) -> Keys:
         (own,) = buckets
-        # Weights move as their keys do.
-        for weights in (self.weights, self.positive_weights):
-            words = KeyLists(self.scores.firsts, self.scores.sizes.copy(), weights.view(np.uint64))
-            words.keep(labels, own, bottom, top)
-        return self.scores.keep(labels, own, bottom, top)
+        # Rows move as their keys do.
+        scores = self.scores
+        rows = KeyLists(scores.firsts, scores.sizes.copy(), scores.rows.view(np.uint32))
+        rows.keep(labels, own, bottom, top)
+        return scores.keep(labels, own, bottom, top)
 
     def _sorted(self) -> Staircase:
         # What is left of each label, one after another.
         lists = self.scores
         starts = np.append(0, lists.sizes.cumsum())  # (n_labels + 1,)
         left = np.arange(starts[-1]) + np.repeat(lists.firsts - starts[:-1], lists.sizes)
+        rows = lists.rows[left]
+        weights = self.row_weights[np.where(rows < 0, ~rows, rows)]
         offsets, key, lower, tp, fp, higher = weighted_staircases(
-            starts, lists.keys[left], self.positive_weights[left], self.weights[left]
+            starts, lists.keys[left], np.where(rows < 0, weights, 0), weights
         )
 
         # What lies above and below it.
