@@ -32,6 +32,7 @@ calls = {
     "macro": lambda y, p: thresholds.fit_empirical(y, p, n_jobs=N_JOBS),
     "micro": lambda y, p: thresholds.fit_empirical(y, p, "micro", n_jobs=N_JOBS),
     "micro, shared": lambda y, p: thresholds.fit_empirical(y, p, "micro", per_label=False, n_jobs=N_JOBS),
+    "compare": lambda y, p: thresholds.compare("all", y, p),
     "expected": lambda y, p: thresholds.fit_expected(p, n_jobs=N_JOBS),
 }
 call = calls[sys.argv[1]]
@@ -58,6 +59,7 @@ except KeyboardInterrupt:
         pytest.param("macro", 500_000, 1, 0.5, marks=pytest.mark.soak),
         pytest.param("micro", 500_000, 2, 0.4, marks=pytest.mark.soak),
         pytest.param("micro, shared", 50_000, 2, 0.2, marks=pytest.mark.soak),
+        pytest.param("compare", 100_000, 2, 1.0, marks=pytest.mark.soak),
         ("expected", 10**6, 2, 0.2),
     ],
 )

@@ -7,9 +7,9 @@ import pytest
 
 from tests.kernels.draws import NO_WEIGHTS, of_positives
 from thresholds._arrays.types import Booleans, Ints
-from thresholds.data.panels import Panel, Rest, SortedKeys, TieGroups
-from thresholds.data.problem import Items
-from thresholds.data.tallies import label_of
+from thresholds.data.panels import Panel, Rest, SortedKeys, TieGroups, label_items, sorted_once
+from thresholds.data.problem import Items, Problem
+from thresholds.data.tallies import label_of, tie_groups
 
 Pair = tuple[Panel, Items]
 
@@ -34,6 +34,25 @@ def test_its_cells_are_those_of_the_items_in_order(pairs: list[Pair]) -> None:
         np.testing.assert_array_equal(
             panel.positives, np.add.reduceat(items.positive_weights, items.starts[:-1], dtype=np.int64)
         )
+
+
+def test_labels_that_are_sorted_once_are_read_in_any_tiles() -> None:
+    rng = np.random.default_rng(2)
+    n_samples, n_labels = 40, 37  # of which some are sorted at a time
+    scores = rng.integers(0, 9, (n_samples, n_labels)).astype(np.float32)
+    problem = Problem.of(rng.integers(0, 2, scores.shape), scores)
+    in_order = sorted_once(problem)
+    for first, last in ((3, 5), (0, 37), (15, 33), (36, 37)):
+        items = problem.label_items(first, last)
+        panel, expected = label_items(in_order, first, last), Panel.of(items)
+        assert isinstance(panel, Panel)
+        for ours, others in zip((*panel, *panel.steps), (*expected, *expected.steps), strict=True):
+            np.testing.assert_array_equal(ours, others)
+        for ours, others in zip(panel.tie_groups(), tie_groups(items), strict=True):
+            np.testing.assert_array_equal(ours, others)
+        cuts = np.unique(panel.keys)[::3] + np.uint32(1)
+        np.testing.assert_array_equal(panel.counts_at_cuts(cuts), items.counts_at_cuts(cuts))
+    assert sorted_once(in_order) is in_order
 
 
 def test_questions_are_answered_as_by_looking_at_each_tie_group(pairs: list[Pair]) -> None:

@@ -19,6 +19,9 @@ ALL_CORES = -1
 # Set by Ctrl-C until new work begins: threads that only wait should end.
 INTERRUPTED = threading.Event()
 
+# `interrupted`: the event of the outermost run that this thread works for, set by Ctrl-C.
+_RUN = threading.local()
+
 _PATIENCE = 1.0  # seconds before a progress bar shows
 _WIDTH = 30
 _WORTH_THREADS = 2**15  # cells
@@ -51,17 +54,18 @@ def run(
     tasks: Sequence[Task],
     *,
     n_jobs: int | None = ALL_CORES,
+    at_most: int | None = None,
     cells: int | None = None,
     progress: bool = False,
     title: str = "",
 ) -> list[Result]:
     """Apply `function` to every task, on threads; results come in the order of the tasks.
 
-    With `n_jobs=-1` no threads are started for fewer than 32,768 `cells`, about which all tasks together are: that
-    would take longer than the work.
+    No more than `at_most` tasks, which may have threads of their own, are done at a time. With `n_jobs=-1` no threads
+    are started for fewer than 32,768 `cells`, about which all tasks together are: that would take longer than the work.
     """
     bar = Bar(title, len(tasks)) if progress else None
-    n_workers = min(workers(n_jobs), len(tasks))
+    n_workers = min(workers(n_jobs), len(tasks) if at_most is None else at_most, len(tasks))
     if n_jobs == ALL_CORES and cells is not None and cells < _WORTH_THREADS:
         n_workers = 1
     return on_threads(function, tasks, n_workers, after=(lambda: None) if bar is None else bar.step)
@@ -79,8 +83,11 @@ def on_threads(
     interrupted, or a task fails, tasks that have not begun are dropped, and threads joined (but for one that is just
     being started, and finds nothing to do); `INTERRUPTED` tells those that only wait.
     """
-    INTERRUPTED.clear()
-    work = _Work(function, list(tasks), after)
+    # Within a task of another run, what interrupts that is for this one, too.
+    outer: threading.Event | None = getattr(_RUN, "interrupted", None)
+    if outer is None:
+        INTERRUPTED.clear()
+    work = _Work(function, list(tasks), after, threading.Event() if outer is None else outer)
     others: list[threading.Thread] = []
     try:
         for _ in range(min(n_workers, len(work.tasks)) - 1):
@@ -89,10 +96,8 @@ def on_threads(
         work.go_on()
         work.wait_for(others)
     except BaseException as error:
-        # Ctrl-C, at work or as threads were waited for; or a thread did not start.
-        work.stop()
-        if isinstance(error, KeyboardInterrupt):
-            INTERRUPTED.set()
+        # Ctrl-C between tasks, or as threads were waited for; or a thread did not start.
+        work.stop(error)
         work.wait_for(others)
         raise
     if work.errors:
@@ -108,30 +113,44 @@ class _Work(Generic[Task, Result]):
         function: Callable[[Task], Result],
         tasks: list[Task],
         after: Callable[[], Any],
+        interrupted: threading.Event,
     ) -> None:
         self.function, self.tasks, self.after = function, tasks, after
         self.results: dict[int, Result] = {}
         self.errors: dict[int, BaseException] = {}
-        self._left = iter(range(len(tasks)))  # of which Python gives each number to one thread
+        self._interrupted = interrupted
+        self._left = iter(range(len(tasks)))
         self._lock = threading.Lock()
 
     def go_on(self) -> None:
         """Do what nobody does yet, until nothing is left, or one task fails."""
-        while (place := next(self._left, None)) is not None:
-            try:
-                self.results[place] = self.function(self.tasks[place])
-            except BaseException as error:
-                self.errors[place] = error
-                self.stop()
-                if isinstance(error, KeyboardInterrupt):
-                    raise
-                return
-            with self._lock:
-                self.after()
+        before = getattr(_RUN, "interrupted", None)
+        try:
+            _RUN.interrupted = self._interrupted
+            while (place := self._next()) is not None:
+                try:
+                    if self._interrupted.is_set():
+                        raise KeyboardInterrupt
+                    self.results[place] = self.function(self.tasks[place])
+                    with self._lock:
+                        self.after()
+                except BaseException as error:
+                    self.errors[place] = error
+                    self.stop(error)
+        finally:
+            _RUN.interrupted = before
 
-    def stop(self) -> None:
-        """Drop the tasks that have not begun."""
+    def _next(self) -> int | None:
+        """Take the place of a task that nobody has begun."""
+        with self._lock:
+            return next(self._left, None)
+
+    def stop(self, error: BaseException) -> None:
+        """Drop the tasks that have not begun; after Ctrl-C, those of all runs within the outermost."""
         self._left = iter(range(0))
+        if isinstance(error, KeyboardInterrupt):
+            self._interrupted.set()
+            INTERRUPTED.set()
 
     def wait_for(self, others: list[threading.Thread]) -> None:
         """Wait until other threads have finished what they do."""
@@ -140,8 +159,10 @@ class _Work(Generic[Task, Result]):
                 thread.join()
 
     def first_error(self) -> BaseException:
-        """Return the error of the first task that failed, and keep none: an error holds what was at work."""
-        error = self.errors[min(self.errors)]
+        """Return Ctrl-C, or the error of the first task that failed, and keep none: it holds what was at work."""
+        first = min(self.errors)
+        presses = (error for error in self.errors.values() if isinstance(error, KeyboardInterrupt))
+        error = next(presses, self.errors[first])
         self.errors.clear()
         return error
 

@@ -105,7 +105,7 @@ def rising_items(problem: Problem, first: int, last: int) -> Items:
     """Return these sorted upwards within each label: a panel where each weighs 1."""
     items = counted_items(problem, first, last)
     if items.is_unweighted:
-        return Panel.sorting(items)
+        return items if isinstance(items, Panel) else Panel.sorting(items)
     starts, keys, positive_weights, weights = items
     keys, places = sorted_groups(starts, keys)
     rows = places + np.repeat(starts[:-1], np.diff(starts))  # (n_items,)

@@ -347,14 +347,15 @@ class Calibrator(Shown):
         order = _checks.places(
             problem.label_names, self.label_names, "y_score", "the labels of the calibrator"
         )
-        scores = _checks.in_order(problem.scores, order)
-        truth = _checks.in_order(problem.truth, order)
-        unknown = None
-        if problem.unknown is not None:
-            unknown = _checks.in_order(problem.unknown, order)
-        problem = replace(
-            problem, scores=scores, truth=truth, unknown=unknown, missing=self.missing
-        )
+        if order is not None or problem.missing != self.missing:
+            scores = _checks.in_order(problem.scores, order)
+            truth = _checks.in_order(problem.truth, order)
+            unknown = None
+            if problem.unknown is not None:
+                unknown = _checks.in_order(problem.unknown, order)
+            problem = replace(
+                problem, scores=scores, truth=truth, unknown=unknown, missing=self.missing
+            )
         cells = binned(problem, self._curves.edges).all
         probabilities = self._curves.of_labels(cells.starts, cells.scores)
         return measure(cells._replace(scores=probabilities), ALL_CORES)
@@ -524,33 +525,40 @@ def calibrate_problem(
     method: Method,
     by: By = "shrink",
     *,
+    measured: bool = True,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Calibrator:
-    """Fit a map on what is checked already."""
+    """Fit a map on what is checked already; it may do without measures of its own fit, and `by_class`."""
     # A single label has no others to lean on.
     if by == "shrink" and problem.n_labels == 1:
         by = "label"
     fitted, cells = _fit(problem, method, by, n_jobs, progress)
     curves = Curves(fitted, pooled=by == "pooled")
 
-    # What they do to the cells of the fit, and to an absent one of each label.
-    probabilities = curves.of_labels(cells.all.starts, cells.all.scores, n_jobs)  # (n_cells,)
+    # What they do to an absent cell of each label, and to the cells of the fit.
     one_each = np.arange(problem.n_labels + 1)
     absent = curves.of_cells(one_each, np.full(problem.n_labels, problem.missing))  # (n_labels,)
+    before, after, by_class = UNKNOWN, UNKNOWN, None
+    if measured:
+        probabilities = curves.of_labels(cells.all.starts, cells.all.scores, n_jobs)  # (n_cells,)
+        if cells.are_shares:
+            before = measure(cells.all, n_jobs)
+        after = measure(cells.all._replace(scores=probabilities), n_jobs)
+        by_class = ScoresByClass.of(cells.all, cells.squares, cells.edges, probabilities)
     return Calibrator(
         method=method,
         by=by,
         label_names=problem.label_names,
         missing=problem.missing,
         absent=absent,
-        before=measure(cells.all, n_jobs) if cells.are_shares else UNKNOWN,
-        after=measure(cells.all._replace(scores=probabilities), n_jobs),
+        before=before,
+        after=after,
         _curves=curves,
         profile=ScoreProfile.of_scores(
             problem.scores, problem.missing, weights=problem.sample_weight
         ),
-        by_class=ScoresByClass.of(cells.all, cells.squares, cells.edges, probabilities),
+        by_class=by_class,
     )
 
 

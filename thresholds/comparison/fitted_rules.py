@@ -1,9 +1,12 @@
 """Rules of the list of all rules, fitted on the same rows."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from thresholds import _checks
+from thresholds._arrays import threads
+from thresholds.data.panels import sorted_once
 from thresholds.data.problem import Problem
 from thresholds.fitting.by_name import Shared, fit_named, why_not
 from thresholds.fitting.options import FitOptions
@@ -40,12 +43,52 @@ def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedR
     reasons = {named.name: why_not(named, problem) for named in chosen}
     left_out = {name: reason for name, reason in reasons.items() if reason is not None}
 
-    # Rules of one calibration one after another, as they share its probabilities.
+    wanted = [named for named in chosen if named.name not in left_out]
+
     shared = Shared(with_objectives=False)
-    fitted = {}
-    for named in sorted(chosen, key=lambda named: named.calibration or ""):
-        if named.name not in left_out:
-            own = {name: value for name, value in options.items() if name in named.options}
-            fit_options = FitOptions(rule=named.name, **own)
-            fitted[named.name] = fit_named(problem, fit_options, shared)
+    fitted: dict[str, Rule] = {}
+
+    def options_of(named: NamedRule) -> FitOptions:
+        own = {name: value for name, value in options.items() if name in named.options}
+        return FitOptions(rule=named.name, **own)
+
+    def fit(group: Sequence[NamedRule], rows: Problem) -> None:
+        for named in group:
+            fitted[named.name] = fit_named(rows, options_of(named), shared)
+
+    # First what reads labels in the order of their scores, which are sorted once: calibrators, guards and regions.
+    rows = sorted_once(problem)
+    calibrated = {named.calibration: named for named in wanted if named.calibration}
+    regions = [named for named in wanted if named.method == "regions"]
+    guarded = [named for named in wanted if named.guard]
+    _do_side_by_side(
+        [
+            *(
+                partial(shared.calibrator, rows, calibration, options_of(calibrated[calibration]))
+                for calibration in sorted(calibrated)
+            ),
+            *(partial(fit, group, rows) for group in ([named] for named in guarded)),
+            partial(fit, regions, rows),
+        ],
+        problem,
+    )
+    del rows  # and what is sorted, before there are probabilities
+
+    # Then all others. Rules of a calibrator share its probabilities, of which there is room for one at a time.
+    others = [named for named in wanted if named.name not in fitted]
+    by_calibrator = [
+        named for calibration in calibrated for named in others if named.calibration == calibration
+    ]
+    _do_side_by_side(
+        [
+            partial(fit, by_calibrator, problem),
+            *(partial(fit, [named], problem) for named in others if not named.calibration),
+        ],
+        problem,
+    )
     return FittedRules({name: fitted[name] for name in reasons if name in fitted}, left_out)
+
+
+def _do_side_by_side(tasks: Sequence[Callable[[], object]], problem: Problem) -> None:
+    """Do two tasks at a time, of those that take long: where one works on a single thread, the other has the rest."""
+    threads.run(lambda task: task(), tasks, at_most=2, cells=problem.n_stored)

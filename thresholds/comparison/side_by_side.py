@@ -1,6 +1,6 @@
 """Rules of the same labels, judged on the same rows: what each reaches, how sure that is, and where they differ."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from thresholds.comparison.result import (
     Measures,
 )
 from thresholds.data.counted import CountedProblem
+from thresholds.data.panels import sorted_once
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
@@ -44,13 +45,24 @@ class _Scores:
         self._evidence: dict[float, Evidence] = {}
         self._calibrated: dict[int, CalibrationMeasures] = {}  # by identity of the calibrator
 
+    def ask_together(self, rules: Collection[Rule]) -> None:
+        """Ask all that rules need while labels are sorted, which is done once."""
+        problem = self._problem
+        if any(_takes_probabilities(rule) for rule in rules):
+            self._problem = sorted_once(problem)
+            for rule in rules:
+                self.evidence(rule.missing)
+                _calibration(rule, self._problem, self)
+            self._problem = problem
+
     @cached_property
     def as_probabilities(self) -> CalibrationMeasures:
         """How far they are from probabilities."""
         problem = self._problem
         probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
-        probable = replace(problem, scores=probabilities, missing=0.0)
-        return measure_problem(probable, ALL_CORES)
+        if probabilities is not problem.scores or problem.missing != 0:
+            problem = replace(problem, scores=probabilities, missing=0.0)
+        return measure_problem(problem, ALL_CORES)
 
     def as_calibrated(self, calibrator: Calibrator) -> CalibrationMeasures:
         """How far what a calibrator makes of them is from probabilities."""
@@ -61,7 +73,9 @@ class _Scores:
     def evidence(self, missing: float) -> Evidence:
         """Test each label, absent entries having the score `missing`."""
         if missing not in self._evidence:
-            problem = replace(_unweighted(self._problem), missing=missing)
+            problem = _unweighted(self._problem)
+            if problem.missing != missing:
+                problem = replace(problem, missing=missing)
             self._evidence[missing] = evidence_of(problem, Criteria())
         return self._evidence[missing]
 
@@ -92,6 +106,10 @@ def judge_side_by_side(
         )
         rule.warn_if_changed(problem.scores, order=order)
 
+    # What the scores know of labels, before memory is needed for decisions.
+    scores = _Scores(problem)
+    scores.ask_together(rules.values())
+
     # What each rule decides, and the same where rows count alike; decisions are kept for a second look.
     keep = confidence is not None or len(rules) > 1
     judged = judge_all(rules, problem, beta, zero_division, keep=keep)
@@ -106,8 +124,7 @@ def judge_side_by_side(
         predicted = [counts.predicted for counts in unweighted.values()]
         agreement = agreement_of(rules, decided, predicted, problem)
 
-    # What the scores know of labels; absent entries score as they do for the first rule.
-    scores = _Scores(problem)
+    # Absent entries score as they do for the first rule.
     missing = next(iter(rules.values())).missing
     measures = [
         _measures(
@@ -325,14 +342,18 @@ def _calibration(rule: Rule, problem: Problem, scores: _Scores) -> CalibrationMe
     rule = rule.uncapped
     if isinstance(rule, CalibratedRule):
         return scores.as_calibrated(rule.calibrator)
+    return scores.as_probabilities if _takes_probabilities(rule) else UNKNOWN
+
+
+def _takes_probabilities(rule: Rule) -> bool:
+    """Whether a rule takes the scores for probabilities, or what a calibrator makes of them."""
+    rule = rule.uncapped
     is_label_free = isinstance(rule, ThresholdRule) and rule.expected is not None
-    if is_label_free or isinstance(rule, InstanceRule):
-        return scores.as_probabilities
-    return UNKNOWN
+    return is_label_free or isinstance(rule, CalibratedRule | InstanceRule)
 
 
 def _unweighted(problem: Problem) -> Problem:
     """Leave out weights, which a diagnosis has no use for; those of counts are 1."""
-    if isinstance(problem, CountedProblem):
+    if isinstance(problem, CountedProblem) or problem.sample_weight is None:
         return problem
     return replace(problem, unit_weights=None, unit=1.0, sample_weight=None)

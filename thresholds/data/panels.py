@@ -6,12 +6,16 @@ cells is positive, nor does anybody ask.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from functools import cached_property
+from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Bytes, Ints, Keys
 from thresholds._kernels._jit import StandIns
 from thresholds._kernels.evidence import group_by_ties
@@ -26,6 +30,9 @@ from thresholds._kernels.sorting import (
 )
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import Pass, Passes, in_passes
+
+_SORTED_AT_ONCE = 16  # labels: float32 columns that share a cache line
+_SORTING = Lock()  # held while a problem makes room for what is sorted
 
 # What is asked of the items of labels, the first and the last of which are given.
 Question: TypeAlias = Callable[[Items, int, int], Any]
@@ -54,7 +61,6 @@ class Panel(Items):
 
     true_starts: Ints  # (n_groups + 1,)
     true_keys: Keys  # (n_positives,) the keys of the positives, which rise in each group
-    steps: Steps  # of the staircases
 
     @classmethod
     def of(cls, items: Items) -> "Panel":
@@ -68,12 +74,46 @@ class Panel(Items):
     def sorting(cls, items: Items) -> "Panel":
         """Sort unweighted items, whose keys are sorted in place."""
         in_order = SortedKeys.of(items.starts, items.keys, items.positive_weights)
-        marks = np.zeros_like(items.positive_weights)
-        steps = unit_staircases(*in_order, marks)
-        panel = cls(in_order.starts, in_order.keys, marks, items.weights)
-        panel.true_starts, panel.true_keys = in_order.true_starts, in_order.true_keys
-        panel.steps = steps
+        panel = cls.marked(in_order, np.zeros_like(items.positive_weights))
+        _ = panel.steps  # They mark the positives.
         return panel
+
+    @classmethod
+    def marked(cls, in_order: SortedKeys, marks: Bytes) -> "Panel":
+        """Return the panel of sorted keys, (n_items,) `marks` of which are those of the positives."""
+        panel = cls(in_order.starts, in_order.keys, marks, np.empty(0, np.int64))
+        panel.true_starts, panel.true_keys = in_order.true_starts, in_order.true_keys
+        return panel
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The staircases; the first of equal keys are marked as positive, as many as are."""
+        starts, keys, marks, _ = self
+        return unit_staircases(starts, keys, self.true_starts, self.true_keys, marks)
+
+    def tie_groups(self) -> Items:
+        """Return the distinct keys of each group, rising, with positives and items of each."""
+        starts, keys, marks, _ = self
+        is_first = np.append(True, keys[1:] != keys[:-1])  # (n_items,)
+        is_first[starts[:-1]] = True
+        firsts = np.flatnonzero(is_first)  # (n_tie_groups,)
+        of_positives = np.searchsorted(firsts, np.flatnonzero(marks), "right") - 1
+        hits = np.bincount(of_positives, minlength=firsts.size)
+        sizes = np.diff(firsts, append=keys.size)
+        return Items(np.searchsorted(firsts, starts), keys[firsts], hits, sizes)
+
+    def counts_at_cuts(self, cuts: Keys) -> Ints:
+        """Return true positives and items of each group at or above cuts that rise, (2, n_groups, n_cuts)."""
+        # A cut is looked up among sorted keys, where others look up each key among the cuts.
+        both = (self.true_starts, self.true_keys), (self.starts, self.keys)
+        counts = [
+            [
+                last - first - keys[first:last].searchsorted(cuts)
+                for first, last in itertools.pairwise(starts.tolist())
+            ]
+            for starts, keys in both
+        ]
+        return np.array(counts, np.int64).reshape(2, -1, cuts.size)
 
     @cached_property
     def positives(self) -> Ints:
@@ -197,6 +237,75 @@ class Rest(Items):
         whole = self.whole
         of_whole = whole.starts, whole.keys, whole.true_starts, whole.true_keys
         return RoundRanks(*round_ranks_without(*of_whole, *self.part, self.steps, ranks))
+
+
+@dataclass(frozen=True)
+class SortedOnce(Problem):
+    """A dense problem without weights whose labels are sorted once for all that ask, which takes 5 bytes a cell."""
+
+    @cached_property
+    def _pieces(self) -> "list[_Piece]":
+        """The labels in pieces that are sorted together."""
+        return [_Piece(labels) for labels in in_pieces(slice(0, self.n_labels), _SORTED_AT_ONCE)]
+
+    @cached_property
+    def _sorted(self) -> tuple[Keys, Bytes]:
+        """Room for the sorted keys, and for marks of the positives, (n_labels, n_samples) both."""
+        shape = self.n_labels, self.n_samples
+        return np.empty(shape, f"u{self.dtype.itemsize}"), np.empty(shape, np.uint8)
+
+    @contextmanager
+    def reading(self, first: int, last: int) -> Iterator[None]:
+        """Copy nothing together: pieces are, when they are sorted."""
+        yield
+
+    def label_items(self, first: int, last: int) -> Items:
+        """Return the panel of labels `first:last`."""
+        return self.panel(first, last)
+
+    def panel(self, first: int, last: int) -> Panel:
+        """Return the panel of labels `first:last`, which nobody may change."""
+        with _SORTING:
+            (keys, marks), pieces = self._sorted, self._pieces
+        own = pieces[first // _SORTED_AT_ONCE : (last - 1) // _SORTED_AT_ONCE + 1]
+        true_keys = [listed for piece in own for listed in piece.true_keys(self, keys, marks)]
+        true_keys = true_keys[first - own[0].labels.start :][: last - first]
+        return Panel.marked(
+            SortedKeys(
+                np.arange(last - first + 1) * self.n_samples,
+                keys[first:last].reshape(-1),
+                np.cumsum([0, *(listed.size for listed in true_keys)]),
+                np.concatenate(true_keys),
+            ),
+            marks[first:last].reshape(-1),
+        )
+
+
+class _Piece:
+    """A few labels of a problem, which whoever asks first sorts."""
+
+    def __init__(self, labels: slice) -> None:
+        self.labels = labels
+        self._lock = Lock()
+        self._true_keys: list[Keys] = []  # of each label, once it is sorted
+
+    def true_keys(self, problem: Problem, keys: Keys, marks: Bytes) -> list[Keys]:
+        """Sort the labels into `keys` and `marks` if nobody has; return the keys of the positives of each."""
+        with self._lock:
+            if not self._true_keys:
+                first, last = self.labels.start, self.labels.stop
+                panel = Panel.sorting(Problem.label_items(problem, first, last))
+                keys[first:last] = panel.keys.reshape(last - first, -1)
+                marks[first:last] = panel.positive_weights.reshape(last - first, -1)
+                self._true_keys = np.split(panel.true_keys, panel.true_starts[1:-1])
+            return self._true_keys
+
+
+def sorted_once(problem: Problem) -> Problem:
+    """Return a problem whose labels are sorted once for all that ask, if it is dense and without weights."""
+    if not (problem.is_dense and problem.is_dense_unweighted and type(problem) is Problem):
+        return problem
+    return SortedOnce(**{one.name: getattr(problem, one.name) for one in fields(problem)})
 
 
 def label_items(problem: Problem, first: int, last: int) -> Items:

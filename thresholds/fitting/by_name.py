@@ -59,7 +59,8 @@ class Shared:
         self._calibrators: Calibrators = {} if calibrators is None else calibrators
         self._probabilities: dict[Calibration, Matrix] = {}
         self._bins: BinsOfScores | None = None
-        # Whether to ask what a rule reaches on the rows of its fit where that takes decisions about each row.
+        # Whether to ask what a rule reaches on the rows of its fit where that takes decisions about each row, and how
+        # good the probabilities of a calibrator are there.
         self.with_objectives = with_objectives
 
     def calibrator(
@@ -69,7 +70,11 @@ class Shared:
         if calibration not in self._calibrators:
             self._probabilities.clear()  # They would take more memory than all else.
             self._calibrators[calibration] = calibrate_problem(
-                problem, calibration, n_jobs=options.n_jobs, progress=options.progress
+                problem,
+                calibration,
+                measured=self.with_objectives,
+                n_jobs=options.n_jobs,
+                progress=options.progress,
             )
         return self._calibrators[calibration]
 

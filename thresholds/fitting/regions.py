@@ -18,6 +18,7 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average
 from thresholds._kernels.choosing import best_steps, upper_hulls
 from thresholds._kernels.keys import to_scores
+from thresholds.data.panels import Panel
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tallies import label_of, sums_of_labels, tie_groups_of
 from thresholds.data.tiles import map_tiles
@@ -172,7 +173,11 @@ def bins_of_scores(
     """Return the bins of each label, of which regions are unions."""
 
     def bins_of(first: int, last: int) -> BinsOfScores:
-        groups = _groups(tie_groups_of(problem, first, last))
+        ready = problem.panel(first, last)
+        tied = (
+            ready.tie_groups() if isinstance(ready, Panel) else tie_groups_of(problem, first, last)
+        )
+        groups = _groups(tied)
         return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
     tiles = map_tiles(problem, bins_of, n_jobs=n_jobs, progress=progress, in_steps=True)
