@@ -27,16 +27,14 @@ Array = np.ndarray[Any, Any]
 Arguments = tuple[Any, ...]
 
 HAS_WIDE_LOOPS = register_bytes() > 0  # or they would not compile
-MODULES = [
-    import_module(f"{_kernels.__name__}.{module.name}")
-    for module in pkgutil.iter_modules(_kernels.__path__)
-    if module.name != "wide" or HAS_WIDE_LOOPS
-]
+NEED_THEM = () if HAS_WIDE_LOOPS else ("collect_between", "collect_marked")
+MODULES = [import_module(f"{_kernels.__name__}.{module.name}") for module in pkgutil.iter_modules(_kernels.__path__)]
 KERNELS: dict[str, Kernel[..., Any]] = {  # `module.function`, each where it is defined
     f"{module.__name__.rpartition('.')[2]}.{value.py_func.__name__}": value
     for module in MODULES
     for value in vars(module).values()
     if isinstance(value, Kernel) and value.py_func.__module__ == module.__name__
+    if value.py_func.__name__ not in NEED_THEM
 }
 
 NO_WEIGHTS = np.empty(0, np.int64)
@@ -191,6 +189,27 @@ def of_moves_of_marked(rng: Generator, dtype: Any) -> Arguments:
         return truth[:, : scores.shape[1]], truth
 
     return of_moves(rng, dtype, marked)
+
+
+def of_columns(rng: Generator, dtype: Any) -> tuple[Array, Array, int, Array]:
+    """Scores and truth of rows, and some of the columns: the first of them, and room for their keys."""
+    found, _ = tile(rng, dtype)
+    n_columns = int(rng.integers(16, 40))
+    scores = np.resize(rng.permutation(keys.to_scores(found).reshape(-1)), (found.shape[1], n_columns))
+    truth = (rng.random(scores.shape) < rng.choice([0, 0.1, 1])).astype(np.uint8)
+    first, last = np.sort(rng.choice(n_columns + 1, 2, replace=False)).tolist()
+    return scores, truth, first, np.zeros((last - first, len(scores)), found.dtype)
+
+
+def of_columns_to_read(rng: Generator, dtype: Any) -> Arguments:
+    scores, _, first, found = of_columns(rng, dtype)
+    return scores.view(found.dtype), first, found
+
+
+def of_true_columns(rng: Generator, dtype: Any) -> Arguments:
+    _, truth, first, found = of_columns(rng, dtype)
+    found[:] = rng.integers(0, 1000, found.shape)
+    return truth, first, found
 
 
 def of_halves_to_widen(rng: Generator, dtype: Any) -> Arguments:
@@ -1126,6 +1145,8 @@ WIDE: dict[str, Callable[[Generator, Any], Arguments]] = {
 }
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     **(WIDE if HAS_WIDE_LOOPS else {}),
+    "wide.keys_of_columns": of_columns_to_read,
+    "wide.true_keys_of_columns": of_true_columns,
     "bootstrap.resample": of_resampled,
     "choosing.best_steps": of_best_steps,
     "choosing.upper_hulls": of_hulls,

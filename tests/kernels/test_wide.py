@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.kernels.draws import WIDE
-from thresholds._kernels import counting, vectors
-from thresholds._kernels.vectors import wide_loops
+from tests.kernels.draws import WIDE, of_columns
+from thresholds._kernels import counting, vectors, wide
+from thresholds._kernels.keys import to_keys
+from thresholds._kernels.vectors import column_loops, wide_loops
 
 FOLDER = Path(__file__).parents[2]
 
@@ -18,8 +19,7 @@ FOLDER = Path(__file__).parents[2]
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("seed", range(8))
 def test_scores_come_where_single_moves_put_them(seed: int, dtype: type) -> None:
-    wide = wide_loops(np.dtype(dtype))
-    if wide is None:
+    if wide_loops(np.dtype(dtype)) is None:
         pytest.skip("the processor has no such registers")
     scores, low, high, below, place, ends, kept = WIDE["wide.collect_between"](np.random.default_rng(seed), dtype)
     places, expected, highest = place.copy(), kept.copy(), below.copy()
@@ -38,6 +38,20 @@ def test_scores_come_where_single_moves_put_them(seed: int, dtype: type) -> None
     np.testing.assert_array_equal(kept, expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_are_read_as_one_by_one(dtype: type) -> None:
+    for seed in range(20):
+        scores, truth, first, found = of_columns(np.random.default_rng(seed), dtype)
+        wide.keys_of_columns(scores.view(found.dtype), first, found)
+        own = slice(first, first + len(found))
+        np.testing.assert_array_equal(found, to_keys(np.array(scores[:, own].T, order="C")))
+
+        marks = truth[:, own].T > 0
+        offsets, true_keys = wide.true_keys_of_columns(truth, first, found)
+        np.testing.assert_array_equal(true_keys, found[marks])
+        np.testing.assert_array_equal(np.diff(offsets), marks.sum(axis=1))
+
+
 @pytest.mark.parametrize("fault", ["no registers", "wrong result", "unknown instruction"])
 def test_they_are_used_where_they_work_alone(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> bool:
@@ -47,7 +61,9 @@ def test_they_are_used_where_they_work_alone(fault: str, monkeypatch: pytest.Mon
         monkeypatch.setattr(vectors, "features_of_processor", lambda: ("+avx", "-avx2", "-avx512f"))
     else:
         monkeypatch.setattr(vectors, "features_of_processor", lambda: ("+avx2",))
-        monkeypatch.setattr(vectors, "_work", fail if fault == "unknown instruction" else lambda *_: False)
+        for name in ("_work", "_read_columns"):
+            monkeypatch.setattr(vectors, name, fail if fault == "unknown instruction" else lambda *_: False)
+        assert column_loops.__wrapped__(np.dtype(np.float32)) is None
     assert wide_loops.__wrapped__(np.dtype(np.float32)) is None
 
 

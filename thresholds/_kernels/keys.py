@@ -40,6 +40,11 @@ def to_keys(scores: npt.NDArray[np.floating[Any]]) -> Keys:
     return bits
 
 
+def is_compiled() -> bool:
+    """Whether loops over scores are compiled by now, and not stood in for."""
+    return _flip.is_loaded
+
+
 def to_scores(keys: Keys) -> npt.NDArray[np.floating[Any]]:
     """Return the scores of keys as a new array; "no score" becomes NaN."""
     bits = np.empty(keys.shape, keys.dtype)

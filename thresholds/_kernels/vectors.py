@@ -23,6 +23,17 @@ def wide_loops(dtype: np.dtype[Any]) -> ModuleType | None:
     return None
 
 
+@cache
+def column_loops(dtype: np.dtype[Any]) -> ModuleType | None:
+    """Return the loops that read columns of scores of a dtype; None where nothing is compiled, or they fail."""
+    with suppress(Exception):
+        if features_of_processor():
+            from thresholds._kernels import wide
+
+            return wide if _read_columns(wide, dtype) else None
+    return None
+
+
 def register_bytes() -> int:
     """Return how large the registers are of which the loops move whole ones; 0 where there are none."""
     features = features_of_processor()
@@ -56,3 +67,22 @@ def _work(wide: ModuleType, dtype: np.dtype[Any]) -> bool:
     every = np.empty(scores.size, dtype)
     wide.collect_between(scores, low, high, low.copy(), all_ends - n_rows, all_ends, every)
     return np.array_equal(kept, scores.T[marked]) and np.array_equal(every, scores.T.reshape(-1))
+
+
+def _read_columns(wide: ModuleType, dtype: np.dtype[Any]) -> bool:
+    """Whether the loops read some columns as they should."""
+    n_rows, n_columns, first = 19, 20, 3
+    scores = np.arange(float(n_rows * n_columns)).reshape(n_rows, n_columns).astype(dtype)
+    truth = (scores % 3 == 0).view(np.uint8)
+    keys = np.empty((n_columns - first, n_rows), f"u{dtype.itemsize}")
+    wide.keys_of_columns(scores.view(keys.dtype), first, keys)
+    offsets, true_keys = wide.true_keys_of_columns(truth, first, keys)
+
+    columns, marked = scores[:, first:].T, truth[:, first:].T > 0  # (n_columns - first, n_rows)
+    sign = keys.dtype.type(1 << (8 * dtype.itemsize - 1))
+    expected = np.ascontiguousarray(columns).view(keys.dtype) ^ sign  # of what is not negative
+    return (
+        np.array_equal(keys, expected)
+        and np.array_equal(true_keys, expected[marked])
+        and np.array_equal(np.diff(offsets), marked.sum(axis=1))
+    )

@@ -49,7 +49,13 @@ class SortedKeys(NamedTuple):
     @classmethod
     def of(cls, starts: Ints, keys: Keys, truth: Bytes) -> "SortedKeys":
         """Sort the keys of each group in place."""
-        true_starts, true_keys = listed_positives(starts, keys, truth)
+        return cls.of_positives(starts, keys, *listed_positives(starts, keys, truth))
+
+    @classmethod
+    def of_positives(
+        cls, starts: Ints, keys: Keys, true_starts: Ints, true_keys: Keys
+    ) -> "SortedKeys":
+        """Sort the keys of each group, and those of its positives, in place."""
         with StandIns.working():
             _sort_groups(starts, keys)
             _sort_groups(true_starts, true_keys)
@@ -73,8 +79,12 @@ class Panel(Items):
     @classmethod
     def sorting(cls, items: Items) -> "Panel":
         """Sort unweighted items, whose keys are sorted in place."""
-        in_order = SortedKeys.of(items.starts, items.keys, items.positive_weights)
-        panel = cls.marked(in_order, np.zeros_like(items.positive_weights))
+        return cls.of_sorted(SortedKeys.of(items.starts, items.keys, items.positive_weights))
+
+    @classmethod
+    def of_sorted(cls, in_order: SortedKeys) -> "Panel":
+        """Return the panel of sorted keys, and mark the positives."""
+        panel = cls.marked(in_order, np.zeros(in_order.keys.size, np.uint8))
         _ = panel.steps  # They mark the positives.
         return panel
 
@@ -121,19 +131,28 @@ class Panel(Items):
         return np.diff(self.true_starts)
 
     @cached_property
+    def _ends_of_steps(self) -> Ints:
+        """What is predicted at each step and lies in groups before, which rises, (n_steps,)."""
+        offsets, _, _, tp, fp, _ = self.steps
+        return tp + fp + np.repeat(self.starts[:-1], np.diff(offsets))
+
+    @cached_property
     def tied(self) -> Ints:
         """The items whose key is that of the one before in their group, (n_tied,): few, where scores are fine."""
-        is_tied = np.append(False, self.keys[1:] == self.keys[:-1])  # (n_items,)
-        is_tied[self.starts[:-1]] = False
-        return np.flatnonzero(is_tied)
+        tied = np.flatnonzero(self.keys[1:] == self.keys[:-1]) + 1
+        return tied[~np.isin(tied, self.starts)]
 
     def tie_sizes(self, groups: Ints) -> tuple[Ints, Ints]:
         """Return the sizes of the tie groups of some groups, from the top down, as offsets and sizes."""
         found = []
         for group in groups.tolist():
-            down = self.keys[self.starts[group] : self.starts[group + 1]][::-1]
-            ends = np.flatnonzero(down[1:] != down[:-1]) + 1
-            found.append(np.diff(ends, prepend=0, append=down.size))
+            first, last = self.starts[group], self.starts[group + 1]
+            # Counted from the top down: the tie group that an item is of which equals the one before.
+            own = self.tied[slice(*self.tied.searchsorted([first, last]))]
+            n_below = own - first - np.arange(own.size)
+            sizes = np.ones(last - first - own.size, np.int64)
+            np.add.at(sizes, sizes.size - n_below, 1)
+            found.append(sizes)
         offsets = np.cumsum([0, *(sizes.size for sizes in found)])
         return offsets, np.concatenate([*found, np.empty(0, np.int64)])
 
@@ -169,11 +188,9 @@ class Panel(Items):
 
     def hits_above(self, groups: Ints, n_items: Ints) -> Ints:
         """Return how many of so many highest items of some groups, whole tie groups, are positive, (n_asked,)."""
-        offsets, _, _, tp, fp, _ = self.steps
-        # One rising number for each step of all groups.
-        firsts = np.repeat(self.starts[:-1], np.diff(offsets))  # (n_steps,)
-        steps = np.searchsorted(firsts + tp + fp, self.starts[groups] + n_items, "right")
-        return np.where(steps > offsets[groups], np.append(0, tp)[steps], 0)
+        offsets, _, _, tp, _, _ = self.steps
+        steps = self._ends_of_steps.searchsorted(self.starts[groups] + n_items, "right")
+        return np.where(steps > offsets[groups], tp[steps - 1] if tp.size else 0, 0)
 
     def firsts_of(self, tie_groups: Ints) -> Ints:
         """Return the first item of tie groups, which are counted upwards over all groups, (n_asked,)."""
@@ -313,6 +330,10 @@ def label_items(problem: Problem, first: int, last: int) -> Items:
     ready = problem.panel(first, last)
     if ready is not None:
         return ready
+    if problem.is_dense_unweighted:
+        keys, *positives = problem.keys_and_positives(first, last)
+        starts = np.arange(last - first + 1) * problem.n_samples
+        return Panel.of_sorted(SortedKeys.of_positives(starts, keys.reshape(-1), *positives))
     items = problem.label_items(first, last)
     return Panel.sorting(items) if items.is_unweighted else items
 
@@ -337,7 +358,7 @@ def asking(problem: Problem, questions: Sequence[Question]) -> Passes[list[list[
         items = label_items(problem, first, last)
         return [question(items, first, last) for question in questions]
 
-    tiles = yield Pass(answers)
+    tiles = yield Pass(answers, light=problem.is_read_alone)
     return [list(of_question) for of_question in zip(*tiles, strict=True)]
 
 

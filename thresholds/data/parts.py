@@ -106,6 +106,11 @@ class PartOfRows(Problem):
     tiles: FoldTiles = field(kw_only=True)
     fold: int | None = field(kw_only=True)
 
+    @property
+    def is_read_alone(self) -> bool:
+        """Other parts are read beside it."""
+        return False
+
     @contextmanager
     def reading(self, first: int, last: int) -> Iterator[None]:
         """Have the labels of all rows copied together."""

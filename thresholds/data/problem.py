@@ -23,7 +23,9 @@ from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Keys,
 from thresholds._checks.unknown import refuse_weightless
 from thresholds._kernels.entries import items_of_entries
 from thresholds._kernels.guards import count_at_keys, counts_at_cuts, keys_at_ranks
-from thresholds._kernels.keys import to_keys
+from thresholds._kernels.keys import is_compiled, to_keys
+from thresholds._kernels.sorting import listed_positives
+from thresholds._kernels.vectors import column_loops
 from thresholds.data.folds import group_numbers
 from thresholds.data.matrices import RowsOf, compressed, coordinates, stored, transposed
 from thresholds.data.unknown import known_weights, unknown_along, without_entries
@@ -32,6 +34,7 @@ Axis = Literal["labels", "samples"]
 
 _COPIED = threading.local()  # cells of a few labels of the problem that a thread is reading
 
+_LABELS_AT_ONCE = 16  # whose truth is looked at together
 _ROW_BITS = 60  # Where truth is soft, the cells of a row weigh less than 2**60 units together.
 
 
@@ -226,6 +229,11 @@ class Problem:
         return self.unit_weights is None and not is_sparse(self.scores)
 
     @property
+    def is_read_alone(self) -> bool:
+        """Whether what is asked of some labels is all that they are read for: many at once then take little memory."""
+        return self.is_dense_unweighted
+
+    @property
     def exactly_weighted(self) -> bool:
         """Whether weights are whole multiples of the unit, so that sums are those of metrics."""
         return self.unit_weights is None or np.array_equal(self.unit_weights, self.sample_weight)
@@ -351,11 +359,12 @@ class Problem:
 
         Rows are the faster read the more of their labels are taken at once.
         """
-        _COPIED.of, _COPIED.labels, _COPIED.cells = self, slice(first, last), None
+        _COPIED.of, _COPIED.labels = self, slice(first, last)
+        _COPIED.cells = _COPIED.positives = None
         try:
             yield
         finally:
-            _COPIED.of = _COPIED.cells = None
+            _COPIED.of = _COPIED.cells = _COPIED.positives = None
 
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys, in new memory, and truth, (last - first, n_samples), of dense, unweighted labels."""
@@ -368,10 +377,51 @@ class Problem:
         own = slice(first - labels.start, last - labels.start)
         return keys[own].copy(), truth[own]
 
+    def keys_and_positives(self, first: int, last: int) -> tuple[Keys, Ints, Keys]:
+        """Return keys, (last - first, n_samples), and those of positives, of dense labels without weights, all known.
+
+        All in new memory; those of positives label by label, from where each begins, (last - first + 1,).
+        """
+        if getattr(_COPIED, "of", None) is not self:
+            return self._copied_with_positives(first, last)
+        labels = _COPIED.labels
+        if _COPIED.positives is None:
+            _COPIED.positives = self._copied_with_positives(labels.start, labels.stop)
+        keys, starts, true_keys = _COPIED.positives
+        own = slice(first - labels.start, last - labels.start)
+        own_starts = starts[own.start : own.stop + 1]
+        own_positives = true_keys[own_starts[0] : own_starts[-1]].copy()
+        return keys[own].copy(), own_starts - own_starts[0], own_positives
+
     def _copied(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Copy keys and truth, (last - first, n_samples)."""
-        keys = to_keys(transposed(self.scores, first, last, self.dtype))
-        return keys, self.dense_truth(first, last)
+        return self._copied_keys(first, last), self.dense_truth(first, last)
+
+    def _copied_keys(self, first: int, last: int) -> Keys:
+        """Copy keys, (last - first, n_samples), of dense labels."""
+        scores = self.scores
+        if scores.dtype == self.dtype and _lies_in_rows(scores) and is_compiled():
+            loops = column_loops(self.dtype)
+            if loops is not None:
+                bits = np.asarray(scores).view(f"u{self.dtype.itemsize}")
+                keys = np.empty((last - first, len(scores)), bits.dtype)
+                loops.keys_of_columns(bits, first, keys)
+                return keys
+        return to_keys(transposed(scores, first, last, self.dtype))
+
+    def _copied_with_positives(self, first: int, last: int) -> tuple[Keys, Ints, Keys]:
+        """Copy keys, (last - first, n_samples), and list those of positives."""
+        keys, truth = self._copied_keys(first, last), self.truth
+        is_read_in_rows = truth.dtype.itemsize == 1 and _lies_in_rows(truth)
+        if is_read_in_rows and self.n_labels >= _LABELS_AT_ONCE and is_compiled():
+            loops = column_loops(self.dtype)
+            if loops is not None:
+                return keys, *loops.true_keys_of_columns(
+                    np.asarray(truth).view(np.uint8), first, keys
+                )
+        starts = np.arange(last - first + 1) * self.n_samples
+        truth = self.dense_truth(first, last)
+        return keys, *listed_positives(starts, keys.reshape(-1), truth.reshape(-1))
 
     def dense_truth(self, first: int, last: int) -> Bytes:
         """Return the truth of labels `first:last`, (last - first, n_samples)."""
@@ -539,6 +589,11 @@ class Problem:
         positive_part = self._positive_part(truth.data, true_weights)
         items = items_of_entries(*entries, *true, positive_part, group_weights, keys[-1])
         return Items(starts + np.arange(starts.size), *items)
+
+
+def _lies_in_rows(matrix: Matrix) -> bool:
+    """Whether a matrix is in memory, row after row."""
+    return isinstance(matrix, np.ndarray) and matrix.flags.c_contiguous and matrix.flags.aligned
 
 
 def _other(axis: Axis) -> Axis:

@@ -201,7 +201,7 @@ class _Steps:
 
     def read_once(self, n_jobs: int | None) -> Passes[tuple[Cuts, GuardedCuts]]:
         """Return the in-sample optimum, and the cuts of the guard: what labels say is kept."""
-        views = yield Pass(self.view)
+        views = yield Pass(self.view, light=self.problem.is_read_alone)
         optimum = staircase.all_cuts([view.optimum for view in views])
         siblings = self.siblings_of(optimum.positives)
         ends = np.cumsum([len(view.said.own) for view in views]).tolist()
