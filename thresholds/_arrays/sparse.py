@@ -10,6 +10,8 @@ from thresholds._arrays.types import Ints, Places
 
 def is_sparse(value: object) -> bool:
     """Whether `value` is a scipy.sparse matrix or array, without importing SciPy."""
+    if type(value) is np.ndarray:  # asked thousands of times
+        return False
     sparse = imported("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(value))
 

@@ -153,10 +153,16 @@ def limits_of(dtype: np.dtype[Any]) -> tuple[float, float]:
 
 def log_odds(p: Floats) -> Floats:
     """Return log(p / (1 - p))."""
-    # Near 1/2 from 2 p - 1, which is exact there; the `logit` of SciPy 1.13 is not.
-    middle = np.abs(p - 0.5) < 0.25
+    # Near 1/2 from 2 p - 1, which is exact there; the `logit` of SciPy 1.13 is not. Of each one logarithm is taken.
+    flat = p.reshape(-1)
+    middle = np.abs(flat - 0.5) < 0.25  # (n,)
+    odds = np.where(middle, 2 * flat - 1, flat)
     with np.errstate(divide="ignore"):
-        return np.where(middle, np.log1p((2 * p - 1) / (1 - p)), np.log(p / (1 - p)))
+        odds /= 1 - flat
+        for members, logarithm in ((middle, np.log1p), (~middle, np.log)):
+            at = np.flatnonzero(members)
+            odds[at] = logarithm(odds[at])
+    return odds.reshape(p.shape)
 
 
 def sigmoid(z: Floats) -> Floats:

@@ -13,6 +13,7 @@ Both together are one tally: some keys of each label are *opened*, an interval i
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from thresholds.data.matrices import transposed
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 
+_WORTH_A_CALL = 64  # items of a label
 _WORTH_HISTOGRAMS = 2**13  # float16 scores of a label: fewer are sorted
 
 
@@ -212,6 +214,10 @@ def label_of(starts: Ints) -> Ints:
 
 def sums_of_labels(values: Booleans | Integers, starts: Ints) -> Ints:
     """Add up whole numbers of each label, or count what is true; (n_labels,), 0 of a label without items."""
+    if values.dtype == np.bool_ and values.size > _WORTH_A_CALL * starts.size:
+        # Bytes are counted many at a time; to add them up, each is made a whole number.
+        counts = [np.count_nonzero(values[first:last]) for first, last in pairwise(starts.tolist())]
+        return np.array(counts, np.int64)
     has_items = np.diff(starts) > 0
     sums = np.zeros(has_items.size, np.int64)
     if has_items.any():
