@@ -22,7 +22,8 @@ from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 
 _MOST_BINS = 2**22
-_CELLS_OF_BIN = 64  # on average
+_CELLS_OF_BIN = 64  # on average, or 16 where bins are not many: in narrow ones fewer cells are looked at one by one
+_FEW_CELLS_OF_BIN, _FEW_BINS = 16, 2**20
 _SAMPLED_CELLS = 2**16
 
 _FINER_BITS = 10
@@ -48,7 +49,10 @@ class _Grid(NamedTuple):
         step = max(1, problem.n_stored // _SAMPLED_CELLS)
         sample = np.array(scores[::step], problem.dtype)
         sample = sample[sample > -np.inf]
-        n_bins = min(_MOST_BINS, problem.n_stored // _CELLS_OF_BIN + 1)
+        n_bins = max(
+            min(_FEW_BINS, problem.n_stored // _FEW_CELLS_OF_BIN + 1),
+            min(_MOST_BINS, problem.n_stored // _CELLS_OF_BIN + 1),
+        )
         if sample.size == 0:
             return cls(0, 0, None, 1)
         lowest, highest = sample.min(), sample.max()

@@ -244,7 +244,7 @@ def predicted_by_both(
 
     def add(rows: slice) -> None:
         blocks = _of_one_kind({a: each.about(rows) for a, each in looked_at.items()})
-        counts = [count_by_label(blocks[a], blocks[b], None).tp for a, b in apart]
+        counts = [_predicted_by_two(blocks[a], blocks[b]) for a, b in apart]
         with lock:
             for (a, b), tp in zip(apart, counts, strict=True):
                 both[a, b] += tp
@@ -268,9 +268,24 @@ def _of_one_kind(blocks: Mapping[int, Any]) -> dict[int, Matrix]:
     if all(map(is_sparse, blocks.values())):
         return dict(blocks)
     return {
-        a: block.to_dense() if isinstance(block, Bits) else to_dense(block)
+        a: block.to_dense()
+        if isinstance(block, Bits)
+        else np.ascontiguousarray(to_dense(block), np.uint8)
         for a, block in blocks.items()
     }
+
+
+def _predicted_by_two(one: Matrix, other: Matrix) -> Ints:
+    """Count how many rows of a block two rules both predict of each label, (n_labels,)."""
+    from thresholds._kernels import confusion
+
+    if is_sparse(one):
+        return np.asarray(count_by_label(one, other, None).tp)
+    # There are hundreds of pairs: each is one call of the loop, on blocks that are in its form already.
+    sums = np.zeros((3, one.shape[1]), np.int64)
+    confusion.count_by_label(one, other, sums)
+    tp: Ints = sums[0]
+    return tp
 
 
 def agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:
