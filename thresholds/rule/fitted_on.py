@@ -315,7 +315,7 @@ def _sample(scores: Any, missing: float) -> Dense:
             cells = np.append(cells, np.float64(missing))
     elif devices.namespace_on_device(scores) is not None:
         cells = devices.sample(scores, places)
-    elif scores.flags.c_contiguous:
+    elif isinstance(scores, np.ndarray) and scores.flags.c_contiguous:
         cells = scores.reshape(-1)[places]  # .6 ms less than to divide
     else:
         cells = scores[np.divmod(places, scores.shape[1])]
