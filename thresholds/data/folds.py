@@ -11,7 +11,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Ints, Matrix, SmallInts, Words
+from thresholds._arrays.types import Booleans, Dense, Ints, Matrix, SmallInts, Words
 from thresholds._checks import InputError
 from thresholds._kernels.folds import deal_out, units_by_label
 from thresholds.results import counted
@@ -351,10 +351,10 @@ def _entries(truth: Matrix, unit: Ints | None) -> _Entries:
     if is_sparse(truth):
         starts, label = truth.indptr, truth.indices
     else:
-        n_of_row = np.count_nonzero(truth, axis=1)  # (n_rows,)
+        blocks = [_true_cells(truth[rows]) for rows in row_blocks(*truth.shape)]
+        n_of_row = np.concatenate([of_rows for of_rows, _ in blocks])  # (n_rows,)
         starts = np.append(0, n_of_row.cumsum())
-        blocks = [np.flatnonzero(truth[rows].astype(np.bool_)) for rows in row_blocks(*truth.shape)]
-        label = np.concatenate([(at % truth.shape[1]).astype(np.int32) for at in blocks])
+        label = np.concatenate([of_cells for _, of_cells in blocks])
     if unit is None:
         return _Entries(
             starts.astype(np.int64, copy=False),
@@ -368,6 +368,16 @@ def _entries(truth: Matrix, unit: Ints | None) -> _Entries:
     n_of_unit = np.bincount(pairs // n_labels, minlength=int(unit.max()) + 1)  # (n_units,)
     starts = np.append(0, n_of_unit.cumsum())
     return _Entries(starts, (pairs % n_labels).astype(np.int32), times)
+
+
+def _true_cells(truth: Dense) -> tuple[Ints, SmallInts]:
+    """Return how many cells of each row are true, (n_rows,), and the labels of all of them, row after row."""
+    n_rows, n_labels = truth.shape
+    is_true = truth.view(np.bool_) if truth.dtype == np.uint8 else truth.astype(np.bool_)
+    at = np.flatnonzero(is_true)  # (n_true,)
+    firsts = np.arange(n_rows) * n_labels
+    n_of_row = np.diff(np.searchsorted(at, firsts), append=at.size)  # (n_rows,)
+    return n_of_row, (at - np.repeat(firsts, n_of_row)).astype(np.int32)
 
 
 def group_numbers(groups: Any, n: int) -> Ints:
