@@ -204,10 +204,16 @@ class Columns:
         return self._kind.size
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        """Return a column that has no words."""
-        if name == "name":
-            return names_of(self._label_names, self.size)
-        return self._of_labels[name] if name in self._of_labels else self.of_kinds[name][self._kind]
+        """Return a column that has no words, read-only."""
+        if name in self._of_labels:
+            return self._of_labels[name]
+        values = (
+            names_of(self._label_names, self.size)
+            if name == "name"
+            else self.of_kinds[name][self._kind]
+        )
+        values.flags.writeable = False
+        return values
 
     def rows(self) -> npt.NDArray[Any]:
         """Return all columns as an array of rows."""

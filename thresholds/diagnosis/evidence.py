@@ -27,8 +27,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._arrays.kinds import Kinds
+from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._kernels.evidence import p_values_of_best_f1, p_values_of_rank_sums
 from thresholds.data import panels
 from thresholds.data.problem import Items, Problem
@@ -78,6 +80,50 @@ class Evidence(NamedTuple):
         """Return the columns that verdicts and states read."""
         others = ("cap_score", "cap_lower", "cap_predicted", "tie_cubes")
         return (getattr(self, name) for name in self._fields if name not in others)
+
+
+class AlikeEvidence(NamedTuple):
+    """The evidence of very many labels: what verdicts read is kept once for all that are alike."""
+
+    of_kinds: Evidence  # (n_kinds,) with the cap of one of these labels
+    kind: npt.NDArray[np.int32]  # (n_labels,)
+    cap_score: Scores  # (n_labels,), as the two others, in the precision of the scores
+    cap_lower: Scores
+    cap_predicted: npt.NDArray[np.int32]
+
+    def take(self, labels: Ints) -> Evidence:
+        """Return that of some labels, with other caps."""
+        return self.of_kinds.take(self.kind[labels].astype(np.int64))
+
+    def for_verdicts(self) -> Iterator[Floats | Ints]:
+        """Return what verdicts and states read, in one column."""
+        yield self.kind.astype(np.int64)
+
+
+def alike_evidence_of_items(
+    problem: Problem, criteria: Criteria, items: Items, first: int, last: int
+) -> AlikeEvidence:
+    """Test labels as `evidence_of_items` does."""
+    evidence = evidence_of_items(problem, criteria, items, first, last)
+    kinds = Kinds.of(evidence.for_verdicts())
+    precision = np.float32 if items.keys.itemsize <= 4 else np.float64
+    return AlikeEvidence(
+        evidence.take(kinds.first),
+        kinds.kind,
+        evidence.cap_score.astype(precision),
+        evidence.cap_lower.astype(precision),
+        evidence.cap_predicted.astype(np.int32),
+    )
+
+
+def all_alike(parts: Sequence[AlikeEvidence]) -> AlikeEvidence:
+    """Join the evidence of consecutive labels."""
+    of_kinds = all_evidence([part.of_kinds for part in parts])
+    firsts = np.cumsum([0, *(part.of_kinds.auroc.size for part in parts)])
+    kind = np.concatenate([part.kind + first for part, first in zip(parts, firsts, strict=False)])
+    caps = (np.concatenate(columns) for columns in zip(*(part[2:] for part in parts), strict=True))
+    merged = Kinds.of(of_kinds.for_verdicts())
+    return AlikeEvidence(of_kinds.take(merged.first), merged.kind[kind], *caps)
 
 
 def evidence_of(

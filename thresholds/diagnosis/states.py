@@ -15,6 +15,7 @@ from thresholds._checks import InputError, Placement
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import (
     FEWEST,
+    AlikeEvidence,
     Criteria,
     Evidence,
     are_backwards,
@@ -202,7 +203,7 @@ def conclude_from(
     counts: ConfusionCounts,
     problem: Problem,
     rule: Rule,
-    evidence: Evidence,
+    evidence: Evidence | AlikeEvidence,
     criteria: Criteria,
     *,
     on_own_rows: bool = False,
@@ -229,8 +230,13 @@ def conclude_from(
         **criteria._asdict(),
         n_samples=problem.n_samples,
         label_names=problem.label_names,
-        caps=place(evidence.cap_score, evidence.cap_lower, placement, problem.scores.dtype),
-        cap_predicted=evidence.cap_predicted,
+        caps=place(
+            evidence.cap_score.astype(np.float64),
+            evidence.cap_lower.astype(np.float64),
+            placement,
+            problem.scores.dtype,
+        ),
+        cap_predicted=evidence.cap_predicted.astype(np.int64),
     )
 
 
@@ -238,7 +244,7 @@ def _table(
     counts: ConfusionCounts,
     problem: Problem,
     rule: Rule,
-    evidence: Evidence,
+    evidence: Evidence | AlikeEvidence,
     criteria: Criteria,
     verdicts: Verdicts,
     kinds: Kinds,
@@ -246,10 +252,10 @@ def _table(
     """Lay out what is known of each label, once for those that are alike."""
     first, kind, times = kinds
     counts = counts.take(first)
-    evidence = evidence.take(first)
-    columns = _figures(counts, evidence, verdicts) | {
-        "informative": rejected(evidence.p_informative, criteria.alpha, times),
-        "state": states_of(counts, evidence, criteria, times),
+    of_kinds = evidence.take(first)
+    columns = _figures(counts, of_kinds, verdicts) | {
+        "informative": rejected(of_kinds.p_informative, criteria.alpha, times),
+        "state": states_of(counts, of_kinds, criteria, times),
     }
     threshold = np.full(problem.n_labels, np.nan)
     if isinstance(rule, ThresholdRule):

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from thresholds._arrays.kinds import Kinds
 from thresholds._arrays.types import Dense
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
-from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards
+from thresholds.diagnosis.evidence import AlikeEvidence, Criteria, Evidence, are_backwards
 from thresholds.diagnosis.sentences import (
     MEANINGS,
     TO_DO,
@@ -180,7 +180,7 @@ class Verdicts(Result):
 def verdicts_of(
     counts: ConfusionCounts,
     n_samples: int,
-    evidence: Evidence,
+    evidence: Evidence | AlikeEvidence,
     criteria: Criteria,
     label_names: Sequence[str] | None,
     *,
@@ -213,7 +213,7 @@ def verdicts_of(
         kinds = kinds_of_labels(counts, evidence)
     first, kind, times = kinds
     counts = counts.take(first)
-    evidence = evidence.take(first)
+    of_kinds = evidence.take(first)
     n_rows = np.full(first.size, counts.total)  # (n_kinds,) in which each is known
     rows = np.maximum(n_rows, 1)
 
@@ -221,8 +221,8 @@ def verdicts_of(
     tp, predicted, positives = counts.sums
     rule = Marked(*counts.sums.astype(np.float64))
     top = Marked(
-        evidence.top_tp.astype(np.float64),
-        evidence.top_predicted.astype(np.float64),
+        of_kinds.top_tp.astype(np.float64),
+        of_kinds.top_predicted.astype(np.float64),
         rule.positives,
     )
 
@@ -231,9 +231,9 @@ def verdicts_of(
     p_of_top = p_missed(rule, top, beta)
 
     # What is shown, and the first that applies.
-    informative = rejected(evidence.p_informative, criteria.alpha, times)
-    uninformative = rejected(evidence.p_uninformative, criteria.alpha, times)
-    backwards = are_backwards(evidence, criteria, times)
+    informative = rejected(of_kinds.p_informative, criteria.alpha, times)
+    uninformative = rejected(of_kinds.p_uninformative, criteria.alpha, times)
+    backwards = are_backwards(of_kinds, criteria, times)
     shown = {
         "usable": rejected(p_usable, criteria.alpha, times),
         "useless": (uninformative & ~informative) | backwards,
@@ -266,11 +266,11 @@ def verdicts_of(
         "bar": bar_of(rule.positives / rows, criteria, beta),
         "p_usable": p_usable,
         "p_weak": p_weak,
-        "top_predicted": evidence.top_predicted,
-        "top_tp": evidence.top_tp,
+        "top_predicted": of_kinds.top_predicted,
+        "top_tp": of_kinds.top_tp,
         "top_f": f_of_counts(*top, beta, np.nan),
         "p_missed": p_of_top,
-        "auroc": evidence.auroc,
+        "auroc": of_kinds.auroc,
         "positives_needed": np.where(verdict == "unproven", needed, np.nan),
     }
     with_sentences = partial(
@@ -299,9 +299,9 @@ def verdicts_of(
     )
 
 
-def kinds_of_labels(counts: ConfusionCounts, evidence: Evidence) -> Kinds:
+def kinds_of_labels(counts: ConfusionCounts, evidence: Evidence | AlikeEvidence) -> Kinds:
     """Tell which labels are alike in all that verdicts and states read."""
-    n_rows = np.full(evidence.auroc.size, counts.total)  # (n_labels,)
+    n_rows = np.full(counts.sums.shape[1], counts.total)  # (n_labels,)
     return Kinds.of([n_rows, *counts.sums, *evidence.for_verdicts()])
 
 

@@ -18,6 +18,7 @@ as many as 1/64 of those above. So the curves cost little beside the sort.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,19 +87,38 @@ class Curves:
         figures, is_known = _fit(bins, self._smoothing, self._problem.unit)
         return first + np.flatnonzero(is_known), figures[:, is_known]
 
+    def known_best(
+        self, thresholds: Floats, items: Items, first: int, last: int
+    ) -> tuple[Ints, Floats]:
+        """Fit the curves of labels where thresholds, (n_labels,), are found: half as much to keep as `of_labels`."""
+        return self._at(self.of_labels(items, first, last), thresholds)
+
     def odds(self, parts: Sequence[tuple[Ints, Floats]], thresholds: Floats) -> OddsByScore:
         """Join the curves of consecutive labels, which are to be known best at `thresholds`, (n_labels,)."""
-        # Infinite thresholds, and shares of 0 and 1, lie nowhere.
-        at = log_odds(np.clip(thresholds, 0.0, 1.0)) if self._of_shares else thresholds
-        of_rows = _weight_per_row(self._problem)  # (n_labels,), k
-        # Of very many labels few are known: nothing else is kept of the others.
-        values = np.repeat(_UNKNOWN, thresholds.size, axis=1)  # (5, n_labels)
+        return self.joined([self._at(part, thresholds) for part in parts])
+
+    def joined(self, parts: Sequence[tuple[Ints, Floats]]) -> OddsByScore:
+        """Join the curves of consecutive labels as `known_best` returns them."""
+        values: Any = np.repeat(_UNKNOWN, self._problem.n_labels, axis=1)  # (5, n_labels)
         for known, figures in parts:
-            best = _known_best(figures, of_rows[known], at[known])
-            for row, own, digits in zip(values, best, _DIGITS, strict=True):
-                row[known] = rounded(own, digits)
-        columns: Any = values
-        return OddsByScore(self._of_shares, *columns)
+            values[:, known] = figures
+        return OddsByScore(self._of_shares, *values)
+
+    def _at(self, part: tuple[Ints, Floats], thresholds: Floats) -> tuple[Ints, Floats]:
+        """Return what is kept of the curves of some labels, which are to be known best at their thresholds."""
+        known, figures = part
+        at = thresholds[known]
+        if self._of_shares:  # Infinite thresholds, and shares of 0 and 1, lie nowhere.
+            at = log_odds(np.clip(at, 0.0, 1.0))
+        best = _known_best(figures, self._weight_per_row[known], at)
+        for row, digits in zip(best, _DIGITS, strict=True):
+            row[:] = rounded(row, digits)
+        return known, best
+
+    @cached_property
+    def _weight_per_row(self) -> Floats:
+        """The k of each label, (n_labels,)."""
+        return _weight_per_row(self._problem)
 
 
 @np.errstate(divide="ignore", invalid="ignore")

@@ -22,7 +22,12 @@ from thresholds.data.folds import N_SPLITS, SEED, group_numbers, seed_of_folds, 
 from thresholds.data.panels import Question
 from thresholds.data.problem import Problem
 from thresholds.diagnosis import Diagnosis, Verdicts
-from thresholds.diagnosis.evidence import Criteria, Evidence, all_evidence, evidence_of_items
+from thresholds.diagnosis.evidence import (
+    AlikeEvidence,
+    Criteria,
+    alike_evidence_of_items,
+    all_alike,
+)
 from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.odds import Curves
 from thresholds.fitting.options import (
@@ -33,7 +38,7 @@ from thresholds.fitting.options import (
 )
 from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.judging import f_measure, judge
+from thresholds.metrics.judging import count_decisions, f_measure, judge
 from thresholds.results import (
     Columns,
     Drawable,
@@ -465,7 +470,9 @@ class _Asked:
         self._ask = partial(panels.ask, n_jobs=options.n_jobs, progress=options.progress)
         self._curves = Curves(problem)
         self.criteria = Criteria()
-        self._tests = None if tested is None else partial(evidence_of_items, tested, self.criteria)
+        self._tests = (
+            None if tested is None else partial(alike_evidence_of_items, tested, self.criteria)
+        )
 
     def of_all_rows(self, *, has_thresholds: bool) -> list[Question]:
         """Return the questions about all rows."""
@@ -476,19 +483,23 @@ class _Asked:
 
     def read(
         self, answers: list[list[Any]] | None, rule: Rule
-    ) -> tuple[OddsByScore | None, Evidence | None]:
+    ) -> tuple[OddsByScore | None, AlikeEvidence | None]:
         """Return the odds, if the rule has thresholds, and the evidence; what is not answered yet is asked."""
-        has_thresholds = isinstance(rule, ThresholdRule)
-        if answers is None:
-            answers = self._ask(self._problem, self.of_all_rows(has_thresholds=has_thresholds))
         odds = None
-        if isinstance(rule, ThresholdRule):
+        if answers is None:
+            questions = self.of_all_rows(has_thresholds=False)
+            if isinstance(rule, ThresholdRule):
+                questions.insert(0, partial(self._curves.known_best, rule.thresholds))
+            answers = self._ask(self._problem, questions)
+            if isinstance(rule, ThresholdRule):
+                odds = self._curves.joined(answers[0])
+        elif isinstance(rule, ThresholdRule):
             odds = self._curves.odds(answers[0], rule.thresholds)
         if self._tested is None or self._tests is None:
             return odds, None
         if self._tested is not self._problem:
             answers = self._ask(self._tested, [self._tests])
-        return odds, all_evidence(answers[-1])
+        return odds, all_alike(answers[-1])
 
 
 def _refuse_folds_without_weight(
@@ -537,27 +548,25 @@ def _spread(
 ) -> Any:
     """Lay out the thresholds of the folds, how many rows their extremes predict, and what F each label reaches."""
     if isinstance(rule, ThresholdRule):
-        lowest = fold_thresholds.min(axis=0)
-        highest = fold_thresholds.max(axis=0)
         threshold = rule.thresholds
         # Of all thresholds of a label the lowest predicts most.
         most, least = (
-            _predicted(problem, ThresholdRule(thresholds, missing=problem.missing))
-            for thresholds in (lowest, highest)
+            _predicted(problem, ThresholdRule(extreme(axis=0), missing=problem.missing))
+            for extreme in (fold_thresholds.min, fold_thresholds.max)
         )
     else:
         threshold = np.full(problem.n_labels, np.nan)
         shares = np.stack([_predicted(problem, fold_rule) for fold_rule in held_out.rules])
         most = shares.max(axis=0)
         least = shares.min(axis=0)
-    counted_by_label = count_by_label(problem.truth, problem.truth, problem.unit_weights)
+    positives = count_by_label(problem.truth, problem.truth, problem.unit_weights).positives
     return spread_of(
         problem.label_names,
-        counted_by_label.positives * problem.unit,
+        positives * problem.unit,
         threshold,
         fold_thresholds,
         (most, least),
-        (judge(rule, problem).by_label, held_out.by_label),
+        (count_decisions(rule, problem), held_out.by_label),
         options,
         promises_out_of_fold(held_out),
     )
@@ -578,18 +587,19 @@ def spread_of(
     `predicted` are the largest and the smallest share of rows that a fold's rule predicts, `counts` those of the rule
     on all rows, and of the decisions out of fold.
     """
+    sums = [column for of_some in counts for column in of_some.sums]
+    first, kind, _ = Kinds.of([n_positives, *predicted, *sums])
     f_in_sample, f_out_of_fold = (
-        each(f_score(options.beta), of_some, options.zero_division) for of_some in counts
+        each(f_score(options.beta), of_some.take(first), options.zero_division)
+        for of_some in counts
     )
-    columns = {
-        "n_positives": n_positives,
-        "predicted_most": predicted[0],
-        "predicted_least": predicted[1],
+    of_kinds = {
+        "n_positives": n_positives[first],
+        "predicted_most": predicted[0][first],
+        "predicted_least": predicted[1][first],
         "f_in_sample": f_in_sample,
         "f_out_of_fold": f_out_of_fold,
     }
-    first, kind, _ = Kinds.of(columns.values())
-    of_kinds = {name: values[first] for name, values in columns.items()}
     of_labels = {"threshold": threshold, **promises}
     with_thresholds = partial(_with_thresholds, fold_thresholds)
     return Columns(label_names, kind, of_kinds, with_thresholds, of_labels)
@@ -609,6 +619,6 @@ def _with_thresholds(fold_thresholds: Floats, columns: Mapping[str, Dense]) -> d
 
 def _predicted(problem: Problem, rule: Rule) -> Floats:
     """Return the share of rows, by weight, that a rule predicts of each label; 0 of one without a known row."""
-    counts = judge(rule, problem).by_label
+    counts = count_decisions(rule, problem)
     total = np.where(np.equal(counts.total, 0), 1, counts.total)
     return np.asarray(counts.predicted / (total * (counts.unit or 1)))

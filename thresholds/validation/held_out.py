@@ -28,7 +28,8 @@ class HeldOut(NamedTuple):
     @property
     def by_label(self) -> ConfusionCounts:
         """All decisions, counted label by label."""
-        return sum((fold.by_label for fold in self.judged[1:]), self.judged[0].by_label)
+        together = sum((fold.by_label for fold in self.judged[1:]), self.judged[0].by_label)
+        return replace(together, sums=together.sums.astype(np.result_type(together.sums, np.int64)))
 
     def f(self, options: FitOptions) -> float:
         """Return the F-measure of all decisions together."""
@@ -93,8 +94,16 @@ def _held_out(problem: Problem, rules: list[Rule], folds: Folds) -> HeldOut:
     """Have the rule of each fold judge its rows."""
     # A copy of dense scores would be made for one look at them.
     rows_of = problem.view_of_rows if problem.is_plain else problem.at_rows
-    judged = [judge(rule, rows_of(test)) for rule, (_, test) in zip(rules, folds, strict=True)]
     weights = problem.sample_weight
+    judged = []
+    for rule, (_, test) in zip(rules, folds, strict=True):
+        found = judge(rule, rows_of(test))
+        if (
+            weights is None
+        ):  # Of very many labels counts of each fold would take more memory than all else.
+            sums = found.by_label.sums.astype(np.int32)
+            found = found._replace(by_label=replace(found.by_label, sums=sums))
+        judged.append(found)
     return HeldOut(rules, judged, [None if weights is None else weights[test] for _, test in folds])
 
 
