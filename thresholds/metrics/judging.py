@@ -185,7 +185,7 @@ def count_decisions(rule: "Rule", problem: Problem) -> ConfusionCounts:
     The sums of a counted problem are in multiples of its unit.
     """
     if not isinstance(problem, CountedProblem):
-        return judge(rule, problem).by_label
+        return _decisions_by_label(rule, problem)
     switches = rule.switch_scores()
     assert switches is not None, "refused before"
     order = _checks.places(
@@ -208,6 +208,22 @@ def count_decisions(rule: "Rule", problem: Problem) -> ConfusionCounts:
     sums = np.stack([tp, predicted, positives_of(problem)])  # (3, n_labels)
     unit = problem.unit if problem.totals.weighted else 1  # numbers of rows are whole
     return ConfusionCounts(sums, problem.weight_of_label, unit=unit, labels=range(problem.n_labels))
+
+
+def _decisions_by_label(rule: "Rule", problem: Problem) -> ConfusionCounts:
+    """Count decisions about rows label by label, as `judge` does."""
+    decided = Decisions(rule, problem)
+    weights = problem.sample_weight
+    by_label: ConfusionCounts | None = None
+    for rows in decided.row_blocks():
+        of_rows = None if weights is None else weights[rows]
+        by_label = count_by_label(
+            problem.truth[rows], decided.about(rows), of_rows, before=by_label
+        )
+    assert by_label is not None, "problems have rows"
+    if problem.unknown is None:
+        return by_label
+    return replace(by_label, total=known_weights(problem.unknown, weights))
 
 
 def _count_at(problem: Problem, scores: Floats) -> Ints:
