@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Ints, Keys
-from thresholds._kernels._jit import kernel, late_kernel
+from thresholds._kernels import stand_ins
+from thresholds._kernels._jit import kernel, kernel_after, late_kernel
 
 # At so many candidates all entries are counted in vector registers; among more, each is located.
 _FEW = 12
@@ -72,7 +73,7 @@ def weigh_entries(starts: Ints, columns: Ints, weights: Ints, total: Ints) -> No
             total[columns[e]] += weight
 
 
-@late_kernel
+@kernel_after(stand_ins.part_entries)
 def part_entries(
     starts: Ints,
     columns: Ints,
@@ -287,7 +288,7 @@ def _add_up(
                 lower[c] = max(lower[c], candidates[c + 1])
 
 
-@late_kernel
+@kernel_after(stand_ins.count_entries)
 def count_entries(
     columns: Ints,
     keys: Keys,

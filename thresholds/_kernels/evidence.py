@@ -60,7 +60,7 @@ def group_by_ties(
     return offsets, group_key[:n_groups], group_positives[:n_groups], group_weight[:n_groups]
 
 
-@late_kernel
+@kernel_after(stand_ins.rank_statistics)
 def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Floats:
     """Return (8, n_labels): AUROC; sample variances of the placements of positives and of negatives; the sum of t^3 - t
     over ties; size and mid-rank of the largest tie group; mean and sample variance of the mid-ranks of all others.

@@ -24,7 +24,7 @@ _HIGH_BITS = 16
 _FEW = 64
 
 
-@late_kernel
+@kernel_after(stand_ins.f_at_ratios)
 def f_at_ratios(
     offsets: Ints,
     tp: Ints,
@@ -520,7 +520,7 @@ def filled_bins(
     return offsets, bins[: offsets[-1]].copy(), bin_weights[: offsets[-1]].copy()
 
 
-@late_kernel
+@kernel_after(stand_ins.expected_f_at_ratios)
 def expected_f_at_ratios(
     offsets: Ints,
     bins: Buckets,

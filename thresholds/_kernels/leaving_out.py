@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Dense, Floats, Ints, SmallInts, Words
-from thresholds._kernels._jit import kernel, late_kernel, summing_kernel
+from thresholds._kernels import stand_ins
+from thresholds._kernels._jit import kernel, kernel_after, late_kernel
 
 N_TERMS = 4  # numbers that leaving a row out changes, and that are added up over its labels
 
@@ -39,7 +40,7 @@ def sort_by_unit(unit: Ints, starts: Ints, order: Ints) -> None:
         starts[unit[i]] += 1
 
 
-@late_kernel
+@kernel_after(stand_ins.list_cells)
 def list_cells(
     true: Words, predicted: Words, starts: Ints, cells: SmallInts, counts: Floats
 ) -> None:
@@ -112,7 +113,7 @@ def list_sparse_cells(
         counts[2, i] = last - first
 
 
-@late_kernel
+@kernel_after(stand_ins.leave_out_rows)
 def leave_out_rows(
     starts: Ints,
     cells: SmallInts,
@@ -259,17 +260,6 @@ def leave_out_units(
         averages[2, u] = _ratio(tops[2] - sums[1, u], bottoms[2] - sums[2, u], 0.0)
         averages[3, u] = _ratio(tops[3] - sums[3, u], _rest(bottoms[3], positives), macro)
         averages[4, u] = _ratio(tops[4] - of_unit[3, u], _rest(bottoms[4], of_unit[4, u]), 0.0)
-
-
-@summing_kernel
-def even_powers(changes: Floats, others: Floats) -> tuple[float, float]:
-    """Return the sums of the squares and of the fourth powers of differences, at once and without a copy."""
-    squares, fourth_powers = 0.0, 0.0
-    for u in range(changes.size):
-        square = (changes[u] - others[u]) ** 2
-        squares += square
-        fourth_powers += square * square
-    return squares, fourth_powers
 
 
 @kernel

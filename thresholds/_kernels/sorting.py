@@ -107,7 +107,7 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
     return up, rows
 
 
-@late_kernel
+@kernel_after(stand_ins.sorted_lists)
 def sorted_lists(
     lists: Ints, keys: Keys, weights: Ints, first_list: int, last_list: int, lowest: Any
 ) -> tuple[Ints, Keys, Ints]:

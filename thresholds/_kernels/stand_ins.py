@@ -16,6 +16,7 @@ from thresholds._arrays.types import (
     Keys,
     SmallInts,
     Weights,
+    Words,
 )
 
 _EQUAL = 1e-12  # as in `few_labels.py`
@@ -95,6 +96,25 @@ def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
     """Return keys upwards, and where each was."""
     rows = keys.argsort(kind="stable").astype(np.int32)
     return keys[rows], rows
+
+
+def sorted_lists(
+    lists: Ints, keys: Keys, weights: Ints, first_list: int, last_list: int, lowest: Any
+) -> tuple[Ints, Keys, Ints]:
+    """Return the distinct keys of each list, falling, with their weights added up."""
+    wanted = (lists >= first_list) & (lists < last_list) & (keys >= lowest)
+    if weights.size > 0:
+        wanted &= weights > 0
+    own, key = lists[wanted] - first_list, keys[wanted]
+    order = np.lexsort((~key, own))  # (n_wanted,)
+    own, key = own[order], key[order]
+    weight = weights[wanted][order] if weights.size > 0 else np.ones(key.size, np.int64)
+    is_first = np.append(True, (own[1:] != own[:-1]) | (key[1:] != key[:-1]))[: key.size]
+    firsts = np.flatnonzero(is_first)  # of equal keys
+    offsets = own[firsts].searchsorted(np.arange(last_list - first_list + 1))
+    sums: Ints = np.append(0, weight.cumsum())
+    ends = np.append(firsts[1:], key.size)[: firsts.size]
+    return offsets, key[firsts], sums[ends] - sums[firsts]
 
 
 def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Keys:
@@ -192,6 +212,283 @@ def _added_up(values: Floats) -> Floats:
     """Add up (n_labels, n_priors, ...) for each prior, one after another, as a loop does."""
     of_prior = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
     return np.insert(of_prior, 0, 0.0, axis=1).cumsum(axis=1)[:, -1]
+
+
+def part_entries(
+    starts: Ints,
+    columns: Ints,
+    bits: Keys,
+    sign: Any,
+    weights: Ints,
+    first: int,
+    last: int,
+    width: Any,
+    parted_columns: Ints,
+    parted_keys: Keys,
+    parted_weights: Ints,
+    segments: Ints,
+) -> None:
+    """Bring the entries of rows `first:last` together part by part, each of which has `2**width` labels."""
+    begin, end = int(starts[first]), int(starts[last])
+    part = columns[begin:end] >> int(width)
+    order = part.argsort(kind="stable")
+    parted_columns[begin:end] = columns[begin:end][order]
+    keys = bits[begin:end][order]
+    flip(keys, sign)
+    parted_keys[begin:end] = keys
+    if weights.size > 0:
+        n_entries = (starts[first + 1 : last + 1] - starts[first:last]).astype(
+            np.int64
+        )  # (n_rows,)
+        parted_weights[begin:end] = weights[first:last].repeat(n_entries)[order]
+    segments[:] = begin + part[order].searchsorted(np.arange(segments.size))
+
+
+def count_entries(
+    columns: Ints,
+    keys: Keys,
+    weights: Ints,
+    segments: Ints,
+    part: int,
+    first_label: int,
+    offsets: Ints,
+    candidates: Keys,
+    nothing: Any,
+    missing: Any,
+    total: Ints,
+    hits: Ints,
+    fp: Ints,
+    higher: Ints,
+    lower: Keys,
+) -> None:
+    """Count the entries of the labels from `first_label` on at their candidates: the steps of staircases."""
+    ranges = itertools.starmap(slice, segments[:, part : part + 2].tolist())
+    own = [np.arange(each.start, each.stop) for each in ranges]
+    entries = np.concatenate([np.empty(0, np.int64), *own])
+    label = columns[entries].astype(np.int64) - first_label
+    key = keys[entries]
+    weight = weights[entries] if weights.size > 0 else np.ones(key.size, np.int64)
+    if total.size > 0:  # Absent cells are one more entry of each label.
+        absent = total.copy()
+        np.subtract.at(absent, label, weight)
+        label = np.append(label, np.arange(total.size))
+        key = np.append(key, np.full(total.size, missing, key.dtype))
+        weight = np.append(weight, absent)
+    label, key, weight = (values[weight > 0] for values in (label, key, weight))
+
+    # Labels, and keys within each, from the lowest up: what lies below a candidate, and up to it.
+    order = np.lexsort((key, label))
+    label, key = label[order], key[order]
+    sums: Ints = np.append(0, weight[order].cumsum())  # (n_entries + 1,)
+    of_candidate = np.arange(offsets.size - 1).repeat(np.diff(offsets))  # (n_candidates,)
+    distinct = np.unique(np.append(key, candidates))
+    place = label * distinct.size + distinct.searchsorted(key)
+    of_place = of_candidate * distinct.size + distinct.searchsorted(candidates)
+    below, up_to = (place.searchsorted(of_place, side) for side in ("left", "right"))
+    end = sums[label.searchsorted(of_candidate, "right")]
+    # The next lower key: that of an entry, or the next candidate; below all candidates `nothing` if there is none.
+    is_last = np.append(of_candidate[1:] != of_candidate[:-1], True)[: candidates.size]
+    next_lower = np.where(is_last, nothing, np.append(candidates[1:], nothing)[: candidates.size])
+    is_entry = below > 0
+    is_entry[is_entry] = label[below[is_entry] - 1] == of_candidate[is_entry]
+    next_lower[is_entry] = np.maximum(next_lower[is_entry], key[below[is_entry] - 1])
+    lower[:] = next_lower
+    hits[:] = _sums_so_far(offsets, hits)
+    fp[:] = end - sums[below] - hits
+    higher[:] = end - sums[up_to]
+
+
+def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Floats:
+    """Return (8, n_labels): AUROC, variances of placements, ties and mid-ranks of each label."""
+    n_labels = offsets.size - 1
+    # From the bottom up, in which order floats are added up.
+    label = np.arange(n_labels).repeat(np.diff(offsets))[::-1]  # (n_groups,)
+    size, hit = weights[::-1], positive_weights[::-1]
+    lost = size - hit
+    n, positives, negatives = (_sums_of_groups(offsets, own[::-1]) for own in (size, hit, lost))
+
+    def added_up(values: Floats) -> Floats:
+        """Add up what each label has, one after another, as a loop does."""
+        return np.bincount(label, values, n_labels).astype(np.float64, copy=False)
+
+    def before(values: Ints) -> Ints:
+        """Add up what each label has below each group."""
+        so_far: Ints = values.cumsum() - values
+        first = np.diff(label, prepend=-1) != 0
+        so_far -= so_far[first][np.cumsum(first) - 1]
+        return so_far
+
+    seen, below = before(size), before(lost)
+    as_float = size.astype(np.float64)
+    cubes = added_up(as_float * size * size - size)
+
+    # The largest tie group, of several the lowest.
+    largest_size = np.zeros(n_labels, np.int64)
+    np.maximum.at(largest_size, label, size)
+    places = np.flatnonzero(size == largest_size[label])
+    has_groups, first = np.unique(label[places], return_index=True)
+    largest = places[first]
+    largest_rank = np.zeros(n_labels)
+    largest_rank[has_groups] = seen[largest] + 0.5 * (size[largest] + 1)
+
+    with np.errstate(all="ignore"):
+        # AUROC, and the mean mid-rank of all but the largest tie group.
+        won = np.zeros(n_labels, np.int64)
+        np.add.at(won, label, hit * (2 * below + lost))
+        has_both = (positives > 0) & (negatives > 0)
+        auroc = np.where(has_both, won / (2.0 * positives * negatives), np.nan)
+        others = n - largest_size
+        others_mean = (0.5 * n * (n + 1) - largest_size * largest_rank) / others
+        others_mean[others <= 0] = 0.0
+
+        # Squares about the means.
+        off = (below + 0.5 * lost) / negatives[label] - auroc[label]
+        of_positives = added_up(np.where(has_both[label] & (hit > 0), hit * (off * off), 0.0))
+        off = (positives[label] - (seen - below) - 0.5 * hit) / positives[label] - auroc[label]
+        of_negatives = added_up(np.where(has_both[label], lost * (off * off), 0.0))
+        off = seen + 0.5 * (size + 1) - others_mean[label]
+        of_other = size * (off * off)
+        of_other[largest] = 0.0
+        of_others = added_up(of_other)
+        return np.stack(
+            [
+                auroc,
+                np.where(positives > 1, of_positives / (positives - 1), np.nan),
+                np.where(negatives > 1, of_negatives / (negatives - 1), np.nan),
+                cubes,
+                largest_size,
+                largest_rank,
+                others_mean,
+                np.where(others > 1, of_others / (others - 1), 0.0),
+            ]
+        )
+
+
+def f_at_ratios(
+    offsets: Ints,
+    tp: Ints,
+    predicted: Ints,
+    higher: Ints,
+    positives: Ints,
+    most: Ints,
+    ratios: Floats,
+    beta_squared: float,
+) -> Floats:
+    """Return F-beta of each label when `ratios` times its positives are predicted, (n_labels, n_ratios)."""
+    f = np.zeros((positives.size, ratios.size))
+    with np.errstate(all="ignore"):
+        for j, (first, last) in enumerate(itertools.pairwise(offsets.tolist())):
+            if positives[j] == 0 or first == last:
+                continue
+            wanted = ratios * positives[j]
+            rank = np.minimum(wanted, float(most[j]))  # (n_ratios,)
+            # The step that holds each rank; behind the last one there are no more true positives.
+            step = predicted[first:last].searchsorted(rank)
+            so_far = np.append(0, tp[first:last])
+            found = so_far[step].astype(np.float64)
+            own = np.append(first + np.arange(last - first), first)[step]
+            is_within = (step < last - first) & (rank > higher[own])
+            own, before = own[is_within], so_far[step[is_within]]
+            among = (tp[own] - before) * (rank[is_within] - higher[own])
+            found[is_within] += among / (predicted[own] - higher[own])
+            f[j] = (1.0 + beta_squared) * found / (beta_squared * positives[j] + wanted)
+    return f
+
+
+def expected_f_at_ratios(
+    offsets: Ints,
+    bins: Any,
+    weight: Ints,
+    most: Ints,
+    p: Floats,
+    positives: Ints,
+    ratios: Floats,
+    beta_squared: float,
+) -> Floats:
+    """Return F-beta of expected counts when `ratios` times a label's positives are predicted, (n_labels, n_ratios)."""
+    f = np.zeros((offsets.size - 1, ratios.size))
+    for j, (first, last) in enumerate(itertools.pairwise(offsets.tolist())):
+        if positives[j] == 0:
+            continue
+        own = weight[first:last]
+        of_bin = p[bins[first:last]]
+        shares = own * of_bin
+        # Bins are added up from the lowest up, what is missing last.
+        is_missing = bins[first:last] == p.size - 1
+        rising = np.append(0.0, np.where(is_missing, 0.0, shares)[::-1])
+        expected_positives = rising.cumsum()[-1] + shares[is_missing].sum()
+
+        # The bin that each ratio ends in, and a part of it.
+        wanted = np.minimum(ratios * positives[j], float(most[j]))  # (n_ratios,)
+        so_far = np.append(0, own.cumsum())
+        found = np.append(0.0, shares).cumsum()
+        at = so_far[1:].searchsorted(wanted)
+        found = found[at]
+        is_within = at < last - first
+        rest = wanted[is_within] - so_far[at[is_within]]
+        found[is_within] += rest * of_bin[at[is_within]]
+        denominator = beta_squared * expected_positives + wanted
+        with np.errstate(all="ignore"):
+            f[j] = np.where(denominator > 0, (1.0 + beta_squared) * found / denominator, 0.0)
+    return f
+
+
+def list_cells(
+    true: Words, predicted: Words, starts: Ints, cells: SmallInts, counts: Floats
+) -> None:
+    """List the cells of rows of bits that are true or predicted, and count each row's."""
+    is_true, is_predicted = (
+        np.unpackbits(words.astype("<u8", copy=False).view(np.uint8), axis=1, bitorder="little")
+        for words in (true, predicted)
+    )  # (n_rows, 64 n_words)
+    row, column = np.nonzero(is_true | is_predicted)
+    cells[: row.size] = 4 * column + 2 * is_true[row, column] + is_predicted[row, column]
+    starts[:] = row.searchsorted(np.arange(starts.size))
+    counts[:] = [marks.sum(axis=1) for marks in (is_true & is_predicted, is_predicted, is_true)]
+
+
+def leave_out_rows(
+    starts: Ints,
+    cells: SmallInts,
+    lost: Floats,
+    tops: Floats,
+    bottoms: Floats,
+    beta: float,
+    zero_division: float,
+    first: int,
+    averages: Floats,
+) -> None:
+    """Write the averages of F without each row, (5, ...), from column `first` on; last, F of the row itself."""
+    beta2 = beta * beta
+    n_rows = starts.size - 1
+    row = np.arange(n_rows).repeat(np.diff(starts))  # (n_cells,)
+    own = cells[starts[0] : starts[-1]]
+    # Added up one after another, as a loop does.
+    macro, supported, label, weighted = (
+        np.bincount(row, lost[own, term], n_rows) for term in range(4)
+    )
+    is_true, is_predicted = own >> 1 & 1, own & 1
+    tp, predicted, positives = (
+        np.bincount(row, marks, n_rows) for marks in (is_true & is_predicted, is_predicted, is_true)
+    )
+
+    def ratio(top: Floats, bottom: AnyFloats | float, otherwise: AnyFloats | float) -> Floats:
+        """Divide, if there is something to divide by."""
+        return np.where(np.greater(bottom, 0.0), top / bottom, otherwise)
+
+    with np.errstate(all="ignore"):
+        found = averages[:, first : first + n_rows]
+        found[0] = ratio(
+            tops[0] - (1.0 + beta2) * tp,
+            bottoms[0] - (beta2 * positives + predicted),
+            zero_division,
+        )
+        found[1] = ratio(tops[1] - macro, bottoms[1], 0.0)
+        found[2] = ratio(tops[2] - supported, bottoms[2] - label, 0.0)
+        found[3] = ratio(tops[3] - weighted, bottoms[3] - positives, found[1])
+        f = np.minimum((1.0 + beta2) * tp / (beta2 * positives + predicted), 1.0)
+        is_nothing = (predicted == 0) & ((positives == 0) | (beta == 0.0))
+        found[4] = np.where(is_nothing, zero_division, f)
 
 
 def weight_at(keys: Keys, weights: Weights, key: np.uint32) -> np.int64:
