@@ -67,7 +67,8 @@ _MIN_PANEL_BYTES = 2**25
 
 # Where cuts lie.
 _N_CUTS = 32
-_MIN_NOTES = 128  # positives of a label, or more, at whose quantiles cuts lie
+_MIN_NOTES = 128  # positives of a label, or more, at whose quantiles cuts lie,
+_PARTS_OF_PIECE = 4  # the first ones of each part of a piece of the rows: scores may rise with rows
 
 # Which values have a cut directly on either side.
 _SAMPLED_ROWS = 64
@@ -213,27 +214,36 @@ class _Passes:
 
     def _note_first(self, blocks: Blocks) -> Floats:
         """Return positives, and the scores of the first ones or NaN, (1 + n_notes, n_labels)."""
-        # Note in which rows of the blocks the first positives of each column are.
+        # Note in which rows of the blocks the first positives of each column are, in each part of the piece.
+        n_rows = ceil_div(blocks.n_rows, blocks.rows_side_by_side)
+        n_parts = min(_PARTS_OF_PIECE, ceil_div(n_rows, blocks.block_rows))
         n_per_column = ceil_div(_MIN_NOTES, blocks.rows_side_by_side * len(self.rows))
+        n_per_part = ceil_div(n_per_column, n_parts)
         positives = np.zeros(blocks.n_columns, np.int32)
-        noted = np.zeros(blocks.n_columns, np.int32)
+        noted = np.zeros((n_parts, blocks.n_columns), np.int32)
         wanted = np.ones(blocks.n_columns, np.uint8)
-        block_rows = np.zeros((blocks.n_columns, n_per_column), np.int32)
+        block_rows = np.zeros((n_parts, blocks.n_columns, n_per_part), np.int32)
         # The same memory as words: a column that has enough drops out of the mask at once.
         mask = wanted.view(np.uint64)
         for first_row, words in blocks.truth():
-            note_positives(words, first_row, positives, mask, wanted, noted, block_rows)
+            part = n_parts * first_row // n_rows
+            wanted[:] = noted[part] < n_per_part
+            note_positives(words, first_row, positives, mask, wanted, noted[part], block_rows[part])
 
         # Which row of the matrix is that, and of which label? All arrays are
-        # (n_per_column, rows_side_by_side, n_labels).
-        first_row_of_columns = blocks.rows_side_by_side * block_rows.T.astype(np.int64)
+        # (n_parts, n_per_part, rows_side_by_side, n_labels).
+        first_row_of_columns = blocks.rows_side_by_side * block_rows.swapaxes(1, 2).astype(np.int64)
         row = blocks.by_row(blocks.rows.start + first_row_of_columns)
         row += np.arange(blocks.rows_side_by_side)[:, np.newaxis]
         label = np.broadcast_to(np.arange(blocks.labels.start, blocks.labels.stop), row.shape)
-        known = np.arange(n_per_column)[:, np.newaxis, np.newaxis] < blocks.by_row(noted)
+        number = np.arange(n_per_part)[:, np.newaxis, np.newaxis]
+        known = number < blocks.by_row(noted)[:, np.newaxis]
 
-        scores = np.full(row.shape, np.nan)
-        scores[known] = self.problem.scores[row[known], label[known]]
+        # As many of each piece, whatever its parts: those that are not known are NaN.
+        most_notes = n_per_column + _PARTS_OF_PIECE - 1
+        scores = np.full((most_notes, blocks.rows_side_by_side, blocks.n_labels), np.nan)
+        of_parts = scores[: n_parts * n_per_part].reshape(row.shape)
+        of_parts[known] = self.problem.scores[row[known], label[known]]
         label_positives = blocks.by_row(positives).sum(axis=0)  # (n_labels,)
         return np.concatenate([label_positives[np.newaxis], scores.reshape(-1, blocks.n_labels)])
 
