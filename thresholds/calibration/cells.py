@@ -156,12 +156,13 @@ def log_odds(p: Floats) -> Floats:
     # Near 1/2 from 2 p - 1, which is exact there; the `logit` of SciPy 1.13 is not. Of each one logarithm is taken.
     flat = p.reshape(-1)
     middle = np.abs(flat - 0.5) < 0.25  # (n,)
-    odds = np.where(middle, 2 * flat - 1, flat)
+    near, far = np.flatnonzero(middle), np.flatnonzero(~middle)
+    odds = np.empty_like(flat)
+    own = flat[near]
+    odds[near] = np.log1p((2 * own - 1) / (1 - own))
+    own = flat[far]
     with np.errstate(divide="ignore"):
-        odds /= 1 - flat
-        for members, logarithm in ((middle, np.log1p), (~middle, np.log)):
-            at = np.flatnonzero(members)
-            odds[at] = logarithm(odds[at])
+        odds[far] = np.log(own / (1 - own))
     return odds.reshape(p.shape)
 
 

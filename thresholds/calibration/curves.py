@@ -80,11 +80,13 @@ class Curves:
             first = 0
 
         # A masked cell is read at any score, as its probability is 0.
-        is_masked = np.isneginf(scores)
-        if is_masked.any():
-            scores = np.where(is_masked, 0.0, scores)
-        probabilities = self.by_group.at(starts, scores, first)
-        probabilities[is_masked] = 0.0
+        is_masked = scores == -np.inf
+        some = is_masked.any()
+        probabilities = self.by_group.at(
+            starts, np.where(is_masked, 0.0, scores) if some else scores, first
+        )
+        if some:
+            probabilities[is_masked] = 0.0
         return moved_odds(probabilities, odds)
 
 

@@ -55,7 +55,9 @@ class LogisticCurves:
         group, of_groups = beside_groups(starts, scores, first)
         probabilities = _read(self.curves[:, group], _abscissae(of_groups, self.limits))
         is_missing = of_groups == self.missing
-        return np.where(is_missing, self.at_missing[group], probabilities).reshape(-1)
+        if is_missing.any():
+            probabilities = np.where(is_missing, self.at_missing[group], probabilities)
+        return probabilities.reshape(-1)
 
     def reordered(self, places: Ints) -> "LogisticCurves":
         """Return the curves of the groups at some places, in that order."""
@@ -166,12 +168,16 @@ def _weights_of(cells: Cells, missing: float) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _read(curves: Floats, x: Floats) -> Floats:
-    """Return sigmoid(slope (x / scale - centre) + intercept)."""
+    """Return sigmoid(slope (x / scale - centre) + intercept); x, of that shape, is overwritten."""
     scale, centre, slope, intercept = curves
+    has_cells = intercept > -np.inf
     with np.errstate(over="ignore", invalid="ignore"):
-        place = np.clip(x / scale - centre, -_LARGEST, _LARGEST)  # a slope of 0 makes 0 of it
-        odds = np.where(intercept > -np.inf, slope * place + intercept, -np.inf)
-    return sigmoid(odds)
+        x /= scale
+        x -= centre
+        np.clip(x, -_LARGEST, _LARGEST, out=x)  # a slope of 0 makes 0 of it
+        x *= slope
+        x += intercept
+    return sigmoid(x if has_cells.all() else np.where(has_cells, x, -np.inf))
 
 
 def _read_at(curves: Floats, score: float, limits: Limits) -> Floats:

@@ -39,7 +39,9 @@ class StretchedCurves:
         """Return the probabilities of scores, one label after another, from label `first` on."""
         label, of_labels = beside_groups(starts, _logits(self.common, scores), first)
         slope, intercept = self.lines[:, label]
-        return sigmoid(slope * of_labels + intercept).reshape(-1)
+        of_labels = slope * of_labels
+        of_labels += intercept
+        return sigmoid(of_labels).reshape(-1)
 
     def reordered(self, places: Ints) -> "StretchedCurves":
         """Return the curves of the labels at some places, in that order."""
