@@ -74,18 +74,13 @@ def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedR
     )
     del rows  # and what is sorted, before there are probabilities
 
-    # Then all others. Rules of a calibrator share its probabilities, of which there is room for one at a time.
+    # Then all others: last, one by one, rules of calibrators, as the probabilities that they share need the memory.
     others = [named for named in wanted if named.name not in fitted]
-    by_calibrator = [
-        named for calibration in calibrated for named in others if named.calibration == calibration
-    ]
     _do_side_by_side(
-        [
-            partial(fit, by_calibrator, problem),
-            *(partial(fit, [named], problem) for named in others if not named.calibration),
-        ],
-        problem,
+        [partial(fit, [named], problem) for named in others if not named.calibration], problem
     )
+    for calibration in calibrated:
+        fit([named for named in others if named.calibration == calibration], problem)
     return FittedRules({name: fitted[name] for name in reasons if name in fitted}, left_out)
 
 

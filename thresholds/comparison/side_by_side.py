@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Ints
@@ -46,14 +47,21 @@ class _Scores:
         self._calibrated: dict[int, CalibrationMeasures] = {}  # by identity of the calibrator
 
     def ask_together(self, rules: Collection[Rule]) -> None:
-        """Ask all that rules need while labels are sorted, which is done once."""
+        """Ask all that rules need while labels are sorted, which is done once; two questions at a time."""
         problem = self._problem
-        if any(_takes_probabilities(rule) for rule in rules):
-            self._problem = sorted_once(problem)
-            for rule in rules:
-                self.evidence(rule.missing)
-                _calibration(rule, self._problem, self)
-            self._problem = problem
+        calibrated = [rule for rule in rules if _takes_probabilities(rule)]
+        if not calibrated:
+            return
+        self._problem = sorted_once(problem)
+        questions: list[Callable[[], object]] = [
+            *(partial(self.evidence, missing) for missing in {rule.missing for rule in rules}),
+            *(
+                partial(_calibration, one_of_them, problem, self)
+                for one_of_them in {_source(rule): rule for rule in calibrated}.values()
+            ),
+        ]
+        threads.run(lambda ask: ask(), questions, at_most=2, cells=problem.n_stored)
+        self._problem = problem
 
     @cached_property
     def as_probabilities(self) -> CalibrationMeasures:
@@ -99,12 +107,18 @@ def judge_side_by_side(
     baseline: str | None = None,
 ) -> Comparison:
     """Judge rules of the labels of a problem; `groups` are numbered from 0, differences are those from a baseline."""
-    for name, rule in rules.items():
-        rule.validate(problem.scores)
+
+    def change_since_fit(name: str) -> str | None:
+        rules[name].validate(problem.scores)
         order = _checks.places(
-            problem.label_names, rule.label_names, "y_score", f"those of {name!r}"
+            problem.label_names, rules[name].label_names, "y_score", f"those of {name!r}"
         )
-        rule.warn_if_changed(problem.scores, order=order)
+        return rules[name].change_to_warn_of(problem.scores, order=order)
+
+    names = list(rules)
+    changes = threads.run(change_since_fit, names, cells=problem.n_stored)
+    for name, change in zip(names, changes, strict=True):
+        rules[name].warn_of(change)
 
     # What the scores know of labels, before memory is needed for decisions.
     scores = _Scores(problem)
@@ -343,6 +357,12 @@ def _calibration(rule: Rule, problem: Problem, scores: _Scores) -> CalibrationMe
     if isinstance(rule, CalibratedRule):
         return scores.as_calibrated(rule.calibrator)
     return scores.as_probabilities if _takes_probabilities(rule) else UNKNOWN
+
+
+def _source(rule: Rule) -> int | None:
+    """Return which calibrator makes the probabilities that a rule takes, by its identity; None where scores are."""
+    rule = rule.uncapped
+    return id(rule.calibrator) if isinstance(rule, CalibratedRule) else None
 
 
 def _takes_probabilities(rule: Rule) -> bool:

@@ -189,9 +189,18 @@ class Rule(Shown):
         self, scores: Any, decided: Any = None, *, order: Ints | None = None
     ) -> None:
         """Warn once if checked scores have changed gravely since the fit; arguments as in `grave_change`."""
+        self.warn_of(self.change_to_warn_of(scores, decided, order=order))
+
+    def change_to_warn_of(
+        self, scores: Any, decided: Any = None, *, order: Ints | None = None
+    ) -> str | None:
+        """Return what `grave_change` says, for those who warn of it later; None where that was warned of before."""
         if self.__dict__.get("_has_warned"):
-            return
-        message = self.grave_change(scores, decided, order)
+            return None
+        return self.grave_change(scores, decided, order)
+
+    def warn_of(self, message: str | None) -> None:
+        """Warn of a grave change, if there is one."""
         if message is not None:
             self.__dict__["_has_warned"] = True
             _checks.warn_caller(message, ScoreChangeWarning)
