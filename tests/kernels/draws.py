@@ -178,7 +178,11 @@ def of_moves_between(rng: Generator, dtype: Any) -> Arguments:
         low, high = np.sort(rng.normal(size=(2, scores.shape[1])).astype(dtype), axis=0)
         return (scores >= low) & (scores < high), low, high, np.full(low.size, -np.inf, dtype)
 
-    return of_moves(rng, dtype, between)
+    arguments = of_moves(rng, dtype, between)
+    if rng.random() < 0.5:
+        return *arguments, None, 0, None
+    truth = cells(rng, arguments[0].shape)
+    return *arguments, truth, 70_000, np.zeros(arguments[-1].size, np.int32)
 
 
 def of_moves_of_marked(rng: Generator, dtype: Any) -> Arguments:

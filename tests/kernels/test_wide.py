@@ -21,14 +21,22 @@ FOLDER = Path(__file__).parents[2]
 def test_scores_come_where_single_moves_put_them(seed: int, dtype: type) -> None:
     if wide_loops(np.dtype(dtype)) is None:
         pytest.skip("the processor has no such registers")
-    scores, low, high, below, place, ends, kept = WIDE["wide.collect_between"](np.random.default_rng(seed), dtype)
+    scores, low, high, below, place, ends, kept, truth, first, rows = WIDE["wide.collect_between"](
+        np.random.default_rng(seed), dtype
+    )
     places, expected, highest = place.copy(), kept.copy(), below.copy()
     marks = np.empty(scores.shape, np.uint8)
     counting.mark_between(scores, low, high, marks, highest)
-    counting.collect(scores, marks, np.arange(low.size), places, expected)
-    wide.collect_between(scores, low, high, below, place, ends, kept)
+    if rows is None:
+        counting.collect(scores, marks, np.arange(low.size), places, expected)
+    else:
+        own_rows = rows.copy()
+        counting.collect_rows(scores, marks, truth, first, places, expected, own_rows)
+    wide.collect_between(scores, low, high, below, place, ends, kept, truth, first, rows)
     for got, right in ((place, places), (kept, expected), (below, highest)):
         np.testing.assert_array_equal(got, right)
+    if rows is not None:
+        np.testing.assert_array_equal(rows, own_rows)
 
     scores, truth, place, ends, kept = WIDE["wide.collect_marked"](np.random.default_rng(seed), dtype)
     places, expected = place.copy(), kept.copy()

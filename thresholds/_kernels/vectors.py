@@ -12,14 +12,17 @@ _REGISTER_BYTES = {"+avx512f": 64, "+avx2": 32}
 
 
 @cache
-def wide_loops(dtype: np.dtype[Any]) -> ModuleType | None:
-    """Return the loops for scores of a dtype; None where the processor, or Numba, lacks what they need."""
+def wide_loops(dtype: np.dtype[Any], with_rows: bool = False) -> ModuleType | None:
+    """Return the loops for scores of a dtype; None where the processor, or Numba, lacks what they need.
+
+    Those that write rows along are tried, and so compiled, only for whoever asks for these.
+    """
     # Another Numba, or LLVM, may know an instruction by another name: then they fail when they are tried.
     with suppress(Exception):
         if register_bytes():
             from thresholds._kernels import wide
 
-            return wide if _work(wide, dtype) else None
+            return wide if _work(wide, dtype, with_rows) else None
     return None
 
 
@@ -50,22 +53,32 @@ def features_of_processor() -> tuple[str, ...]:
     return tuple(features.split(","))
 
 
-def _work(wide: ModuleType, dtype: np.dtype[Any]) -> bool:
+def _work(wide: ModuleType, dtype: np.dtype[Any], with_rows: bool) -> bool:
     """Whether the loops move a few scores to where they should."""
     n_rows, n_columns = 32, 17
     scores = np.arange(float(n_rows * n_columns)).reshape(n_rows, n_columns).astype(dtype)
     truth = np.zeros((n_rows, 24), np.uint8)
     truth[:, :n_columns] = scores % 3 == 0
 
-    # Those of each label, and all of each label.
+    # All of each label, with their rows if these are wanted.
+    low, high = np.zeros(n_columns, dtype), np.full(n_columns, np.inf, dtype)
+    all_ends = n_rows * np.arange(1, n_columns + 1)
+    every = np.empty(scores.size, dtype)
+    limits_and_places = low, high, low.copy(), all_ends - n_rows, all_ends
+    if with_rows:
+        rows = np.empty(scores.size, np.int32)
+        wide.collect_between(scores, *limits_and_places, every, truth, 0, rows)
+        of_all = np.tile(np.arange(n_rows), n_columns) ^ -truth[:, :n_columns].T.reshape(-1).astype(
+            np.int32
+        )
+        return np.array_equal(every, scores.T.reshape(-1)) and np.array_equal(rows, of_all)
+    wide.collect_between(scores, *limits_and_places, every, None, 0, None)
+
+    # Those of each label that are marked.
     marked = truth[:, :n_columns].T > 0  # (n_columns, n_rows)
     ends = marked.sum(axis=1).cumsum()
     kept = np.empty(ends[-1], dtype)
     wide.collect_marked(scores, truth, np.append(0, ends[:-1]), ends, kept)
-    low, high = np.zeros(n_columns, dtype), np.full(n_columns, np.inf, dtype)
-    all_ends = n_rows * np.arange(1, n_columns + 1)
-    every = np.empty(scores.size, dtype)
-    wide.collect_between(scores, low, high, low.copy(), all_ends - n_rows, all_ends, every)
     return np.array_equal(kept, scores.T[marked]) and np.array_equal(every, scores.T.reshape(-1))
 
 

@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from thresholds._arrays.types import Bytes, Integers, Ints, Keys, Scores
+from thresholds._arrays.types import Bytes, Integers, Ints, Keys, Scores, SmallInts
 from thresholds._kernels._jit import kernel
 from thresholds._kernels.vectors import register_bytes
 
@@ -121,12 +121,22 @@ def _transposed(build: Any, rows: list[Any]) -> list[Any]:
 
 
 def _write_wanted(build: Any, vector: Any, wanted: Any, at: Any) -> Any:
-    """Write the wanted numbers of a vector, and anything behind them; return how many they are."""
-    marks = build.zext(build.bitcast(wanted, ir.IntType(vector.type.count)), _PLACE)
+    """Write the wanted numbers of a vector, and anything behind them; return how many they are.
+
+    Whole numbers are written as int32.
+    """
+    n = vector.type.count
+    marks = build.zext(build.bitcast(wanted, ir.IntType(n)), _PLACE)
+    is_single = 8 * _REGISTER_BYTES // n == _WORD.width
+    floats = ir.VectorType(ir.FloatType() if is_single else ir.DoubleType(), n)
+    numbers = build.bitcast(vector, floats)
     if _REGISTER_BYTES == _COMPRESSING:
-        together = _compressed(build, vector, wanted)
+        together = _compressed(build, numbers, wanted)
     else:
-        together = _permuted(build, vector, marks)
+        together = _permuted(build, numbers, marks)
+    together = build.bitcast(together, vector.type)
+    if vector.type.element == _PLACE:
+        together = build.trunc(together, ir.VectorType(_WORD, n))
     _store(build, together, at)
     count = build.module.declare_intrinsic("llvm.ctpop", [_PLACE])
     return build.call(count, [marks])
@@ -225,6 +235,69 @@ def _write_between(
     return int(wanted.size)
 
 
+def _defined_rows(
+    _: Any,
+    columns: Any,
+    k: Any,
+    r: Any,
+    low: Any,
+    high: Any,
+    bits: Any,
+    bit: Any,
+    row: Any,
+    rows: Any,
+    to: Any,
+) -> Any:
+    def generate(context: Any, build: Any, signature: Any, values: Any) -> Any:
+        n = _lanes(columns)
+        given, k, r, low, high, marks, bit, row, written, to = values
+        at = _address(context, build, columns, given, k, r)
+        scores = _load(build, at, ir.VectorType(context.get_data_type(columns.dtype), n))
+        wanted = build.and_(
+            build.fcmp_ordered(">=", scores, _filled(build, low, n)),
+            build.fcmp_ordered("<", scores, _filled(build, high, n)),
+        )
+        kind = ir.VectorType(_BITS, n)
+        own = _load(build, _address(context, build, bits, marks, r), kind)
+        is_set = build.and_(own, _filled(build, bit, n))
+        is_true = build.icmp_unsigned("!=", is_set, ir.Constant(kind, None))
+
+        # As wide as scores, so that a register holds as many.
+        number = _WORD if 8 * _REGISTER_BYTES // n == _WORD.width else _PLACE
+        first = _filled(build, build.trunc(row, number) if number is _WORD else row, n)
+        numbers = build.add(first, _constant(number, list(range(n))))
+        numbers = build.select(is_true, build.not_(numbers), numbers)
+        _write_wanted(build, numbers, wanted, _address(context, build, rows, written, to))
+        return context.get_dummy_value()
+
+    number = columns.dtype
+    places = (types.int64, types.int64)
+    limits = (number, number)
+    marked = (bits, types.uint16)
+    return types.void(columns, *places, *limits, *marked, types.int64, rows, types.int64), generate
+
+
+@_instruction(_defined_rows)
+def _write_rows(
+    columns: Scores,
+    k: int,
+    r: int,
+    low: Any,
+    high: Any,
+    bits: Integers,
+    bit: Any,
+    row: int,
+    rows: SmallInts,
+    to: int,
+) -> None:
+    """Write the rows of what `_write_between` writes, from `row` on, ~row where a bit is set."""
+    scores = columns[k, r : r + len(columns)]
+    own = row + np.arange(scores.size)
+    own = np.where(bits[r : r + scores.size] & bit != 0, ~own, own)
+    wanted = own[(scores >= low) & (scores < high)]
+    rows[to : to + wanted.size] = wanted
+
+
 def _defined_bits(_: Any, truth: Any, i: Any, j: Any) -> Any:
     def generate(context: Any, build: Any, signature: Any, values: Any) -> Any:
         kind = ir.VectorType(context.get_data_type(truth.dtype), _TRUTHS)
@@ -320,17 +393,28 @@ def _lowest(bits: Any) -> int:
 
 @kernel
 def collect_between(
-    scores: Scores, low: Scores, high: Scores, below: Scores, place: Ints, ends: Ints, kept: Scores
+    scores: Scores,
+    low: Scores,
+    high: Scores,
+    below: Scores,
+    place: Ints,
+    ends: Ints,
+    kept: Scores,
+    truth: Bytes | None,
+    first_row: int,
+    rows: SmallInts | None,
 ) -> None:
     """Write the scores in [low, high) of each column where it has its places, and raise `below` to the highest under.
 
-    There are as many places as scores to write, up to `ends`, for as many columns as have places; rows are a multiple
-    of 16.
+    There are as many places as scores to write, up to `ends`, for as many columns as have places; rows of the block are
+    a multiple of 16. With `rows` these are written along, as `collect_rows` does.
     """
     n_columns, lanes = place.size, _REGISTER_BYTES // scores.itemsize
     n_rows = max(min(_MOST_CELLS // n_columns // lanes * lanes, _MOST_ROWS), lanes)
     columns = np.empty((lanes, n_rows), scores.dtype)
-    room = np.empty(lanes, scores.dtype)
+    room, row_room = np.empty(lanes, scores.dtype), np.empty(lanes, np.int32)
+    n_square = n_columns // lanes * lanes if rows is None else n_columns // _TRUTHS * _TRUTHS
+    bits = np.empty((n_columns // _TRUTHS, n_rows), np.uint16)
     none = scores.dtype.type(-np.inf)
     for first in range(0, scores.shape[0], n_rows):
         last = min(first + n_rows, scores.shape[0])
@@ -344,9 +428,13 @@ def collect_between(
                 highest = max(highest, s2[j] if s2[j] < x else none)
                 highest = max(highest, s3[j] if s3[j] < x else none)
                 below[j] = highest
+        if truth is not None:
+            for i in range(first, last):
+                for q in range(bits.shape[0]):
+                    bits[q, i - first] = _bits(truth, i, q * _TRUTHS)
 
         # 2. Columns of whole squares. Near its end a list has no room for a whole register.
-        for j in range(0, n_columns - lanes + 1, lanes):
+        for j in range(0, n_square, lanes):
             for i in range(first, last, lanes):
                 _transpose(scores, i, j, columns, i - first)
             for k in range(lanes):
@@ -354,10 +442,21 @@ def collect_between(
                 x, y = low[j + k], high[j + k]
                 r = np.int64(0)
                 while r < last - first and to + lanes <= end:
-                    to += _write_between(columns, k, r, x, y, kept, to)
+                    n = _write_between(columns, k, r, x, y, kept, to)
+                    if rows is not None:
+                        own, bit = bits[j // _TRUTHS], np.uint16(1 << (j % _TRUTHS + k))
+                        row = first_row + first + r
+                        _write_rows(columns, k, r, x, y, own, bit, row, rows, to)
+                    to += n
                     r += lanes
                 while r < last - first:
                     n = _write_between(columns, k, r, x, y, room, 0)
+                    if rows is not None:
+                        own, bit = bits[j // _TRUTHS], np.uint16(1 << (j % _TRUTHS + k))
+                        row = first_row + first + r
+                        _write_rows(columns, k, r, x, y, own, bit, row, row_room, 0)
+                        for a in range(n):
+                            rows[to + a] = row_room[a]
                     for a in range(n):
                         kept[to + a] = room[a]
                     to += n
@@ -365,12 +464,14 @@ def collect_between(
                 place[j + k] = to
 
         # 3. The others, few of them.
-        for j in range(n_columns - n_columns % lanes, n_columns):
+        for j in range(n_square, n_columns):
             to = place[j]
             for i in range(first, last):
                 x = scores[i, j]
                 if x >= low[j] and x < high[j]:
                     kept[to] = x
+                    if rows is not None and truth is not None:
+                        rows[to] = np.int32(first_row + i) ^ -np.int32(truth[i, j])
                     to += 1
             place[j] = to
 

@@ -357,13 +357,18 @@ class _Passes:
                 for rows, (scores, words) in zip(
                     blocks.row_slices(), blocks.scores_and_truth(), strict=True
                 ):
+                    cells = words.view(np.uint8), rows.start
+                    if wide is not None:
+                        lists = place, ends, kept.keys
+                        wide.collect_between(scores, low, high, below, *lists, *cells, kept.rows)
+                        continue
                     mark_between(scores, low, high, marks, below)
-                    truth = words.view(np.uint8)
-                    collect_rows(scores, marks, truth, rows.start, place, kept.keys, kept.rows)
-                return np.asarray(blocks.by_row(below)[0, np.newaxis])
+                    collect_rows(scores, marks, *cells, place, kept.keys, kept.rows)
+                return np.asarray(blocks.by_row(below).max(axis=0, keepdims=True))
             for scores in blocks.scores():
                 if wide is not None:
-                    wide.collect_between(scores, low, high, below, place, ends, kept.keys)
+                    lists = place, ends, kept.keys
+                    wide.collect_between(scores, low, high, below, *lists, None, 0, None)
                     continue
                 mark_between(scores, low, high, marks, below)
                 if n_kept > 0:
@@ -392,9 +397,9 @@ class _Passes:
 
     def _wide_loops(self, blocks: Blocks) -> Any:
         """Return the loops that move scores of whole registers, where each column is a label; else None."""
-        if self.weights is not None or blocks.rows_side_by_side > 1:
+        if blocks.rows_side_by_side > 1:
             return None
-        return wide_loops(self.problem.dtype)
+        return wide_loops(self.problem.dtype, self.weights is not None)
 
     def _room_for(self, n_listed: int) -> KeyLists:
         """Return room for so many scores, with their rows where rows have weights, in lists that are to be said."""
