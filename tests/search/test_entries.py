@@ -52,7 +52,7 @@ def with_lower(stairs: Staircase, problem: Problem) -> Staircase:
 
 def check_same(got: Staircase, expected: Staircase) -> None:
     for name in Staircase.__slots__:
-        found, wanted = getattr(got, name), getattr(expected, name)
+        found, wanted = np.asarray(getattr(got, name)), np.asarray(getattr(expected, name))
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted, name)
 
