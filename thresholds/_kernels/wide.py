@@ -26,9 +26,8 @@ from thresholds._kernels._jit import kernel
 from thresholds._kernels.vectors import register_bytes
 
 _REGISTER_BYTES = register_bytes()
-_COMPRESSING = (
-    64  # Registers of so many bytes are put together by an instruction that does nothing else.
-)
+# Registers of so many bytes are put together by an instruction that does nothing else.
+_COMPRESSING = 64
 _TRUTHS = 16  # cells whose truth is read at once
 _MOST_ROWS = 256  # that become columns together,
 _MOST_CELLS = 2**16  # as far as these stay in the second-level cache

@@ -67,7 +67,7 @@ def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedR
                 partial(shared.calibrator, rows, calibration, options_of(calibrated[calibration]))
                 for calibration in sorted(calibrated)
             ),
-            *(partial(fit, group, rows) for group in ([named] for named in guarded)),
+            *(partial(fit, [named], rows) for named in guarded),
             partial(fit, regions, rows),
         ],
         problem,

@@ -389,17 +389,16 @@ def _ruled(problem: Problem, options: FitOptions, found: _Found) -> ThresholdRul
     judged = None
     if isinstance(problem, CountedProblem) or (cuts.tp.size and problem.exactly_weighted):
         counts = _counts_of_cuts(cuts, problem) if cuts.tp.size else _in_units(rule, problem)
-        objective = average_of(
-            f_score(options.beta), counts, options.average, options.zero_division
-        )
     elif problem.is_dense and options.average != "samples" and options.max_predicted is None:
         counts = count_cuts(rule.thresholds, problem, options.n_jobs)
+    else:
+        judged = judge(rule, problem)
+        counts = judged.by_label
+    if judged is None:
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
     else:
-        judged = judge(rule, problem)
-        counts = judged.by_label
         objective = f_measure(
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
         )

@@ -98,9 +98,8 @@ def _held_out(problem: Problem, rules: list[Rule], folds: Folds) -> HeldOut:
     judged = []
     for rule, (_, test) in zip(rules, folds, strict=True):
         found = judge(rule, rows_of(test))
-        if (
-            weights is None
-        ):  # Of very many labels counts of each fold would take more memory than all else.
+        # Of very many labels counts of each fold would take more memory than all else.
+        if weights is None:
             sums = found.by_label.sums.astype(np.int32)
             found = found._replace(by_label=replace(found.by_label, sums=sums))
         judged.append(found)

@@ -116,9 +116,8 @@ class Remaining(ABC):
     high_ratio: Floats  # (n_labels,)
     beta2_positives: Floats  # (n_labels,) B P, or OF_ALL_LABELS
     slack: float
-    are_for_both: (
-        Booleans  # (n_labels,) whether the best within limits is wanted too: none is dropped
-    )
+    # (n_labels,) whether the best within limits is wanted, too: then nothing is dropped
+    are_for_both: Booleans
     lowest: LastSteps
 
     def staircase(self) -> Staircase:
