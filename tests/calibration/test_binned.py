@@ -125,6 +125,7 @@ def pooled_curve(problem: Problem, row_weight: float | None, n_jobs: int = 1) ->
     return curve.scores.tobytes(), curve.probabilities.tobytes()
 
 
+@pytest.mark.each_value
 @each_kind
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_curve_of_all_labels_does_not_depend_on_bins(

@@ -55,6 +55,7 @@ def equal(found: Any, expected: Any) -> None:
     assert found.to_dict() == expected.to_dict()
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("average", ["macro", "weighted", "micro"])

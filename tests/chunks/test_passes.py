@@ -50,7 +50,7 @@ def fitted(
 @pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
 def test_a_few_cuts_are_enough_to_begin_with(average: str, narrowed: bool) -> None:
     """Whatever the scores: the rule is that of all rows, bit for bit."""
-    for i, case in enumerate(small_cases(40, seed=26)):
+    for i, case in enumerate(small_cases(20, seed=26)):
         rows, options = of_case(case)
         rng = np.random.default_rng(i)
         rule, _ = fitted(rows, average, int(rng.integers(1, 4)), narrowed=narrowed, rng=rng, **options)

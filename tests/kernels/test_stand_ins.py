@@ -33,6 +33,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 # Each one
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", CALLING_NUMPY)
 def test_a_stand_in_gives_what_its_kernel_does(name: str, dtype: Any) -> None:

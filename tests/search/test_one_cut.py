@@ -64,6 +64,7 @@ def no_positives(rng: np.random.Generator, n: int, m: int) -> tuple[Array, Array
 KINDS = (informative, tied, masked, some_empty, uninformative, constant, no_positives)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_counting_equals_sorting(
