@@ -219,7 +219,7 @@ def test_modules_are_compiled_in_one_piece_but_for_the_search_of_sets(name: str)
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # PyTorch's own
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a compiler of C++")
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float16, pytest.param(torch.bfloat16, marks=pytest.mark.soak)], ids=str)
 def test_a_model_that_is_compiled_with_its_rule_rounds_its_scores(dtype: Any) -> None:
     """In one piece the compiler would leave them in float32, and those at a threshold may lie below it."""
     features = torch.randn(2000, 4, generator=torch.Generator().manual_seed(0)).to(dtype)
