@@ -85,38 +85,43 @@ def are_probabilities(scores: Any) -> bool:
     return bool(scores.max().max() <= 1)
 
 
-def calls(data: Data) -> Iterator[Call]:
+def weights_of(n_rows: int, form: int) -> Array | None:
+    """None, whole weights, or others: each form of a problem has one of these, each type of scores all."""
+    return (None, np.arange(n_rows) % 3, np.linspace(0.1, 1, n_rows).astype(np.float32))[form % 3]
+
+
+def calls(data: Data, form: int) -> Iterator[Call]:
     """What is done with one form of a problem."""
     truth, scores = data
     n_rows = scores.shape[0]
     rule = thresholds.fit_empirical(truth, scores)
     rules = {"rule": rule, "half": thresholds.FixedRule(0.5, rule.n_labels, label_names=rule.label_names)}
-    for weights in (None, np.arange(n_rows) % 3, np.linspace(0.1, 1, n_rows).astype(np.float32)):
-        own: Any = {"sample_weight": weights}
+    weights = weights_of(n_rows, form)
+    own: Any = {"sample_weight": weights}
+    for average in AVERAGES:
+        yield "fit", partial(thresholds.fit_empirical, truth, scores, average, per_label=False, **own)
+    for average in AVERAGES[:-1]:
+        yield "fit", partial(thresholds.fit_empirical, truth, scores, average, guard="auto", **own)
+    yield "fit", partial(thresholds.cross_fit, truth, scores, cv=2, **own)
+    yield "fit", partial(count_blocks, truth, scores, weights)
+    yield "fit", partial(thresholds.fit_empirical, truth, scores, min_precision=0.2, keep_sparse=True, **own)
+    yield "fit", partial(thresholds.fit_regions, truth, scores, posterior="isotonic", **own)
+    for method, by in (("platt", "pooled"), ("isotonic", "label"), ("isotonic", "pooled")):
+        yield "fit", partial(thresholds.calibrate, truth, scores, method, by, **own)
+    yield "judge", partial(thresholds.compare, rules, truth, scores, groups=np.arange(n_rows) % 9, **own)
+    yield "judge", partial(metrics.auroc, truth, scores, **own)
+    decided = rule.predict(scores)
+    for average in AVERAGES:
+        yield (
+            "judge",
+            partial(metrics.fbeta_score, truth, decided, beta=2.0, average=average, zero_division=0.0, **own),
+        )
+    yield "judge", partial(metrics.averages_report, truth, decided, **own)
+    if are_probabilities(scores):
+        yield "judge", partial(thresholds.measure_calibration, truth, scores, **own)
         for average in AVERAGES:
-            yield "fit", partial(thresholds.fit_empirical, truth, scores, average, per_label=False, **own)
-        for average in AVERAGES[:-1]:
-            yield "fit", partial(thresholds.fit_empirical, truth, scores, average, guard="auto", **own)
-        yield "fit", partial(thresholds.cross_fit, truth, scores, cv=2, **own)
-        yield "fit", partial(count_blocks, truth, scores, weights)
-        yield "fit", partial(thresholds.fit_empirical, truth, scores, min_precision=0.2, keep_sparse=True, **own)
-        yield "fit", partial(thresholds.fit_regions, truth, scores, posterior="isotonic", **own)
-        for method, by in (("platt", "pooled"), ("isotonic", "label"), ("isotonic", "pooled")):
-            yield "fit", partial(thresholds.calibrate, truth, scores, method, by, **own)
-        yield "judge", partial(thresholds.compare, rules, truth, scores, groups=np.arange(n_rows) % 9, **own)
-        yield "judge", partial(metrics.auroc, truth, scores, **own)
-        decided = rule.predict(scores)
-        for average in AVERAGES:
-            yield (
-                "judge",
-                partial(metrics.fbeta_score, truth, decided, beta=2.0, average=average, zero_division=0.0, **own),
-            )
-        yield "judge", partial(metrics.averages_report, truth, decided, **own)
-        if are_probabilities(scores):
-            yield "judge", partial(thresholds.measure_calibration, truth, scores, **own)
-            for average in AVERAGES:
-                yield "fit", partial(thresholds.fit_expected, scores, average, **own)
-                yield "judge", partial(thresholds.expected_f, scores, decided, average, **own)
+            yield "fit", partial(thresholds.fit_expected, scores, average, **own)
+            yield "judge", partial(thresholds.expected_f, scores, decided, average, **own)
     yield "judge", partial(thresholds.diagnose, truth, scores, rule)
     yield "judge", partial(thresholds.plan_annotation, truth, scores, rule, n_bootstraps=2)
     yield "judge", partial(thresholds.make_report, truth, scores, rule, groups=np.arange(n_rows) // 2)
@@ -151,6 +156,9 @@ def large() -> Iterator[Call]:
         for given in (scores, np.asfortranarray(8 * scores - 4)):
             for average in AVERAGES[:-1]:
                 yield "fit", partial(thresholds.fit_empirical, truth, given, average)
+            yield "fit", partial(thresholds.fit_empirical, truth, given, sample_weight=np.arange(len(truth)) % 3)
+            yield "fit", partial(thresholds.fit_empirical, truth, given, min_precision=0.3)
+            yield "fit", partial(thresholds.fit_empirical, truth, given, guard="shrink")
         yield "fit", partial(thresholds.fit_empirical, truth, scores.round())
         yield "fit", partial(thresholds.fit_empirical, *drawn(2**14, 65, dtype))
         yield "fit", partial(thresholds.Counts.of, truth, scores)
@@ -198,8 +206,8 @@ def commands() -> Iterator[Call]:
 
 def all_calls() -> Iterator[Call]:
     for n_labels in (5, 31):  # Rows of more than 20 labels have kernels of their own.
-        for data in forms(n_labels):
-            yield from calls(tuple(data))  # type: ignore[arg-type]
+        for form, data in enumerate(forms(n_labels)):
+            yield from calls(tuple(data), form)  # type: ignore[arg-type]
     for dtype in (np.float32, np.float64):
         truth, scores = drawn(200, 4, dtype)
         yield "fit judge", partial(thresholds.compare, None, truth, scores)
