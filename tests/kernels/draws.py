@@ -207,7 +207,8 @@ def of_columns(rng: Generator, dtype: Any) -> tuple[Array, Array, int, Array]:
 
 def of_columns_to_read(rng: Generator, dtype: Any) -> Arguments:
     scores, _, first, found = of_columns(rng, dtype)
-    return scores.view(found.dtype), first, found
+    rows = rng.integers(0, len(scores), found.shape[1] * int(rng.integers(2)))
+    return scores.view(found.dtype), rows, first, found
 
 
 def of_true_columns(rng: Generator, dtype: Any) -> Arguments:

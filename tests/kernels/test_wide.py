@@ -50,9 +50,13 @@ def test_scores_come_where_single_moves_put_them(seed: int, dtype: type) -> None
 def test_columns_are_read_as_one_by_one(dtype: type) -> None:
     for seed in range(20):
         scores, truth, first, found = of_columns(np.random.default_rng(seed), dtype)
-        wide.keys_of_columns(scores.view(found.dtype), first, found)
-        own = slice(first, first + len(found))
+        rng, own, all_rows = np.random.default_rng(seed), slice(first, first + len(found)), np.empty(0, np.int64)
+        wide.keys_of_columns(scores.view(found.dtype), all_rows, first, found)
         np.testing.assert_array_equal(found, to_keys(np.array(scores[:, own].T, order="C")))
+        some_rows = rng.choice(len(scores), rng.integers(1, len(scores) + 1), replace=False)
+        of_some = np.empty((len(found), some_rows.size), found.dtype)
+        wide.keys_of_columns(scores.view(found.dtype), some_rows, first, of_some)
+        np.testing.assert_array_equal(of_some, found[:, some_rows])
 
         marks = truth[:, own].T > 0
         offsets, true_keys = wide.true_keys_of_columns(truth, first, found)

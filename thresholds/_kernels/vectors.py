@@ -88,7 +88,7 @@ def _read_columns(wide: ModuleType, dtype: np.dtype[Any]) -> bool:
     scores = np.arange(float(n_rows * n_columns)).reshape(n_rows, n_columns).astype(dtype)
     truth = (scores % 3 == 0).view(np.uint8)
     keys = np.empty((n_columns - first, n_rows), f"u{dtype.itemsize}")
-    wide.keys_of_columns(scores.view(keys.dtype), first, keys)
+    wide.keys_of_columns(scores.view(keys.dtype), np.empty(0, np.int64), first, keys)
     offsets, true_keys = wide.true_keys_of_columns(truth, first, keys)
 
     columns, marked = scores[:, first:].T, truth[:, first:].T > 0  # (n_columns - first, n_rows)

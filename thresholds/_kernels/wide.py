@@ -77,7 +77,7 @@ def _address(context: Any, build: Any, array: Any, value: Any, *index: Any) -> A
 
 
 def _load(build: Any, at: Any, kind: Any) -> Any:
-    """Read a vector of some kind, from any address."""
+    """Read a vector, or a number, of some kind, from any address."""
     vector = build.load(build.inttoptr(at, ir.PointerType(kind)))
     vector.align = 1
     return vector
@@ -342,19 +342,20 @@ def _write_marked(
     return int(wanted.size)
 
 
-def _defined_keys(_: Any, bits: Any, i: Any, j: Any, keys: Any, k: Any, r: Any) -> Any:
+def _defined_keys(_: Any, bits: Any, rows: Any, i: Any, j: Any, keys: Any, k: Any, r: Any) -> Any:
     def generate(context: Any, build: Any, signature: Any, values: Any) -> Any:
         kind = ir.VectorType(context.get_data_type(bits.dtype), _SIDE)
-        given, i, j, written, k, r = values
+        given, listed, i, j, written, k, r = values
         steps = [ir.Constant(_PLACE, step) for step in range(_SIDE)]
-        rows = [
-            _load(build, _address(context, build, bits, given, build.add(i, step), j), kind)
+        places = [
+            _load(build, _address(context, build, rows, listed, build.add(i, step)), _PLACE)
             for step in steps
         ]
+        square = [_load(build, _address(context, build, bits, given, at, j), kind) for at in places]
         width = bits.dtype.bitwidth
         sign = _constant(kind.element, [1 << (width - 1)] * _SIDE)
         last = _constant(kind.element, [width - 1] * _SIDE)
-        for step, column in zip(steps, _transposed(build, rows), strict=True):
+        for step, column in zip(steps, _transposed(build, square), strict=True):
             is_minus_zero = build.icmp_unsigned("==", column, sign)
             number = build.select(is_minus_zero, ir.Constant(kind, None), column)
             key = build.xor(number, build.or_(build.ashr(number, last), sign))
@@ -362,13 +363,13 @@ def _defined_keys(_: Any, bits: Any, i: Any, j: Any, keys: Any, k: Any, r: Any) 
         return context.get_dummy_value()
 
     places = (types.int64, types.int64)
-    return types.void(bits, *places, keys, *places), generate
+    return types.void(bits, rows, *places, keys, *places), generate
 
 
 @_instruction(_defined_keys)
-def _write_keys(bits: Keys, i: int, j: int, keys: Keys, k: int, r: int) -> None:
-    """Write the keys of a square of scores, from row i and column j on, transposed from row k and column r on."""
-    square = bits[i : i + _SIDE, j : j + _SIDE].T
+def _write_keys(bits: Keys, rows: Ints, i: int, j: int, keys: Keys, k: int, r: int) -> None:
+    """Write the keys of a square of scores, of rows from the i-th on and columns from j, transposed from k and r on."""
+    square = bits[rows[i : i + _SIDE], j : j + _SIDE].T
     sign = bits.dtype.type(1 << (8 * bits.itemsize - 1))
     number = np.where(square == sign, 0, square).astype(bits.dtype)
     keys[k : k + _SIDE, r : r + _SIDE] = np.where(number & sign, ~number, number ^ sign)
@@ -534,28 +535,33 @@ def collect_marked(scores: Scores, truth: Bytes, place: Ints, ends: Ints, kept: 
 
 
 @kernel
-def keys_of_columns(bits: Keys, first: int, keys: Keys) -> None:
+def keys_of_columns(bits: Keys, rows: Ints, first: int, keys: Keys) -> None:
     """Write the keys (`keys.py`) of columns of scores, of which the bits are given, from `first` on to rows of `keys`.
 
-    Squares of 8 x 8 are transposed in registers: with keys 1 ns a float32 score, where NumPy takes 2.7 without.
+    Of some `rows` in that order; of all where `rows` is empty. Squares of 8 x 8 are transposed in registers: with keys
+    1 ns a float32 score, where NumPy takes 2.7 without.
     """
     n_columns, n_rows = keys.shape
     if n_columns < _SIDE or n_rows < _SIDE:
         sign = bits.dtype.type(1) << bits.dtype.type(8 * bits.itemsize - 1)
         for k in range(n_columns):
             for i in range(n_rows):
-                b = bits[i, first + k]
+                b = bits[rows[i] if rows.size > 0 else i, first + k]
                 if b == sign:  # -0.0
                     b = b ^ sign
                 keys[k, i] = ~b if b & sign else b ^ sign
         return
+    places = np.empty(_ROWS + _SIDE, np.int64)
     # The last squares are moved up to the border, over others: what is there is written once more.
     for start in range(0, n_rows, _ROWS):
+        top, end = min(start, n_rows - _SIDE), min(start + _ROWS, n_rows)
+        for i in range(top, end):
+            places[i - top] = rows[i] if rows.size > 0 else i
         for k in range(0, n_columns, _SIDE):
             column = min(k, n_columns - _SIDE)
-            for i in range(start, min(start + _ROWS, n_rows), _SIDE):
+            for i in range(start, end, _SIDE):
                 row = min(i, n_rows - _SIDE)
-                _write_keys(bits, row, first + column, keys, column, row)
+                _write_keys(bits, places, row - top, first + column, keys, column, row)
 
 
 @kernel

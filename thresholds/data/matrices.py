@@ -15,18 +15,18 @@ class RowsOf:
     """Some rows of a dense matrix, which stands for them until they are read."""
 
     def __init__(self, matrix: Dense, rows: Ints) -> None:
-        self._matrix = matrix
-        self._rows = rows
+        self.matrix = matrix
+        self.rows = rows
         self.dtype = matrix.dtype
         self.shape = (rows.size, matrix.shape[1])
         self.size = rows.size * matrix.shape[1]
 
     def __len__(self) -> int:
-        return int(self._rows.size)
+        return int(self.rows.size)
 
     def __getitem__(self, key: Any) -> Dense:
         rows, *columns = key if isinstance(key, tuple) else (key,)
-        return np.asarray(self._matrix[(self._rows[rows], *columns)])
+        return np.asarray(self.matrix[(self.rows[rows], *columns)])
 
 
 def stored(matrix: Matrix) -> int:

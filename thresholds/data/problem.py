@@ -399,15 +399,18 @@ class Problem:
 
     def _copied_keys(self, first: int, last: int) -> Keys:
         """Copy keys, (last - first, n_samples), of dense labels."""
-        scores = self.scores
+        scores: Any = self.scores
+        rows = np.empty(0, np.int64)  # all of them
+        if isinstance(scores, RowsOf):
+            scores, rows = scores.matrix, scores.rows
         if scores.dtype == self.dtype and _lies_in_rows(scores) and is_compiled():
             loops = column_loops(self.dtype)
             if loops is not None:
                 bits = np.asarray(scores).view(f"u{self.dtype.itemsize}")
-                keys = np.empty((last - first, len(scores)), bits.dtype)
-                loops.keys_of_columns(bits, first, keys)
+                keys = np.empty((last - first, self.n_samples), bits.dtype)
+                loops.keys_of_columns(bits, rows, first, keys)
                 return keys
-        return to_keys(transposed(scores, first, last, self.dtype))
+        return to_keys(transposed(self.scores, first, last, self.dtype))
 
     def _copied_with_positives(self, first: int, last: int) -> tuple[Keys, Ints, Keys]:
         """Copy keys, (last - first, n_samples), and list those of positives."""
