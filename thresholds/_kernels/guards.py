@@ -227,37 +227,45 @@ def counts_at_cuts(
     cuts: Keys,
 ) -> Ints:
     """Return true positives and weight of each label at or above each cut, (2, n_labels, n_cuts); cuts rise."""
-    n_labels = starts.size - 1
-    counts = np.zeros((2, n_labels, cuts.size), np.int64)
-
-    # How many cuts are below each value of a key's highest bits: few are left to search then.
+    # 1. How many cuts are below each value of a key's highest bits: few are left to search then.
     as_key = keys.dtype.type
     shift = as_key(8 * keys.itemsize - _HIGH_BITS)
     below = np.zeros((1 << _HIGH_BITS) + 1, np.int32)
     for k in range(cuts.size):
         below[np.int64(cuts[k] >> shift) + 1] += 1
+    most = np.int32(0)
     for value in range(1, below.size):
+        most = max(most, below[value])
         below[value] += below[value - 1]
+    first_step = np.uint64(1)
+    while 2 * first_step <= most:
+        first_step *= np.uint64(2)
+    # No score has the highest key: as many steps are taken for each key, beyond the last cut, too.
+    padded = np.full(cuts.size + 2 * np.int64(first_step), ~as_key(0), keys.dtype)
+    padded[: cuts.size] = cuts
 
+    n_labels, one = starts.size - 1, np.uint64(1)
+    counts = np.zeros((2, n_labels, cuts.size), np.int64)
+    own = np.empty((cuts.size + 1, 2), np.int64)
     for j in range(n_labels):
+        # 2. What has so many cuts at or below its score. Branch-free: a search would mispredict.
+        own[:] = 0
         for i in range(starts[j], starts[j + 1]):
-            # The number of cuts at or below the score.
-            high = np.int64(keys[i] >> shift)
-            n, end = np.int64(below[high]), np.int64(below[high + 1])
-            while n < end:
-                middle = (n + end) // 2
-                if cuts[middle] <= keys[i]:
-                    n = middle + 1
-                else:
-                    end = middle
-            if n > 0:
-                counts[0, j, n - 1] += positive_weights[i]
-                counts[1, j, n - 1] += 1 if weights.size == 0 else weights[i]
+            key = keys[i]
+            n = np.uint64(below[np.int64(key >> shift)])
+            step = first_step
+            while step > 0:
+                n += step * np.uint64(padded[n + step - one] <= key)
+                step >>= one
+            own[n, 0] += positive_weights[i]
+            own[n, 1] += 1 if weights.size == 0 else weights[i]
 
-        # What lies between two cuts becomes what lies above the lower one.
-        for k in range(cuts.size - 1, 0, -1):
-            counts[0, j, k - 1] += counts[0, j, k]
-            counts[1, j, k - 1] += counts[1, j, k]
+        # 3. What lies between two cuts becomes what lies above the lower one.
+        positives_above, above = np.int64(0), np.int64(0)
+        for k in range(cuts.size, 0, -1):
+            positives_above += own[k, 0]
+            above += own[k, 1]
+            counts[0, j, k - 1], counts[1, j, k - 1] = positives_above, above
     return counts
 
 
