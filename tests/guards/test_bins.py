@@ -40,3 +40,21 @@ def test_margins_are_parted_into_octaves_first():
     assert apart.max() <= 6
     assert apart.size < 300
     assert margins_apart(np.dtype(np.float32), 0.0, 1.0).size == 0
+
+
+@pytest.mark.parametrize("missing", [-np.inf, 0.0, 0.3])
+@pytest.mark.parametrize("probable", [True, False])
+def test_bins_of_sorted_cells_are_those_of_others(probable, missing):
+    rng = np.random.default_rng(1)
+    scores = np.round(rng.random(300) if probable else rng.normal(size=300), 1).astype(np.float32)
+    scores[rng.random(300) < 0.2] = -np.inf
+    keys, apart = to_keys(scores), to_keys(np.array([missing, -np.inf], np.float32))
+    n_bins = 2 * kernels.SIDE if probable else kernels.MARGIN_BINS
+    order = np.insert(np.arange(n_bins)[::-1], n_bins - _bins_of(apart[:1], probable), n_bins)
+    starts, positives, nothing = np.array([0, 200, 300]), np.array([3, 1]), np.empty(0, np.int64)
+    found = []
+    for own, rising in ((keys, False), (np.concatenate([np.sort(keys[:200]), np.sort(keys[200:])]), True)):
+        total = np.zeros(n_bins + 1, np.int64)
+        bins = kernels.filled_bins(starts, own, nothing, *apart, probable, rising, order, positives, total)
+        found.append([array.tolist() for array in (*bins, total)])
+    assert found[0] == found[1]

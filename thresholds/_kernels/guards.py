@@ -22,6 +22,7 @@ _DIGIT_BITS = 11
 _HIGH_BITS = 16
 # So many cells of a label are sorted by insertion, in less time than digits or bins are cleared.
 _FEW = 64
+_STRIDE = 16  # keys that are skipped at a time, where they rise
 
 
 @kernel_after(stand_ins.f_at_ratios)
@@ -469,6 +470,44 @@ def _list_bins(
     return n
 
 
+@kernel
+def _list_bins_of_rising(
+    keys: Keys,
+    weights: Weights,
+    missing: np.uint32,
+    masked: np.uint32,
+    probable: bool,
+    order: Ints,
+    listed: Ints,
+    listed_weights: Ints,
+) -> np.int64:
+    """List bins as `_list_bins` does, of keys that rise, without weights: cells of a bin lie together."""
+    n_bins = order.size - 1
+    place, place_of_masked = bin_of(missing, probable), bin_of(masked, probable)
+    n, i = np.int64(0), np.int64(keys.size)
+    while i > 0:
+        own, end = bin_of(keys[i - 1], probable), i
+        while i >= _STRIDE and bin_of(keys[i - _STRIDE], probable) == own:
+            i -= _STRIDE
+        while i > 0 and bin_of(keys[i - 1], probable) == own:
+            i -= 1
+
+        # Of a bin that has cells apart, the others; then those that are missing.
+        n_missing, n_masked = np.int64(0), np.int64(0)
+        if own == place and missing != masked:
+            n_missing = _weight_at(keys[i:end], weights, missing)
+        if own == place_of_masked:
+            n_masked = _weight_at(keys[i:end], weights, masked)
+        if end - i > n_missing + n_masked:
+            listed[n] = n_bins - own - (own >= place)
+            listed_weights[n] = end - i - n_missing - n_masked
+            n += 1
+        if n_missing > 0:
+            listed[n], listed_weights[n] = n_bins - place, n_missing
+            n += 1
+    return n
+
+
 @kernel_after(stand_ins.list_filled)
 def _list_filled(counts: Ints, order: Ints, filled: Ints, weight: Ints) -> np.int64:
     """List the places in `order` of bins with cells, and the weight of each; return how many."""
@@ -487,13 +526,15 @@ def filled_bins(
     missing: np.uint32,
     masked: np.uint32,
     probable: bool,
+    rising: bool,
     order: Ints,
     positives: Ints,
     total: Ints,
 ) -> tuple[Ints, Buckets, Ints]:
     """Return the bins of each label that have cells, in an order of all, with their weight, and add up what these have.
 
-    The bins of label j are `offsets[j]:offsets[j + 1]`, none of a label without positives.
+    The bins of label j are `offsets[j]:offsets[j + 1]`, none of a label without positives. Keys without weights may be
+    `rising` in each label.
     """
     n_labels, n_bins = starts.size - 1, order.size
     most = np.int64(0)
@@ -508,7 +549,11 @@ def filled_bins(
         first, last = starts[j], starts[j + 1]
         own = weights if weights.size == 0 else weights[first:last]
         n_filled = np.int64(0)
-        if last - first <= _FEW:
+        if rising:
+            n_filled = _list_bins_of_rising(
+                keys[first:last], own, missing, masked, probable, order, filled, weight
+            )
+        elif last - first <= _FEW:
             n_filled = _list_bins(
                 keys[first:last], own, missing, masked, probable, order, filled, weight
             )

@@ -59,8 +59,9 @@ class Bins:
         self._ask(items)
         total = np.zeros(self._n_bins + 1, np.int64)
         keys = _narrow_keys(items.keys)
+        rising = isinstance(items, Panel)
         offsets, bins, weight = filled_bins(
-            items.starts, keys, items.weights, *self._apart, self._order, positives, total
+            items.starts, keys, items.weights, *self._apart, rising, self._order, positives, total
         )
         # Labels without positives have no bins.
         offsets = np.append(offsets[:-1][positives > 0], offsets[-1])
