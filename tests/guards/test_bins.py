@@ -52,9 +52,18 @@ def test_bins_of_sorted_cells_are_those_of_others(probable, missing):
     n_bins = 2 * kernels.SIDE if probable else kernels.MARGIN_BINS
     order = np.insert(np.arange(n_bins)[::-1], n_bins - _bins_of(apart[:1], probable), n_bins)
     starts, positives, nothing = np.array([0, 200, 300]), np.array([3, 1]), np.empty(0, np.int64)
-    found = []
-    for own, rising in ((keys, False), (np.concatenate([np.sort(keys[:200]), np.sort(keys[200:])]), True)):
+    of_each = keys[:200], keys[200:]
+    rising = np.concatenate([np.sort(own) for own in of_each])
+    part = np.concatenate([np.sort(own[:50]) for own in of_each])
+    left = np.concatenate([own[50:] for own in of_each])
+    part_starts = np.array([0, 50, 100])
+
+    def found(starts, *cells):
         total = np.zeros(n_bins + 1, np.int64)
-        bins = kernels.filled_bins(starts, own, nothing, *apart, probable, rising, order, positives, total)
-        found.append([array.tolist() for array in (*bins, total)])
-    assert found[0] == found[1]
+        own, *both = cells
+        bins = kernels.filled_bins(starts, own, nothing, *apart, probable, *both, order, positives, total)
+        return [array.tolist() for array in (*bins, total)]
+
+    of_none = nothing, keys[:0]
+    assert found(starts, rising, 0 * starts, keys[:0]) == found(starts, keys, *of_none)
+    assert found(starts, rising, part_starts, part) == found(starts - part_starts, left, *of_none)

@@ -719,11 +719,13 @@ def of_filled_bins(rng: Generator, dtype: Any) -> Arguments:
     order = np.arange(n_bins)[::-1]
     order = np.insert(order, n_bins - int(odds.bin_of(missing, probable)), n_bins)
     positives = np.add.reduceat(truth, starts[:-1], dtype=np.int64) * rng.integers(0, 2, starts.size - 1)
-    rising = weights.size == 0
-    if rising:
+    part_starts, part = np.empty(0, np.int64), found[:0]
+    if weights.size == 0:  # Sorted, without every third.
         found.reshape(starts.size - 1, -1).sort(axis=1)
+        part = np.ascontiguousarray(found.reshape(starts.size - 1, -1)[:, ::3])
+        part_starts, part = np.arange(starts.size) * part.shape[1], part.reshape(-1)
     total = np.zeros(n_bins + 1, np.int64)
-    return starts, found, weights, missing, masked, probable, rising, order, positives, total
+    return starts, found, weights, missing, masked, probable, part_starts, part, order, positives, total
 
 
 def of_binned_ratios(rng: Generator, dtype: Any) -> Arguments:

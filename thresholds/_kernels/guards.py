@@ -471,8 +471,20 @@ def _list_bins(
 
 
 @kernel
+def _first_of_bin(up: Keys, end: Any, own: Any, probable: bool) -> Any:
+    """Return the first place of keys of a bin, or of higher ones, among the first keys up to `end`, which rise."""
+    i = end
+    while i >= _STRIDE and bin_of(up[i - _STRIDE], probable) >= own:
+        i -= _STRIDE
+    while i > 0 and bin_of(up[i - 1], probable) >= own:
+        i -= 1
+    return i
+
+
+@kernel
 def _list_bins_of_rising(
     keys: Keys,
+    part: Keys,
     weights: Weights,
     missing: np.uint32,
     masked: np.uint32,
@@ -481,26 +493,27 @@ def _list_bins_of_rising(
     listed: Ints,
     listed_weights: Ints,
 ) -> np.int64:
-    """List bins as `_list_bins` does, of keys that rise, without weights: cells of a bin lie together."""
+    """List bins as `_list_bins` does, of keys without a part of them: both rise, and there are no weights."""
     n_bins = order.size - 1
     place, place_of_masked = bin_of(missing, probable), bin_of(masked, probable)
-    n, i = np.int64(0), np.int64(keys.size)
+    n, i, p = np.int64(0), np.int64(keys.size), np.int64(part.size)
     while i > 0:
-        own, end = bin_of(keys[i - 1], probable), i
-        while i >= _STRIDE and bin_of(keys[i - _STRIDE], probable) == own:
-            i -= _STRIDE
-        while i > 0 and bin_of(keys[i - 1], probable) == own:
-            i -= 1
+        # Cells of a bin lie together.
+        own, end, part_end = bin_of(keys[i - 1], probable), i, p
+        i, p = _first_of_bin(keys, i, own, probable), _first_of_bin(part, p, own, probable)
+        n_cells = (end - i) - (part_end - p)
 
         # Of a bin that has cells apart, the others; then those that are missing.
         n_missing, n_masked = np.int64(0), np.int64(0)
         if own == place and missing != masked:
             n_missing = _weight_at(keys[i:end], weights, missing)
+            n_missing -= _weight_at(part[p:part_end], weights, missing)
         if own == place_of_masked:
             n_masked = _weight_at(keys[i:end], weights, masked)
-        if end - i > n_missing + n_masked:
+            n_masked -= _weight_at(part[p:part_end], weights, masked)
+        if n_cells > n_missing + n_masked:
             listed[n] = n_bins - own - (own >= place)
-            listed_weights[n] = end - i - n_missing - n_masked
+            listed_weights[n] = n_cells - n_missing - n_masked
             n += 1
         if n_missing > 0:
             listed[n], listed_weights[n] = n_bins - place, n_missing
@@ -526,15 +539,16 @@ def filled_bins(
     missing: np.uint32,
     masked: np.uint32,
     probable: bool,
-    rising: bool,
+    part_starts: Ints,
+    part: Keys,
     order: Ints,
     positives: Ints,
     total: Ints,
 ) -> tuple[Ints, Buckets, Ints]:
     """Return the bins of each label that have cells, in an order of all, with their weight, and add up what these have.
 
-    The bins of label j are `offsets[j]:offsets[j + 1]`, none of a label without positives. Keys without weights may be
-    `rising` in each label.
+    The bins of label j are `offsets[j]:offsets[j + 1]`, none of a label without positives. Where `part_starts` are
+    not empty, keys rise in each label, without weights, and so does a part of them that is left out.
     """
     n_labels, n_bins = starts.size - 1, order.size
     most = np.int64(0)
@@ -549,9 +563,10 @@ def filled_bins(
         first, last = starts[j], starts[j + 1]
         own = weights if weights.size == 0 else weights[first:last]
         n_filled = np.int64(0)
-        if rising:
+        if part_starts.size > 0:
+            left_out = part[part_starts[j] : part_starts[j + 1]]
             n_filled = _list_bins_of_rising(
-                keys[first:last], own, missing, masked, probable, order, filled, weight
+                keys[first:last], left_out, own, missing, masked, probable, order, filled, weight
             )
         elif last - first <= _FEW:
             n_filled = _list_bins(

@@ -222,15 +222,17 @@ class RoundRanks(NamedTuple):
 
 
 class Rest(Items):
-    """The items of a panel without a part of each group, which are not sorted: what is sorted are both of these."""
+    """The items of a panel without a part of each group, of which none is copied: what is sorted are both of these."""
 
     whole: Panel
     part: SortedKeys
 
     @classmethod
-    def of(cls, items: Items, whole: Panel, part: SortedKeys) -> "Rest":
-        """Keep items with those that they are the rest of."""
-        rest = cls(*items)
+    def of(cls, whole: Panel, part: SortedKeys) -> "Rest":
+        """Return what is left of a panel; keys and truth of its items are empty."""
+        nothing = np.empty(0, np.int64)
+        starts = whole.starts - part.starts
+        rest = cls(starts, whole.keys[:0], whole.positive_weights[:0], nothing)
         rest.whole, rest.part = whole, part
         return rest
 
@@ -239,10 +241,16 @@ class Rest(Items):
         """Number of positives of each group, (n_groups,)."""
         return self.whole.positives - np.diff(self.part.true_starts)
 
-    @cached_property
-    def true_keys(self) -> Keys:
-        """The keys of the positives, (n_positives,)."""
-        return listed_positives(self.starts, self.keys, self.positive_weights)[1]
+    def above(self, key: Any) -> Ints:
+        """Return how many items of each group lie above a key, (n_groups,)."""
+        of_whole, of_part = (
+            [
+                last - first - keys[first:last].searchsorted(key, "right")
+                for first, last in itertools.pairwise(starts.tolist())
+            ]
+            for starts, keys in (self.whole[:2], self.part[:2])
+        )
+        return np.subtract(of_whole, of_part)
 
     @cached_property
     def steps(self) -> Steps:

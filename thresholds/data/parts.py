@@ -1,8 +1,8 @@
 """Parts of the rows of a problem, all but those of one fold each, whose tiles of labels are read together.
 
-A tile of all rows is read once, its rows in the order of their folds: then a part is what lies on both sides of a fold,
-and is copied as fast as memory goes. Who needs staircases only copies nothing: those of a part are what is left of the
-staircases of all rows without the fold.
+A tile of all rows is read once, its rows in the order of their folds: then a part is what lies on both sides of a fold.
+Who asks for it sorted gets what is left of all rows, sorted, without the fold, and nothing is copied. Others get a
+copy, as fast as memory goes.
 """
 
 import threading
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Ints, Keys
-from thresholds._kernels.sorting import Steps
 from thresholds.data.matrices import RowsOf
 from thresholds.data.panels import Panel, Rest, SortedKeys
 from thresholds.data.problem import Items, Problem
@@ -68,16 +67,7 @@ class FoldTile:
 
     def rest(self, fold: int) -> Rest:
         """Return the items of all rows but those of a fold."""
-        keys, truth = self.outside(fold)
-        items = Items(_starts(keys), keys.reshape(-1), truth.reshape(-1), np.empty(0, np.int64))
-        return Rest.of(items, self.whole, self._of_fold(fold))
-
-    def steps_outside(self, fold: int) -> tuple[Ints, Steps]:
-        """Return the positives of each label outside a fold, (n_labels,), and the staircases there."""
-        nothing = np.empty(0, np.int64)
-        unread = Items(nothing, self._keys[:0], self._truth[:0], nothing)
-        rest = Rest.of(unread, self.whole, self._of_fold(fold))
-        return rest.positives, rest.steps
+        return Rest.of(self.whole, self._of_fold(fold))
 
     def _of_fold(self, fold: int) -> SortedKeys:
         """Sort the keys of the rows of a fold."""
@@ -125,13 +115,6 @@ class PartOfRows(Problem):
         """Return the items of labels sorted, or as what is left of all rows, which are."""
         tile = self.tiles.tile(first, last)
         return tile.whole if self.fold is None else tile.rest(self.fold)
-
-    def steps(self, first: int, last: int) -> tuple[Ints, Steps]:
-        """Return the positives of each label, (last - first,), and the staircases."""
-        tile = self.tiles.tile(first, last)
-        if self.fold is None:
-            return tile.whole.positives, tile.whole.steps
-        return tile.steps_outside(self.fold)
 
 
 def parts_of_rows(problem: Problem, pairs: Sequence[tuple[Ints, Ints]]) -> list[Problem] | None:

@@ -58,10 +58,23 @@ class Bins:
         """Count the cells of the labels that have positives; return too those of all labels, (n_bins + 1,)."""
         self._ask(items)
         total = np.zeros(self._n_bins + 1, np.int64)
-        keys = _narrow_keys(items.keys)
-        rising = isinstance(items, Panel)
+        starts, keys, _, weights = items
+        part_starts, part = np.empty(0, np.int64), keys[:0]
+        if isinstance(items, Panel):
+            part_starts = np.zeros_like(starts)
+        elif isinstance(items, Rest):
+            starts, keys = items.whole.starts, items.whole.keys
+            part_starts, part = items.part.starts, items.part.keys
         offsets, bins, weight = filled_bins(
-            items.starts, keys, items.weights, *self._apart, rising, self._order, positives, total
+            starts,
+            _narrow_keys(keys),
+            weights,
+            *self._apart,
+            part_starts,
+            _narrow_keys(part),
+            self._order,
+            positives,
+            total,
         )
         # Labels without positives have no bins.
         offsets = np.append(offsets[:-1][positives > 0], offsets[-1])
@@ -71,8 +84,11 @@ class Bins:
         """Count the cells of all labels, where their `total` (n_bins + 1,) is not known, and their positives."""
         if total is None:
             total = self._added_up(items.keys, items.weights)
-        if isinstance(items, Panel | Rest):
+        if isinstance(items, Panel):
             positive = self._added_up(items.true_keys, items.weights)  # each weighs 1
+        elif isinstance(items, Rest):
+            positive = self._added_up(items.whole.true_keys, items.weights)
+            positive -= self._added_up(items.part.true_keys, items.weights)
         else:
             positive = self._added_up(items.keys, items.positive_weights)
         filled = np.flatnonzero(total)

@@ -91,6 +91,8 @@ def weight_present(problem: Problem, items: Items) -> Ints:
     if isinstance(items, KeptItems):
         return items.present
     masked = to_keys(np.array([-np.inf], problem.dtype))[0]
+    if isinstance(items, Rest):
+        return items.above(masked)
     items.ask_at(np.full(items.starts.size - 1, masked))
     if items.is_unweighted and items.keys.min() > masked:
         return np.diff(items.starts)

@@ -21,10 +21,9 @@ from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._checks import Placement
 from thresholds._kernels.choosing import best_steps
 from thresholds._kernels.keys import to_scores
-from thresholds._kernels.sorting import Steps, weighted_staircases
+from thresholds._kernels.sorting import weighted_staircases
 from thresholds.data import panels
 from thresholds.data.panels import Panel, Rest
-from thresholds.data.parts import PartOfRows
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.search.entries import steps_of_entries
@@ -175,8 +174,6 @@ def concatenate(parts: Sequence[Staircase]) -> Staircase:
 
 def of_labels(problem: Problem, first: int, last: int) -> Staircase:
     """Count the staircases of labels `first:last`."""
-    if isinstance(problem, PartOfRows):
-        return _of_steps(*problem.steps(first, last))
     return of_items(panels.label_items(problem, first, last)).cuttable(problem)
 
 
@@ -188,11 +185,6 @@ def of_items(items: Items) -> Staircase:
     else:
         positives = np.add.reduceat(items.positive_weights, items.starts[:-1])
         steps = weighted_staircases(*items)
-    return _of_steps(positives, steps)
-
-
-def _of_steps(positives: Ints, steps: Steps) -> Staircase:
-    """Return steps with scores."""
     offsets, key, lower, tp, fp, higher = steps
     return Staircase(offsets, to_scores(key), to_scores(lower), tp, fp, higher, positives)
 
