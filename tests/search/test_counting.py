@@ -243,12 +243,12 @@ def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
                     check_same(fit(truth, scores, average, counting=True), expected, name, value)
 
 
-def test_pieces_of_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_of_as_few_rows_as_blocks_have(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_MIN_CELLS_PER_TASK", "_MAX_CELLS_PER_TASK"):
         monkeypatch.setattr(narrowing, name, 1)
-    for n_rows in (2, 9, 40):
+    for n_rows in (2, 16, 17, 40):
         problem = Problem.of(np.eye(n_rows, 5), np.ones((n_rows, 5)))
-        assert len(narrowing._Passes(problem, 1, False).rows) == n_rows
+        assert len(narrowing._Passes(problem, 1, False).rows) == -(-n_rows // kernels.ROWS_AT_ONCE)
         check_ways(*draw(np.random.default_rng(n_rows), (n_rows, 5)))
 
 

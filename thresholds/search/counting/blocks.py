@@ -69,10 +69,10 @@ class Blocks:
 
     @cached_property
     def block_rows(self) -> int:
-        """Number of rows of a block: about as many in the last one, which is filled up."""
+        """Number of rows of a block: about as many, or fewer, in the last one."""
         all_rows = ceil_div(self.n_rows, self.rows_side_by_side)
         n_blocks = ceil_div(all_rows * self.n_columns, _MAX_CELLS)
-        return ceil_div(ceil_div(all_rows, n_blocks), ROWS_AT_ONCE) * ROWS_AT_ONCE
+        return whole_blocks(ceil_div(all_rows, n_blocks))
 
     def to_columns(self, label_values: npt.NDArray[Number], filling: float) -> npt.NDArray[Number]:
         """Repeat values (..., n_labels) for every column, (..., n_columns)."""
@@ -132,11 +132,12 @@ class Blocks:
         left_out: Matrix | None = None,
         whole_words: bool = False,
     ) -> Dense:
-        """Return a piece of a matrix where it is, if that is a block, else copied into the room.
+        """Return a piece of a matrix where it is, if that is a block, else copied into the room and filled up.
 
         Cells that are left out are filled as those that do not exist.
         """
         piece = to_dense(matrix[rows, self.labels])  # (n_rows, n_labels)
+        room = room[: whole_blocks(ceil_div(len(piece), self.rows_side_by_side))]
         if piece.dtype == np.bool_:
             piece = piece.view(np.uint8)
 
@@ -163,3 +164,8 @@ class Blocks:
             cells = to_dense(left_out[rows, self.labels])  # (n_rows, n_labels)
             block[: len(piece), : self.n_labels][cells] = filling
         return room
+
+
+def whole_blocks(n_rows: int) -> int:
+    """Return the next number of rows that a block may have: pieces of as many are used where they are."""
+    return ceil_div(n_rows, ROWS_AT_ONCE) * ROWS_AT_ONCE

@@ -214,8 +214,9 @@ class Counter:
 
     def add(self, scores: Scores) -> None:
         """Count a block."""
-        self.scale.codes(scores, self.room)
-        count_codes(self.room, self.under, self.counts)
+        codes = self.room[: len(scores)]
+        self.scale.codes(scores, codes)
+        count_codes(codes, self.under, self.counts)
         if len(self.exact):
             count_scores(scores, self.exact, self.exact_counts)
 
@@ -237,8 +238,9 @@ class Weigher:
 
     def add(self, scores: Scores, truth: Words, weights: Words, shift: int) -> None:
         """Weigh a block, whose rows have `packed` weights."""
-        self.scale.codes(scores, self.room)
-        weigh_codes(self.room.view(np.uint64), truth, weights, shift, self.firsts, self.found)
+        codes = self.room[: len(scores)]
+        self.scale.codes(scores, codes)
+        weigh_codes(codes.view(np.uint64), truth, weights, shift, self.firsts, self.found)
 
 
 def _bits(scores: Scores) -> Dense:

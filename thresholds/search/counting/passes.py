@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from thresholds._arrays import threads
-from thresholds._arrays.blocks import ceil_div, equal_parts
+from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Dense, Floats, Ints, Scores
 from thresholds._kernels._jit import StandIns
@@ -34,7 +34,7 @@ from thresholds._kernels.counting import (
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.vectors import wide_loops
 from thresholds.data.problem import Problem
-from thresholds.search.counting.blocks import Blocks
+from thresholds.search.counting.blocks import Blocks, whole_blocks
 from thresholds.search.counting.bounds import Candidates, Keeps, panels
 from thresholds.search.counting.codes import CodedCuts
 from thresholds.search.counting.refine import KeyLists
@@ -171,7 +171,7 @@ class _Passes:
         # No thread should wait for the last piece of another.
         even = ceil_div(wanted, n_workers) * n_workers
         n_pieces = max(1, min(even, n_cells // _MIN_CELLS_PER_TASK, _MAX_PIECES))
-        return list(equal_parts(slice(0, n_samples), n_pieces))
+        return list(in_pieces(slice(0, n_samples), whole_blocks(ceil_div(n_samples, n_pieces))))
 
     def find_quantiles(self) -> tuple[Ints, Scores]:
         """Return positives (n_pieces, n_labels), and quantiles (_N_CUTS, n_labels) of some scores."""
@@ -314,7 +314,7 @@ class _Passes:
             for rows, (scores, words) in zip(
                 blocks.row_slices(), blocks.scores_and_truth(), strict=True
             ):
-                own = weights.of_block(rows, blocks.block_rows)
+                own = weights.of_block(rows, len(scores))
                 weigher.add(scores, words, own, weights.shift)
             found = weigher.found[: blocks.n_labels].transpose(1, 2, 0)  # (3, n_cuts + 1, n_labels)
             with adding:
@@ -362,17 +362,19 @@ class _Passes:
                         lists = place, ends, kept.keys
                         wide.collect_between(scores, low, high, below, *lists, *cells, kept.rows)
                         continue
-                    mark_between(scores, low, high, marks, below)
-                    collect_rows(scores, marks, *cells, place, kept.keys, kept.rows)
+                    own_marks = marks[: len(scores)]
+                    mark_between(scores, low, high, own_marks, below)
+                    collect_rows(scores, own_marks, *cells, place, kept.keys, kept.rows)
                 return np.asarray(blocks.by_row(below).max(axis=0, keepdims=True))
             for scores in blocks.scores():
                 if wide is not None:
                     lists = place, ends, kept.keys
                     wide.collect_between(scores, low, high, below, *lists, None, 0, None)
                     continue
-                mark_between(scores, low, high, marks, below)
+                own_marks = marks[: len(scores)]
+                mark_between(scores, low, high, own_marks, below)
                 if n_kept > 0:
-                    collect(scores, marks, blocks.column_labels, place, kept.keys)
+                    collect(scores, own_marks, blocks.column_labels, place, kept.keys)
             return np.asarray(blocks.by_row(below).max(axis=0, keepdims=True))
 
         # One more pass over the matrix: keep the candidates, and the next lower score. There may be neither, where most

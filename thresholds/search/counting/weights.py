@@ -24,8 +24,8 @@ class RowWeights:
         weights = units.astype(np.uint64)  # (n_samples,)
         return cls(units, shift, (weights << np.uint64(shift)) + (weights > 0))
 
-    def of_block(self, rows: slice, block_rows: int) -> Words:
-        """Return the weights of the rows of a block, (block_rows,), 0 where there is none."""
-        packed = np.zeros(block_rows, np.uint64)
+    def of_block(self, rows: slice, n_rows: int) -> Words:
+        """Return the weights of the rows of a block, (n_rows,), 0 where there is none."""
+        packed = np.zeros(n_rows, np.uint64)
         packed[: rows.stop - rows.start] = self.packed[rows]
         return packed
