@@ -481,7 +481,27 @@ def _first_of_bin(up: Keys, end: Any, own: Any, probable: bool) -> Any:
     return i
 
 
-@kernel
+def _list_bins_in_numpy(
+    keys: Keys,
+    part: Keys,
+    weights: Weights,
+    missing: np.uint32,
+    masked: np.uint32,
+    probable: bool,
+    order: Ints,
+    listed: Ints,
+    listed_weights: Ints,
+) -> np.int64:
+    """Stand in for `_list_bins_of_rising`."""
+
+    def counted(cells: Keys) -> Ints:
+        bins = np.where(cells == missing, order.size - 1, bins_of(cells, probable))
+        return np.bincount(bins[cells != masked], minlength=order.size)
+
+    return stand_ins.list_filled(counted(keys) - counted(part), order, listed, listed_weights)
+
+
+@kernel_after(_list_bins_in_numpy)
 def _list_bins_of_rising(
     keys: Keys,
     part: Keys,

@@ -72,7 +72,7 @@ class Blocks:
         """Number of rows of a block: about as many, or fewer, in the last one."""
         all_rows = ceil_div(self.n_rows, self.rows_side_by_side)
         n_blocks = ceil_div(all_rows * self.n_columns, _MAX_CELLS)
-        return whole_blocks(ceil_div(all_rows, n_blocks))
+        return padded_rows(ceil_div(all_rows, n_blocks))
 
     def to_columns(self, label_values: npt.NDArray[Number], filling: float) -> npt.NDArray[Number]:
         """Repeat values (..., n_labels) for every column, (..., n_columns)."""
@@ -137,7 +137,7 @@ class Blocks:
         Cells that are left out are filled as those that do not exist.
         """
         piece = to_dense(matrix[rows, self.labels])  # (n_rows, n_labels)
-        room = room[: whole_blocks(ceil_div(len(piece), self.rows_side_by_side))]
+        room = room[: padded_rows(ceil_div(len(piece), self.rows_side_by_side))]
         if piece.dtype == np.bool_:
             piece = piece.view(np.uint8)
 
@@ -166,6 +166,6 @@ class Blocks:
         return room
 
 
-def whole_blocks(n_rows: int) -> int:
-    """Return the next number of rows that a block may have: pieces of as many are used where they are."""
+def padded_rows(n_rows: int) -> int:
+    """Return the next number of rows that blocks may have: pieces of as many are used where they are."""
     return ceil_div(n_rows, ROWS_AT_ONCE) * ROWS_AT_ONCE

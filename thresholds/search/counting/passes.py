@@ -34,7 +34,7 @@ from thresholds._kernels.counting import (
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.vectors import wide_loops
 from thresholds.data.problem import Problem
-from thresholds.search.counting.blocks import Blocks, whole_blocks
+from thresholds.search.counting.blocks import Blocks, padded_rows
 from thresholds.search.counting.bounds import Candidates, Keeps, panels
 from thresholds.search.counting.codes import CodedCuts
 from thresholds.search.counting.refine import KeyLists
@@ -171,7 +171,7 @@ class _Passes:
         # No thread should wait for the last piece of another.
         even = ceil_div(wanted, n_workers) * n_workers
         n_pieces = max(1, min(even, n_cells // _MIN_CELLS_PER_TASK, _MAX_PIECES))
-        return list(in_pieces(slice(0, n_samples), whole_blocks(ceil_div(n_samples, n_pieces))))
+        return list(in_pieces(slice(0, n_samples), padded_rows(ceil_div(n_samples, n_pieces))))
 
     def find_quantiles(self) -> tuple[Ints, Scores]:
         """Return positives (n_pieces, n_labels), and quantiles (_N_CUTS, n_labels) of some scores."""
