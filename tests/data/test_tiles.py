@@ -66,3 +66,17 @@ def test_folds_that_fall_back_and_others_are_fitted_side_by_side() -> None:
     np.testing.assert_array_equal(found.fold_thresholds, [rule.thresholds for rule in apart])
     fell_back = [rule.guard_report.fell_back.any() for rule in apart if rule.guard_report is not None]
     assert fell_back == [True, False, False]
+
+
+def test_labels_that_are_not_being_read_are_read_apart_and_readings_may_be_nested() -> None:
+    rng = np.random.default_rng(5)
+    problem, other = (Problem.of(rng.random((30, 9)) < 0.4, rng.random((30, 9))) for _ in range(2))
+    alone = problem.keys_and_truth(6, 9), other.keys_and_truth(0, 4)
+    with problem.reading(2, 7):
+        within, outside = problem.keys_and_truth(3, 5), problem.keys_and_truth(6, 9)
+        with other.reading(0, 9):
+            of_other = other.keys_and_truth(0, 4)
+        after = problem.keys_and_truth(3, 5)
+    np.testing.assert_equal((outside, of_other), alone)
+    np.testing.assert_equal(after, within)
+    np.testing.assert_equal(after, problem.keys_and_truth(3, 5))

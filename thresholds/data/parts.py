@@ -33,7 +33,7 @@ class FoldTiles:
     def tile(self, first: int, last: int) -> "FoldTile":
         """Return the tile of some labels."""
         if getattr(self._kept, "labels", None) != (first, last):
-            self._kept.tile = None  # Its memory is needed for the next.
+            self._kept.labels = self._kept.tile = None  # Its memory is needed for the next.
             keys, truth = self.problem.keys_and_truth(first, last)
             keys, truth = (cells.take(self._order, axis=1) for cells in (keys, truth))
             self._kept.tile = FoldTile(keys, truth, self._sorted_folds)

@@ -359,16 +359,24 @@ class Problem:
 
         Rows are the faster read the more of their labels are taken at once.
         """
+        before = vars(_COPIED).copy()
         _COPIED.of, _COPIED.labels = self, slice(first, last)
         _COPIED.cells = _COPIED.positives = None
         try:
             yield
         finally:
-            _COPIED.of = _COPIED.cells = _COPIED.positives = None
+            vars(_COPIED).clear()
+            vars(_COPIED).update(before)
+
+    def _is_reading(self, first: int, last: int) -> bool:
+        """Whether this thread reads these labels of the problem now, and perhaps some beside them."""
+        if getattr(_COPIED, "of", None) is not self:
+            return False
+        return bool(_COPIED.labels.start <= first and last <= _COPIED.labels.stop)
 
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys, in new memory, and truth, (last - first, n_samples), of dense, unweighted labels."""
-        if getattr(_COPIED, "of", None) is not self:
+        if not self._is_reading(first, last):
             return self._copied(first, last)
         labels = _COPIED.labels
         if _COPIED.cells is None:
@@ -382,7 +390,7 @@ class Problem:
 
         All in new memory; those of positives label by label, from where each begins, (last - first + 1,).
         """
-        if getattr(_COPIED, "of", None) is not self:
+        if not self._is_reading(first, last):
             return self._copied_with_positives(first, last)
         labels = _COPIED.labels
         if _COPIED.positives is None:
