@@ -293,7 +293,7 @@ def test_limits_by_counting_are_those_by_sorting(weighted: bool, monkeypatch: py
     ):
         reports = []
         for sorts in (False, True):
-            monkeypatch.setattr(passes, "_sorting_is_faster", lambda *_, sorts=sorts: sorts)
+            monkeypatch.setattr(passes, "counting_is_faster", lambda *_, sorts=sorts, **__: not sorts)
             reports.append(fit_empirical(truth, scores, sample_weight=weights, n_jobs=2, **limits).guard_report)
         counted, by_sorting = reports
         assert not np.array_equal(counted.guarded, counted.unguarded)

@@ -21,6 +21,7 @@ from thresholds._kernels import guards as odds
 from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
 from thresholds._kernels.vectors import register_bytes
+from thresholds.search.counting import same_cuts
 from thresholds.search.counting.refine import _scales
 
 Array = np.ndarray[Any, Any]
@@ -682,6 +683,15 @@ def of_few_collected(rng: Generator, dtype: Any) -> Arguments:
     return scores, marks.view(np.uint64), *others
 
 
+def of_counts_between_cuts(rng: Generator, dtype: Any) -> Arguments:
+    scores, truth = block(rng, dtype)
+    lists = rng.integers(0, 3, truth.shape[1])
+    cuts = rng.choice(np.unique(scores[np.isfinite(scores)]), rng.integers(1, 20))
+    bins, firsts, first_step, padded = same_cuts._Intervals.of(np.unique(cuts))
+    counts = np.zeros((3, np.unique(cuts).size + 1), np.int64)
+    return scores, scores.view(f"i{scores.itemsize}"), truth, lists, tuple(bins), firsts, first_step, padded, counts
+
+
 def of_collected_rows(rng: Generator, dtype: Any) -> Arguments:
     scores, marks = block(rng, dtype)
     sizes = marks.sum(axis=0, dtype=np.int64)
@@ -1218,6 +1228,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.collect": of_collected,
     "counting.collect_few": of_few_collected,
     "counting.collect_rows": of_collected_rows,
+    "counting.count_between_cuts": of_counts_between_cuts,
     "guards.add_to_rows": of_added_rows,
     "guards.count_bins": of_bins,
     "guards.filled_bins": of_filled_bins,

@@ -190,6 +190,53 @@ def collect_few(scores: Scores, words: Words, labels: Ints, place: Ints, kept: S
 
 
 @kernel
+def count_between_cuts(
+    scores: Scores,
+    bits: Dense,
+    truth: Bytes,
+    lists: Ints,
+    bins: Any,
+    firsts: SmallInts,
+    first_step: int,
+    cuts: Scores,
+    counts: Ints,
+) -> None:
+    """Add each cell, and 2**32 more if it is true, to the number of its list and of the cuts at or below its score.
+
+    `bins` are by bits or not, from a score, so many to 1, from bits, shifted by so much; `firsts` has the number of
+    cuts in the bins before each. `counts` are (n_lists, n_cuts + 1).
+    """
+    by_bits, from_score, factor, from_bits, shift = bins
+    top = np.int32(firsts.size - 1)
+    none, highest = scores.dtype.type(0), scores.dtype.type(firsts.size - 1)
+    places = np.empty(scores.shape[1], np.int32)
+    one = np.uint32(1)
+    for i in range(scores.shape[0]):
+        # 1. The bins of a row: loops that are vectorised. What is no number lies in the lowest one.
+        if by_bits:
+            for j in range(places.size):
+                place = (max(bits[i, j], from_bits) - from_bits) >> shift
+                places[j] = np.int32(min(place, top))
+        else:
+            for j in range(places.size):
+                x = (scores[i, j] - from_score) * factor
+                x = x if x > none else none
+                places[j] = np.int32(x if x < highest else highest)
+        # 2. The cuts at or below each score: few steps are left, all of which are taken, in loops without a branch.
+        for j in range(places.size):
+            places[j] = firsts[np.uint32(places[j])]
+        step = np.uint32(first_step)
+        while step > 0:
+            for j in range(places.size):
+                n = np.uint32(places[j])
+                places[j] = n + step * np.uint32(cuts[np.uint32(n + step - one)] <= scores[i, j])
+            step >>= one
+        # 3. Cells side by side are of different lists: no number waits for the one before.
+        for j in range(places.size):
+            counts[np.uint32(lists[j]), np.uint32(places[j])] += 1 + (np.int64(truth[i, j]) << 32)
+
+
+@kernel
 def widen_halves(halves: Halves, words: SmallInts, scores: Scores) -> None:
     """Write float16 numbers, given as bits, as float32; `words` and `scores` are the same memory, and may be larger.
 

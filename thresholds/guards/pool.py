@@ -51,6 +51,7 @@ from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints, K
 from thresholds._checks import Placement
 from thresholds._kernels.guards import pooled_depths
 from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.data.panels import SortedOnce
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.base import (
@@ -64,7 +65,13 @@ from thresholds.guards.base import (
 )
 from thresholds.guards.cuts import representable, rows_per_unit_of
 from thresholds.guards.limits import Limits
-from thresholds.search.counting.passes import map_useful_steps
+from thresholds.metrics.judging import count_cuts
+from thresholds.search.counting.passes import counting_is_faster, map_useful_steps
+from thresholds.search.counting.same_cuts import (
+    count_all_at_same_cuts,
+    count_at_same_cuts,
+    keys_of_positives,
+)
 from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.ranks import count_at
 from thresholds.search.staircase import Cuts
@@ -108,9 +115,7 @@ class Pool(BaseGuard):
         )
         optimum = best_joint_cuts(hulls, beta)
 
-        # Taking a sparse matrix apart by label costs as much as fitting: once.
-        items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
-        steps = _Steps(problem, items_of, rows_per_unit_of(problem), n_jobs, progress)
+        steps = _steps_of(problem, n_jobs, progress)
         cuts = steps.cuts()
         if not cuts.size:  # No positive has a score to cut at: there is nothing to learn.
             return GuardedFit(_as_they_are(optimum, problem, placement), optimum)
@@ -126,45 +131,89 @@ class Pool(BaseGuard):
 
 @dataclass(frozen=True)
 class _Steps:
-    """The steps of the fit that go over the labels, in tiles."""
+    """The steps of the fit that go over all cells: of dense scores without weights, which are read as they lie."""
 
     problem: Problem
-    items_of: Callable[[int, int], Items]
     rows_per_unit: float
     n_jobs: int | None
     progress: bool
 
     def cuts(self) -> Keys:
         """Return the keys to cut at (n_cuts,), from the highest down: scores of positives."""
-        # The scores of all positives from the highest down, each once.
-        parts = self._over_tiles(self._positives)
-        keys = np.concatenate([keys for keys, _ in parts])  # (n_positives,)
-        if not keys.size:
-            return keys
-        order = np.argsort(keys)[::-1]
-        tp = np.concatenate([weights for _, weights in parts])[order].cumsum()
-        last = _is_last(keys[order])
-        keys = keys[order][last]  # (n_scores,)
-        tp = tp[last]
-
-        # At most 1,024 of them, evenly spaced, and what all labels predict there.
-        share = np.ceil(tp / tp[-1] * _MOST_POSITIVES)  # (n_scores,)
-        tried = keys[_is_last(share)]
-        predicted = np.sum(self._at_cuts(tried, lambda _, counts: counts[1].sum(axis=0)), axis=0)
-
-        # The lowest in each twelfth of an octave.
-        rows = np.maximum(predicted * self.rows_per_unit, 1)  # (n_tried,)
+        tried = self._tried()
+        if not tried.size:
+            return tried
+        # The lowest in each twelfth of an octave of what all labels predict.
+        rows = np.maximum(self._predicted(tried) * self.rows_per_unit, 1)  # (n_tried,)
         return np.asarray(tried[_is_last(np.floor(np.log2(rows) * _CUTS_PER_OCTAVE))])
 
     def counts(self, cuts: Keys) -> AnyFloats:
         """Count each label's tp and predictions in rows, (2, n_labels, 1 + n_cuts); the first cut is never."""
         counts = np.zeros((2, self.problem.n_labels, 1 + cuts.size), np.float32)
-
-        def keep(labels: slice, of_labels: Ints) -> None:
-            counts[:, labels, 1:] = of_labels * self.rows_per_unit
-
-        self._at_cuts(cuts, keep)
+        self._count_into(counts[..., 1:], cuts)
         return counts
+
+    def decided(self, thresholds: Floats, positives: Ints) -> GuardedCuts:
+        """Count what the thresholds predict."""
+        reason = np.where(positives > 0, POOLED, NO_POSITIVES)
+        tp, predicted, _ = count_cuts(thresholds, self.problem, self.n_jobs).sums
+        return GuardedCuts(thresholds, tp, predicted, reason)
+
+    def _tried(self) -> Keys:
+        """Return scores of positives from the highest down: the lowest in each 1,024th of them."""
+        keys, weights = self._positives()
+        if not keys.size:
+            return keys
+        if (weights == 1).all():  # as none at all are
+            keys.sort()
+            tp = np.arange(1, keys.size + 1)
+        else:
+            order = np.argsort(keys)
+            keys = keys[order]
+            tp = weights[order][::-1].cumsum()
+        falling = keys[::-1]  # (n_positives,)
+
+        # The last of each share, and of the positives with its score at most all that are of that share.
+        share = np.ceil(tp / tp[-1] * _MOST_POSITIVES)  # (n_positives,)
+        ends = np.flatnonzero(_is_last(share)) + 1  # (n_shares,)
+        is_whole = np.append(falling[ends[:-1] - 1] != falling[ends[:-1]], True)
+        higher = keys.size - keys.searchsorted(falling[ends - 1], "right")
+        ends = np.unique(np.where(is_whole, ends, higher))
+        return falling[ends[ends > 0] - 1]
+
+    def _positives(self) -> tuple[Keys, Ints]:
+        """Return keys and weights of the positives whose scores may be cut at; no weights where each weighs 1."""
+        keys = keys_of_positives(self.problem, n_jobs=self.n_jobs, progress=self.progress)
+        return keys[self._are_allowed(keys)], np.empty(0, np.int64)
+
+    def _are_allowed(self, keys: Keys) -> Booleans:
+        """Return at which keys may be cut."""
+        masked, missing = to_keys(np.array([-np.inf, self.problem.missing], self.problem.dtype))
+        # What is `missing` is one tie group of many cells, of which the sample says nothing.
+        if self.problem.keep_sparse:
+            return np.asarray(keys > missing)
+        return np.asarray((keys > masked) & (keys != missing))
+
+    def _predicted(self, cuts: Keys) -> Ints:
+        """Return what all labels have at or above each of the falling cuts, (n_cuts,)."""
+        rising = np.ascontiguousarray(cuts[::-1])
+        _, predicted = count_all_at_same_cuts(
+            self.problem, rising, n_jobs=self.n_jobs, progress=self.progress
+        )
+        return np.asarray(predicted[::-1])
+
+    def _count_into(self, counts: AnyFloats, cuts: Keys) -> None:
+        """Write each label's tp and predictions in rows at the falling cuts, (2, n_labels, n_cuts)."""
+        rising = np.ascontiguousarray(cuts[::-1])
+        found = count_at_same_cuts(self.problem, rising, n_jobs=self.n_jobs, progress=self.progress)
+        counts[:] = found[..., ::-1] * self.rows_per_unit
+
+
+@dataclass(frozen=True)
+class _StepsByTiles(_Steps):
+    """The same steps over the items of labels, a tile at a time."""
+
+    items_of: Callable[[int, int], Items]
 
     def decided(self, thresholds: Floats, positives: Ints) -> GuardedCuts:
         """Count what the thresholds predict."""
@@ -177,16 +226,30 @@ class _Steps:
 
         return joined(self._over_tiles(count))
 
-    def _positives(self, first: int, last: int) -> tuple[Keys, Ints]:
+    def _positives(self) -> tuple[Keys, Ints]:
         """Return keys and weights of the positives whose scores may be cut at."""
-        _, keys, weights, _ = self.items_of(first, last)
-        masked, missing = to_keys(np.array([-np.inf, self.problem.missing], self.problem.dtype))
-        # What is `missing` is one tie group of many cells, of which the sample says nothing.
-        allowed = (
-            keys > missing if self.problem.keep_sparse else (keys > masked) & (keys != missing)
-        )
-        wanted = (weights > 0) & allowed
-        return keys[wanted], weights[wanted].astype(np.int64)
+
+        def positives(first: int, last: int) -> tuple[Keys, Ints]:
+            _, keys, weights, _ = self.items_of(first, last)
+            wanted = (weights > 0) & self._are_allowed(keys)
+            return keys[wanted], weights[wanted].astype(np.int64)
+
+        parts = self._over_tiles(positives)
+        keys, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return keys, weights
+
+    def _predicted(self, cuts: Keys) -> Ints:
+        """Return what all labels have at or above each of the falling cuts, (n_cuts,)."""
+        parts = self._at_cuts(cuts, lambda _, counts: counts[1].sum(axis=0))
+        return np.asarray(np.sum(parts, axis=0))
+
+    def _count_into(self, counts: AnyFloats, cuts: Keys) -> None:
+        """Write each label's tp and predictions in rows at the falling cuts, (2, n_labels, n_cuts)."""
+
+        def write(labels: slice, of_labels: Ints) -> None:
+            counts[:, labels] = of_labels * self.rows_per_unit
+
+        self._at_cuts(cuts, write)
 
     def _at_cuts(self, cuts: Keys, function: Callable[[slice, Ints], Result]) -> list[Result]:
         """Apply `function` to each tile's labels, and their tp and weight at each cut, (2, n_labels, n_cuts)."""
@@ -201,6 +264,17 @@ class _Steps:
     def _over_tiles(self, function: Callable[[int, int], Result]) -> list[Result]:
         """Apply `function` to the first and last label of each tile."""
         return map_tiles(self.problem, function, n_jobs=self.n_jobs, progress=self.progress)
+
+
+def _steps_of(problem: Problem, n_jobs: int | None, progress: bool) -> _Steps:
+    """Return the steps as they are fastest."""
+    given = problem, rows_per_unit_of(problem), n_jobs, progress
+    is_in_rows = problem.unit_weights is None and not isinstance(problem, SortedOnce)
+    if is_in_rows and counting_is_faster(problem, jointly=True):
+        return _Steps(*given)
+    # Taking a sparse matrix apart by label costs as much as fitting: once.
+    items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
+    return _StepsByTiles(*given, items_of)
 
 
 def _is_last(places: Dense) -> Booleans:

@@ -92,7 +92,7 @@ def map_useful_steps(
     """
     if problem.is_dense and problem.unit_weights is not None and (problem.unit_weights == 1).all():
         problem = replace(problem, unit_weights=None)
-    if not problem.is_dense or _sorting_is_faster(problem, jointly):
+    if not counting_is_faster(problem, jointly=jointly):
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
 
@@ -443,18 +443,18 @@ class _Passes:
         )
 
 
-def _sorting_is_faster(problem: Problem, jointly: bool) -> bool:
-    """Whether to sort: what is small, and at first what takes less time than to load kernels."""
+def counting_is_faster(problem: Problem, *, jointly: bool) -> bool:
+    """Whether to count: not what is small, nor at first what is sorted in less time than it takes to load kernels."""
     n_samples, n_labels = problem.n_samples, problem.n_labels
-    if n_samples * n_labels < _WORTH_COUNTING:
-        return True
+    if not problem.is_dense or n_samples * n_labels < _WORTH_COUNTING:
+        return False
     if problem.unit_weights is not None and n_labels < _LEAST_WEIGHTED_LABELS:
-        return True
+        return False
     seconds_per_cell = _SECONDS_PER_CELL_JOINTLY if jointly else _SECONDS_PER_CELL
     seconds = (n_samples * seconds_per_cell + _SECONDS_PER_LABEL) * n_labels
     if n_samples > _MAX_SORTED_ROWS or note_positives.is_loaded:
-        return False
-    return StandIns.can_do(seconds)
+        return True
+    return not StandIns.can_do(seconds)
 
 
 def _with_ends(cuts: Scores) -> Scores:

@@ -1,0 +1,64 @@
+"""Counts at cuts that all labels share, against comparing each score with each cut."""
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from tests.cases import SCORES, draw_scores, draw_truth
+from tests.guards.test_guards import check_same, large
+from tests.guards.test_pool import pooled
+from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.data.problem import Problem
+from thresholds.search.counting import passes, same_cuts
+
+pytestmark = pytest.mark.each_value
+
+
+def drawn(rng: Generator, flavour: str, n_labels: int) -> tuple[Problem, np.ndarray]:
+    """A problem, some of whose truth may be unknown, and cuts at some of its scores, rising."""
+    scores = draw_scores(rng, (int(rng.integers(1, 60)), n_labels), flavour)
+    truth = draw_truth(rng, scores).astype(np.int8)
+    is_unknown = rng.random(truth.shape) < rng.choice([0, 0.3])
+    problem = Problem.of(np.where(is_unknown, -1, truth), scores, unknown=-1)
+    found = to_keys(np.unique(scores.astype(problem.dtype)))
+    return problem, np.sort(rng.choice(found, rng.integers(1, found.size + 1), replace=False))
+
+
+def known(problem: Problem) -> np.ndarray:
+    """Which truth is known."""
+    return np.ones(problem.truth.shape, bool) if problem.unknown is None else ~problem.unknown
+
+
+@pytest.mark.parametrize("flavour", SCORES)
+@pytest.mark.parametrize("n_labels", [1, 3, 70])
+@pytest.mark.parametrize("n_bins", [2, 2**14])
+def test_counts_are_those_of_comparing(
+    flavour: str, n_labels: int, n_bins: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(same_cuts, "_MAX_STRIPE", 64)
+    monkeypatch.setattr(same_cuts, "_MAX_CELLS_PER_TASK", 1000)
+    monkeypatch.setattr(same_cuts, "_N_BINS", n_bins)
+    rng = np.random.default_rng(n_labels)
+    for _ in range(5):
+        problem, cuts = drawn(rng, flavour, n_labels)
+        reached = problem.scores.astype(problem.dtype)[..., np.newaxis] >= to_scores(cuts)  # (n, m, n_cuts)
+        reached &= known(problem)[..., np.newaxis]
+        expected = np.stack([(reached & (problem.truth == 1)[..., np.newaxis]).sum(axis=0), reached.sum(axis=0)])
+        np.testing.assert_array_equal(same_cuts.count_at_same_cuts(problem, cuts), expected)
+        np.testing.assert_array_equal(same_cuts.count_all_at_same_cuts(problem, cuts), expected.sum(axis=1))
+        positives = to_keys(problem.scores.astype(problem.dtype)[problem.truth == 1])
+        np.testing.assert_array_equal(np.sort(same_cuts.keys_of_positives(problem)), np.sort(positives))
+
+
+def test_one_cut_far_from_the_others_does_not_leave_them_in_one_bin() -> None:
+    cuts = np.append(np.linspace(-3, 3, 1000), 1e30).astype(np.float32)
+    for found in (cuts, -cuts[::-1], 10.0 ** np.linspace(-30, 0, 1000, dtype=np.float32)):
+        assert same_cuts._Intervals.of(found).first_step <= 8
+
+
+def test_the_guard_pool_is_the_same_label_by_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = large(shape=(1500, 70))
+    expected = pooled(problem)
+    monkeypatch.setattr(passes, "_WORTH_COUNTING", 0)
+    monkeypatch.setattr(passes.StandIns, "seconds_left", 0)
+    check_same(pooled(problem, n_jobs=3), expected)
