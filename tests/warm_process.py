@@ -159,6 +159,7 @@ def large() -> Iterator[Call]:
             yield "fit", partial(thresholds.fit_empirical, truth, given, sample_weight=np.arange(len(truth)) % 3)
             yield "fit", partial(thresholds.fit_empirical, truth, given, min_precision=0.3)
             yield "fit", partial(thresholds.fit_empirical, truth, given, guard="shrink")
+            yield "fit", partial(thresholds.fit_empirical, truth, given, "micro", guard="pool")
         yield "fit", partial(thresholds.fit_empirical, truth, scores.round())
         yield "fit", partial(thresholds.fit_empirical, *drawn(2**14, 65, dtype))
         yield "fit", partial(thresholds.Counts.of, truth, scores)

@@ -291,7 +291,7 @@ def _counting() -> Iterator[Call]:
         truth, scores = _drawn(*_LARGE, dtype)
         for given in (scores, scores - dtype(0.5)):
             yield partial(fit_empirical, truth, given)
-            yield partial(fit_empirical, truth, given, "micro")
+            yield partial(fit_empirical, truth, given, "micro", guard="pool")
             yield partial(fit_empirical, truth, given, sample_weight=1.0 + np.arange(len(given)))
             for average in AVERAGES:
                 yield partial(fit_empirical, truth, given, average, per_label=False)
