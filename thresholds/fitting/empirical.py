@@ -297,7 +297,10 @@ def go_side_by_side(problem: Problem, options: FitOptions) -> bool:
 def fit_side_by_side(
     problems: Sequence[Problem], options: FitOptions, questions: Sequence[Question]
 ) -> tuple[list[ThresholdRule], list[list[Any]]]:
-    """Fit to several parts of the rows, in tiles that hold them all; ask the labels of the first part beside that."""
+    """Fit to several parts of the rows, in tiles that hold them all; ask the labels of the first part beside that.
+
+    The rules of the other parts keep no profile of the scores.
+    """
     fits: list[Passes[Any]] = [_in_passes(problem, options) for problem in problems]
     found: list[Any] = side_by_side(
         problems[0],
@@ -307,7 +310,8 @@ def fit_side_by_side(
     )
     answers = found.pop()
     rules = [
-        _ruled(problem, options, of_part) for problem, of_part in zip(problems, found, strict=True)
+        _ruled(problem, options, of_part, keeps_profile=problem is problems[0])
+        for problem, of_part in zip(problems, found, strict=True)
     ]
     return rules, answers
 
@@ -363,7 +367,9 @@ def _of_guard(problem: Problem, options: FitOptions, guarded: GuardedFit) -> _Fo
     return _Found(guarded.cuts, report.guarded, report)
 
 
-def _ruled(problem: Problem, options: FitOptions, found: _Found) -> ThresholdRule:
+def _ruled(
+    problem: Problem, options: FitOptions, found: _Found, *, keeps_profile: bool = True
+) -> ThresholdRule:
     """Make a rule of what was found."""
     cuts, thresholds, report, guarantees, within = found
 
@@ -411,6 +417,8 @@ def _ruled(problem: Problem, options: FitOptions, found: _Found) -> ThresholdRul
         budget = _budget(options.max_predicted, objective, problem, int(predicted.sum()), within)
 
     # What the scores look like is kept, so that others can be compared with them.
+    if not keeps_profile:
+        return replace(rule, objective=objective, budget=budget)
     predicted = counts.predicted.copy()
     del counts, judged  # room for what is made of very many labels
     profile = profile_of(rule, problem, predicted, options.n_jobs)

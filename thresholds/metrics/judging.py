@@ -4,7 +4,7 @@ Thresholds are chosen on staircases; what is reported about other data, or of a 
 here, on predictions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -131,6 +131,13 @@ class Counting:
         )
         self._by_sample.append(of_rows)
 
+    def join(self, later: "Counting") -> None:
+        """Go on with what was counted of later rows, whose decisions are not kept."""
+        assert self._by_label is not None, "parts have rows"
+        assert later._by_label is not None, "parts have rows"
+        self._by_label += later._by_label
+        self._by_sample += later._by_sample
+
     def judged(self) -> Judged:
         """Return the counts of all rows."""
         by_label = self._by_label
@@ -144,13 +151,34 @@ class Counting:
         return Judged(by_label, by_sample, self._kept)
 
 
-def judge(rule: "Rule", problem: Problem, *, keep: bool = False) -> Judged:
+def judge(rule: "Rule", problem: Problem, *, keep: bool = False, n_jobs: int | None = 1) -> Judged:
     """Count the decisions of a rule on all rows, and keep them if asked to; the rule finds its labels by name."""
     decided = Decisions(rule, problem)
-    counting = Counting(problem, keep=keep)
-    for rows in decided.row_blocks():
-        counting.add(rows, decided.about(rows))
-    return counting.judged()
+
+    def count(blocks: Sequence[slice]) -> Counting:
+        counting = Counting(problem, keep=keep)
+        for rows in blocks:
+            counting.add(rows, decided.about(rows))
+        return counting
+
+    whole: Counting
+    whole, *others = _in_parts(count, decided, problem, 1 if keep else n_jobs)
+    for later in others:
+        whole.join(later)
+    return whole.judged()
+
+
+def _in_parts(
+    count: Callable[[Sequence[slice]], Any],
+    decided: Decisions,
+    problem: Problem,
+    n_jobs: int | None,
+) -> list[Any]:
+    """Have blocks of rows counted, some on each thread; all in one part where weights add up in the order of rows."""
+    blocks = list(decided.row_blocks())
+    n_parts = 1 if problem.sample_weight is not None else workers(n_jobs)
+    parts = [blocks[part] for part in equal_parts(slice(0, len(blocks)), n_parts)]
+    return run(count, parts, n_jobs=n_jobs, cells=problem.n_stored)
 
 
 def count_cuts(thresholds: Floats, problem: Problem, n_jobs: int | None) -> ConfusionCounts:
@@ -179,13 +207,13 @@ def count_cuts(thresholds: Floats, problem: Problem, n_jobs: int | None) -> Conf
     return ConfusionCounts(np.concatenate([part.sums for part in counts], axis=1), total)
 
 
-def count_decisions(rule: "Rule", problem: Problem) -> ConfusionCounts:
+def count_decisions(rule: "Rule", problem: Problem, n_jobs: int | None = 1) -> ConfusionCounts:
     """Count the decisions of a rule label by label; of a problem that is counted, those of rules that cut scores.
 
     The sums of a counted problem are in multiples of its unit.
     """
     if not isinstance(problem, CountedProblem):
-        return _decisions_by_label(rule, problem)
+        return _decisions_by_label(rule, problem, n_jobs)
     switches = rule.switch_scores()
     assert switches is not None, "refused before"
     order = _checks.places(
@@ -210,17 +238,21 @@ def count_decisions(rule: "Rule", problem: Problem) -> ConfusionCounts:
     return ConfusionCounts(sums, problem.weight_of_label, unit=unit, labels=range(problem.n_labels))
 
 
-def _decisions_by_label(rule: "Rule", problem: Problem) -> ConfusionCounts:
+def _decisions_by_label(rule: "Rule", problem: Problem, n_jobs: int | None) -> ConfusionCounts:
     """Count decisions about rows label by label, as `judge` does."""
     decided = Decisions(rule, problem)
     weights = problem.sample_weight
-    by_label: ConfusionCounts | None = None
-    for rows in decided.row_blocks():
-        of_rows = None if weights is None else weights[rows]
-        by_label = count_by_label(
-            problem.truth[rows], decided.about(rows), of_rows, before=by_label
-        )
-    assert by_label is not None, "problems have rows"
+
+    def count(blocks: Sequence[slice]) -> ConfusionCounts | None:
+        counts: ConfusionCounts | None = None
+        for rows in blocks:
+            of_rows = None if weights is None else weights[rows]
+            counts = count_by_label(
+                problem.truth[rows], decided.about(rows), of_rows, before=counts
+            )
+        return counts
+
+    by_label: ConfusionCounts = sum(_in_parts(count, decided, problem, n_jobs))
     if problem.unknown is None:
         return by_label
     return replace(by_label, total=known_weights(problem.unknown, weights))

@@ -547,16 +547,18 @@ def _spread(
     problem: Problem, rule: Rule, held_out: HeldOut, fold_thresholds: Floats, options: FitOptions
 ) -> Any:
     """Lay out the thresholds of the folds, how many rows their extremes predict, and what F each label reaches."""
+    n_jobs: int | None = 1  # Other rules have threads of their own.
     if isinstance(rule, ThresholdRule):
+        n_jobs = options.n_jobs
         threshold = rule.thresholds
         # Of all thresholds of a label the lowest predicts most.
         most, least = (
-            _predicted(problem, ThresholdRule(extreme(axis=0), missing=problem.missing))
+            _predicted(problem, ThresholdRule(extreme(axis=0), missing=problem.missing), n_jobs)
             for extreme in (fold_thresholds.min, fold_thresholds.max)
         )
     else:
         threshold = np.full(problem.n_labels, np.nan)
-        shares = np.stack([_predicted(problem, fold_rule) for fold_rule in held_out.rules])
+        shares = np.stack([_predicted(problem, fold_rule, n_jobs) for fold_rule in held_out.rules])
         most = shares.max(axis=0)
         least = shares.min(axis=0)
     positives = count_by_label(problem.truth, problem.truth, problem.unit_weights).positives
@@ -566,7 +568,7 @@ def _spread(
         threshold,
         fold_thresholds,
         (most, least),
-        (count_decisions(rule, problem), held_out.by_label),
+        (count_decisions(rule, problem, n_jobs), held_out.by_label),
         options,
         promises_out_of_fold(held_out),
     )
@@ -617,8 +619,8 @@ def _with_thresholds(fold_thresholds: Floats, columns: Mapping[str, Dense]) -> d
     return {**first, **of_folds, **figures}
 
 
-def _predicted(problem: Problem, rule: Rule) -> Floats:
+def _predicted(problem: Problem, rule: Rule, n_jobs: int | None) -> Floats:
     """Return the share of rows, by weight, that a rule predicts of each label; 0 of one without a known row."""
-    counts = count_decisions(rule, problem)
+    counts = count_decisions(rule, problem, n_jobs)
     total = np.where(np.equal(counts.total, 0), 1, counts.total)
     return np.asarray(counts.predicted / (total * (counts.unit or 1)))

@@ -13,7 +13,7 @@ from thresholds.fitting.by_name import Calibrators, Shared, fit_named, fit_named
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.counts import ConfusionCounts, stacked
 from thresholds.metrics.judging import Decisions, Judged, f_measure, judge
-from thresholds.rule import Rule
+from thresholds.rule import Rule, ThresholdRule
 
 Folds = list[tuple[Ints, Ints]]  # rows to fit on, rows to judge
 
@@ -80,24 +80,27 @@ def fit_and_hold_out(
         rule = fit_named(problem, options)
         return rule, hold_out(problem, options, folds, given_weights), None
     rules, answers = fitted
-    return rules[0], _held_out(problem, rules[1:], folds), answers
+    return rules[0], _held_out(problem, rules[1:], folds, options), answers
 
 
 def hold_out(
     problem: Problem, options: FitOptions, folds: Folds, given_weights: Floats | None
 ) -> HeldOut:
     """Fit on the rows outside each fold, and judge those within; `given_weights` are as the caller gave them."""
-    return _held_out(problem, rules_of_folds(problem, options, folds, given_weights), folds)
+    rules = rules_of_folds(problem, options, folds, given_weights)
+    return _held_out(problem, rules, folds, options)
 
 
-def _held_out(problem: Problem, rules: list[Rule], folds: Folds) -> HeldOut:
+def _held_out(problem: Problem, rules: list[Rule], folds: Folds, options: FitOptions) -> HeldOut:
     """Have the rule of each fold judge its rows."""
     # A copy of dense scores would be made for one look at them.
     rows_of = problem.view_of_rows if problem.is_plain else problem.at_rows
     weights = problem.sample_weight
     judged = []
     for rule, (_, test) in zip(rules, folds, strict=True):
-        found = judge(rule, rows_of(test))
+        # Other rules have threads of their own.
+        n_jobs = options.n_jobs if isinstance(rule, ThresholdRule) else 1
+        found = judge(rule, rows_of(test), n_jobs=n_jobs)
         # Of very many labels counts of each fold would take more memory than all else.
         if weights is None:
             sums = found.by_label.sums.astype(np.int32)
