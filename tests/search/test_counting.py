@@ -1,5 +1,6 @@
 """Fits that count and bound before they sort, against fits that sort every score: the same, bit for bit."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from scipy import sparse
 import thresholds
 from tests.cases import SCORES, Case, small_cases
 from tests.naive import exhaustive as naive
+from thresholds import InputError
 from thresholds._kernels import counting as kernels
 from thresholds._kernels.refine import OF_ALL_LABELS
 from thresholds.data.problem import Problem
@@ -86,6 +88,27 @@ def draw(rng: Generator, shape: tuple[int, int], digits: int = 2) -> tuple[Array
     truth = (rng.random(shape) < prevalence).astype(np.uint8)
     scores = rng.normal(size=shape) + rng.choice([0, 1, 3], shape[1]) * truth
     return truth, np.round(scores, digits)
+
+
+@pytest.mark.parametrize("counting", [False, True])
+@pytest.mark.parametrize("n_labels", [1, 3, 65])
+@pytest.mark.parametrize("bad", ["NaN", "+inf"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_score_that_is_none_is_refused_whoever_reads_it_first(
+    dtype: str, bad: str, n_labels: int, counting: bool, sizes: str
+) -> None:
+    rng = np.random.default_rng(1)
+    truth, scores = draw(rng, (300, n_labels))
+    scores = scores.astype(dtype)
+    for row in (0, 150, 299):
+        label = int(rng.integers(n_labels))
+        wrong = scores.copy()
+        wrong[row, label] = float(bad)
+        for average in SEARCHES:
+            found = re.escape(f"y_score has {bad} at row {row}, label {label}, expected real scores")
+            with pytest.raises(InputError, match=found):
+                fit(truth, wrong, average, counting=counting, n_jobs=2)
+    check_ways(truth, scores)
 
 
 # What goes in

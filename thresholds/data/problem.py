@@ -131,6 +131,9 @@ class Problem:
     groups: Ints | None = None  # (n_samples,) numbers of groups, where rows come in groups
     # (n_samples, n_labels) bool, CSR where the truth is; None where all truth is known. `truth` is 0 there.
     unknown: Matrix | None = None
+    are_scores_read: bool = (
+        True  # Else NaN may be among them: whoever reads them first asks `checked`.
+    )
 
     @classmethod
     def of(
@@ -147,13 +150,16 @@ class Problem:
         unknown: object = None,
         unknown_cells: Matrix | None = None,
         n_jobs: int | None = 1,
+        reads_scores: bool = True,
     ) -> "Problem":
         """Check the arguments of a fit, on threads if there are many cells, and keep them.
 
         `keep_sparse` is as in `fit_empirical`, whose default is None; what fits nothing need not say it.
         `unknown` is what stands for truth that is not known; of truth that was read before, `unknown_cells` are those
-        of another problem.
+        of another problem. Of dense scores without weights, all truth known, whoever reads them first can be left to
+        find NaN: `reads_scores` is then False.
         """
+        reads_scores = reads_scores or sample_weight is not None or unknown is not None
         sample_weight = _checks.aligned_rows(
             sample_weight,
             "sample_weight",
@@ -162,7 +168,13 @@ class Problem:
         )
         groups = _checks.aligned_rows(groups, "groups", y_score=y_score, y_true=y_true)
         truth, scores, names, found = _checks.pair(
-            y_true, y_score, label_names, soft=soft, unknown=unknown, n_jobs=n_jobs
+            y_true,
+            y_score,
+            label_names,
+            soft=soft,
+            unknown=unknown,
+            n_jobs=n_jobs,
+            are_read=reads_scores,
         )
         if unknown_cells is None:
             unknown_cells = found
@@ -182,10 +194,18 @@ class Problem:
             keep_sparse=keep_sparse is not False and is_sparse(scores),
             groups=None if groups is None else group_numbers(groups, scores.shape[0]),
             unknown=unknown_cells,
+            are_scores_read=reads_scores or is_sparse(scores) or scores.dtype.kind != "f",
         )
         if problem.unknown is not None and unit_weights is not None:
             refuse_weightless(unit_weights[problem.known_in_row > 0])
         return problem
+
+    def checked(self, n_jobs: int | None = 1) -> "Problem":
+        """Return the problem once its scores were read; NaN and +inf are refused."""
+        if self.are_scores_read:
+            return self
+        _checks.refuse_unreal(self.scores, "y_score", self.label_names, n_jobs)
+        return replace(self, are_scores_read=True)
 
     @property
     def n_samples(self) -> int:

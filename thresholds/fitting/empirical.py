@@ -249,6 +249,7 @@ def fit_empirical(
         label_names=label_names,
         keep_sparse=options.keep_sparse,
         n_jobs=options.n_jobs,
+        reads_scores=not _counts_first(options),
     )
     refuse_unused_groups(problem, options)
     return with_cap(fit_problem(problem, options), problem, options)
@@ -270,6 +271,12 @@ class _Found(NamedTuple):
     report: GuardReport | None = None
     guarantees: Guarantees | RowGuarantees | None = None
     within: CutsWithin | None = None
+
+
+def _counts_first(options: FitOptions) -> bool:
+    """Whether the steps of labels are looked for before anything else reads a score."""
+    narrowed = options.guarded_by, options.max_predicted, options.confidence
+    return options.per_label and narrowed == (None, None, None)
 
 
 def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from thresholds import _checks
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
 from thresholds._arrays.threads import workers
@@ -88,11 +89,13 @@ def map_useful_steps(
 ) -> list[Result]:
     """Apply `function` to the steps among which the best lie, of each label or of all `jointly`.
 
-    With limits, what `keeps` them, the best step of each label that does is among these, too.
+    With limits, what `keeps` them, the best step of each label that does is among these, too. Scores that nobody has
+    read are checked while they are counted.
     """
     if problem.is_dense and problem.unit_weights is not None and (problem.unit_weights == 1).all():
         problem = replace(problem, unit_weights=None)
     if not counting_is_faster(problem, jointly=jointly):
+        problem = problem.checked(n_jobs)
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
 
@@ -270,7 +273,10 @@ class _Passes:
             ends = place + piece_positives[self._piece(blocks), in_panel]
             labels = blocks.column_labels
             wide = self._wide_loops(blocks)
-            for scores, words in blocks.scores_and_truth():
+            for rows, (scores, words) in zip(
+                blocks.row_slices(), blocks.scores_and_truth(), strict=True
+            ):
+                self._check(rows, blocks.labels)
                 counter.add(scores)
                 if wide is None:
                     collect_few(scores, words, labels, place, listed.keys)
@@ -396,6 +402,12 @@ class _Passes:
 
         # The rest stays in the cache, label by label.
         return self._run(finish, _parts(scores.sizes), "sorting")
+
+    def _check(self, rows: slice, labels: slice) -> None:
+        """Refuse NaN and +inf where nobody has; what is read for it is in the cache when it is coded."""
+        problem = self.problem
+        if not (problem.are_scores_read or _checks.are_real(problem.scores[rows, labels])):
+            problem.checked(self.n_jobs)
 
     def _wide_loops(self, blocks: Blocks) -> Any:
         """Return the loops that move scores of whole registers, where each column is a label; else None."""
