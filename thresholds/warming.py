@@ -55,6 +55,7 @@ _N_ROWS = 240
 _FEW = 6  # labels, whose best set one kernel finds
 _MANY = 24  # labels, whose best set another does
 _LARGE = (2**15, 16)  # rows and labels of what is counted, not sorted
+_LARGER = (2**16, 16)  # of what a curve of all labels is counted in rows
 _WIDE = (2**13, 64)  # where a row fills registers
 _CUTOFF = 0.2  # Lower scores are absent from sparse ones.
 _OVER_LABELS = AVERAGES[:-1]
@@ -301,6 +302,7 @@ def _counting() -> Iterator[Call]:
         yield partial(fit_empirical, *_drawn(*_WIDE, dtype))
         yield partial(fit_empirical, truth, scores.astype(np.float16))
         yield partial(Counts.of, truth, scores.astype(np.float16))
+        yield partial(calibrate, *_drawn(*_LARGER, dtype))
     # Bins of neighbouring scores, which take all as float64.
     for weights in (None, 1.0 + np.arange(len(truth))):
         yield partial(calibrate, truth, scores, sample_weight=weights)

@@ -21,7 +21,7 @@ from thresholds._kernels import guards as odds
 from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
 from thresholds._kernels.vectors import register_bytes
-from thresholds.search.counting import same_cuts
+from thresholds.search.counting import same_cuts, score_bins
 from thresholds.search.counting.refine import _scales
 
 Array = np.ndarray[Any, Any]
@@ -687,9 +687,32 @@ def of_counts_between_cuts(rng: Generator, dtype: Any) -> Arguments:
     scores, truth = block(rng, dtype)
     lists = rng.integers(0, 3, truth.shape[1])
     cuts = rng.choice(np.unique(scores[np.isfinite(scores)]), rng.integers(1, 20))
-    bins, firsts, first_step, padded = same_cuts._Intervals.of(np.unique(cuts))
+    bins, firsts, first_step, padded = same_cuts._Intervals.of(keys.to_keys(np.unique(cuts)))
     counts = np.zeros((3, np.unique(cuts).size + 1), np.int64)
     return scores, scores.view(f"i{scores.itemsize}"), truth, lists, tuple(bins), firsts, first_step, padded, counts
+
+
+def in_bins(rng: Generator, dtype: Any) -> tuple[Array, Array, Array, score_bins.ScoreBins]:
+    """Scores, some of them masked, with their bits, truth and bins."""
+    scores, truth = block(rng, dtype)
+    by_bits = bool(rng.random() < 0.5)
+    ends = np.sort(rng.choice((np.abs(scores) if by_bits else scores).reshape(-1), 2))
+    bins = score_bins.ScoreBins.between(ends, int(rng.integers(1, 50)), by_bits=by_bits)
+    scores[rng.random(scores.shape) < 0.1] = -np.inf
+    return scores, scores.view(f"i{scores.itemsize}"), truth, bins
+
+
+def of_counts_in_bins(rng: Generator, dtype: Any) -> Arguments:
+    scores, bits, truth, bins = in_bins(rng, dtype)
+    counts = np.zeros((2, bins.n_bins + 1), np.int32)
+    lowest = np.full(scores.shape[1], np.inf, dtype)
+    return scores, bits, truth, bins, counts, lowest, -lowest
+
+
+def of_collected_from_bins(rng: Generator, dtype: Any) -> Arguments:
+    scores, bits, truth, bins = in_bins(rng, dtype)
+    wanted = np.append(cells(rng, bins.n_bins, 0.5), np.uint8(0))
+    return scores, bits, truth, bins, wanted, np.zeros(scores.size + 1, dtype), np.zeros(scores.size + 1, np.uint8)
 
 
 def of_collected_rows(rng: Generator, dtype: Any) -> Arguments:
@@ -1229,6 +1252,8 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.collect_few": of_few_collected,
     "counting.collect_rows": of_collected_rows,
     "counting.count_between_cuts": of_counts_between_cuts,
+    "counting.count_in_bins": of_counts_in_bins,
+    "counting.collect_from_bins": of_collected_from_bins,
     "guards.add_to_rows": of_added_rows,
     "guards.count_bins": of_bins,
     "guards.filled_bins": of_filled_bins,

@@ -1,4 +1,4 @@
-"""Counts at cuts that all labels share, against comparing each score with each cut."""
+"""Counts at cuts that all labels share, and in bins, against looking at each score."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,8 @@ from tests.guards.test_guards import check_same, large
 from tests.guards.test_pool import pooled
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Problem
-from thresholds.search.counting import passes, same_cuts
+from thresholds.search.counting import passes, same_cuts, score_bins
+from thresholds.search.counting.score_bins import ScoreBins
 
 pytestmark = pytest.mark.each_value
 
@@ -35,8 +36,8 @@ def known(problem: Problem) -> np.ndarray:
 def test_counts_are_those_of_comparing(
     flavour: str, n_labels: int, n_bins: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(same_cuts, "_MAX_STRIPE", 64)
-    monkeypatch.setattr(same_cuts, "_MAX_CELLS_PER_TASK", 1000)
+    monkeypatch.setattr(score_bins, "_MAX_STRIPE", 64)
+    monkeypatch.setattr(score_bins, "_MAX_CELLS_PER_TASK", 1000)
     monkeypatch.setattr(same_cuts, "_N_BINS", n_bins)
     rng = np.random.default_rng(n_labels)
     for _ in range(5):
@@ -50,10 +51,38 @@ def test_counts_are_those_of_comparing(
         np.testing.assert_array_equal(np.sort(same_cuts.keys_of_positives(problem)), np.sort(positives))
 
 
+@pytest.mark.parametrize("flavour", SCORES)
+@pytest.mark.parametrize("n_labels", [1, 3, 70])
+def test_cells_are_in_the_bins_of_their_keys(flavour: str, n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_bins, "_MAX_STRIPE", 64)
+    monkeypatch.setattr(score_bins, "_MAX_CELLS_PER_TASK", 1000)
+    rng = np.random.default_rng(n_labels)
+    for _ in range(5):
+        problem, cuts = drawn(rng, flavour, n_labels)
+        scores = problem.scores.astype(problem.dtype)
+        is_cell = (scores > -np.inf) & known(problem)
+        keys, truth = to_keys(scores[is_cell]), problem.truth[is_cell]
+        ends = to_scores(cuts[[0, -1]])
+        if not np.isfinite(ends).all():
+            continue
+        for by_bits in (False, True) if ends[0] >= 0 else (False,):
+            bins = ScoreBins.between(ends, int(rng.integers(1, 2000)), by_bits=by_bits)
+            own = bins.of_keys(keys)
+            assert (np.diff(bins.of_keys(np.sort(keys))) >= 0).all()
+            counts, found_ends = score_bins.count_scores_in_bins(problem, bins)
+            expected = [np.bincount(which, minlength=bins.n_bins) for which in (own, own[truth == 1])]
+            np.testing.assert_array_equal(counts, expected)
+            np.testing.assert_array_equal(found_ends, [keys.min(), keys.max()] if keys.size else [])
+            wanted = rng.random(bins.n_bins) < 0.5
+            parts = score_bins.scores_of_bins(problem, bins, wanted)
+            found = np.sort(np.concatenate([2 * key.astype(object) + true for key, true in parts]))
+            np.testing.assert_array_equal(found, np.sort((2 * keys.astype(object) + truth)[wanted[own]]))
+
+
 def test_one_cut_far_from_the_others_does_not_leave_them_in_one_bin() -> None:
     cuts = np.append(np.linspace(-3, 3, 1000), 1e30).astype(np.float32)
     for found in (cuts, -cuts[::-1], 10.0 ** np.linspace(-30, 0, 1000, dtype=np.float32)):
-        assert same_cuts._Intervals.of(found).first_step <= 8
+        assert same_cuts._Intervals.of(to_keys(found)).first_step <= 8
 
 
 def test_the_guard_pool_is_the_same_label_by_label(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.calibration.by_class import edges_of, squares
 from thresholds.calibration.cells import Cells, limits_of, log_odds
-from thresholds.data.panels import Panel
+from thresholds.data.panels import Panel, label_items
 from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tallies import label_of, sums_of_labels
@@ -103,6 +103,12 @@ def counted_items(problem: Problem, first: int, last: int) -> Items:
 
 def rising_items(problem: Problem, first: int, last: int) -> Items:
     """Return these sorted upwards within each label: a panel where each weighs 1."""
+    if problem.is_dense_unweighted:
+        panel = label_items(problem, first, last)
+        masked = to_keys(np.array([-np.inf], problem.dtype))[0]
+        lowest = panel.keys[panel.starts[:-1]]  # (n_labels,) as a panel rises
+        if isinstance(panel, Panel) and (lowest > masked).all():
+            return panel
     items = counted_items(problem, first, last)
     if items.is_unweighted:
         return items if isinstance(items, Panel) else Panel.sorting(items)

@@ -8,23 +8,29 @@ one. However bins are chosen, the curve is the same.
 """
 
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Ints, Keys, Weights
 from thresholds._kernels.choosing import upper_hulls
-from thresholds._kernels.keys import to_keys, to_scores
+from thresholds._kernels.keys import to_keys
 from thresholds.calibration.binned import counted_items
 from thresholds.calibration.isotonic import IsotonicCurves, joined, knots_of_steps
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
+from thresholds.search.counting.score_bins import (
+    ScoreBins,
+    count_scores_in_bins,
+    scores_of_bins,
+)
 
 _MOST_BINS = 2**22
 _CELLS_OF_BIN = 64  # on average, or 16 where bins are not many: in narrow ones fewer cells are looked at one by one
 _FEW_CELLS_OF_BIN, _FEW_BINS = 16, 2**20
 _SAMPLED_CELLS = 2**16
+_WORTH_A_LOOP = 2**20  # cells
 
 _FINER_BITS = 10
 _WEIGHT_BITS = 60  # of all weights together
@@ -34,53 +40,20 @@ _NONE = np.empty(0, np.int64)
 _ONE_GROUP = np.array([0, 0])
 
 
-class _Grid(NamedTuple):
-    """Bins of scores, which rise: linear in the scores, or in their keys where none is below 0."""
-
-    lowest: Any  # score, or key
-    scale: Any  # bins for each unit of the scores, in their dtype; 0 for a single bin
-    shift: Any  # bits of keys that are dropped; None where bins are linear in the scores
-    n_bins: int
-
-    @classmethod
-    def of(cls, problem: Problem) -> "_Grid":
-        """Choose bins by a sample: what lies beyond it goes to the first bin, or to the last."""
-        scores = problem.scores.data if is_sparse(problem.scores) else problem.scores
-        step = max(1, problem.n_stored // _SAMPLED_CELLS)
-        sample = np.array(scores[::step], problem.dtype)
-        sample = sample[sample > -np.inf]
-        n_bins = max(
-            min(_FEW_BINS, problem.n_stored // _FEW_CELLS_OF_BIN + 1),
-            min(_MOST_BINS, problem.n_stored // _CELLS_OF_BIN + 1),
-        )
-        if sample.size == 0:
-            return cls(0, 0, None, 1)
-        lowest, highest = sample.min(), sample.max()
-        if lowest >= 0:
-            first, last = to_keys(np.array([lowest, highest]))
-            n_bits = int(last - first).bit_length() - n_bins.bit_length() + 1
-            return cls(first, 1, first.dtype.type(max(n_bits, 0)), n_bins)
-        with np.errstate(over="ignore", divide="ignore"):
-            scale = problem.dtype.type(n_bins) / (highest - lowest)
-        return cls(lowest, scale if scale < np.inf else 0.0, None, n_bins)
-
-    def bins_of(self, keys: Keys) -> Ints:
-        """Return the bin of each key."""
-        places: Any
-        if self.shift is not None:
-            places = np.maximum(keys, self.lowest)
-            places -= self.lowest
-            places >>= self.shift
-        elif self.scale == 0:
-            return np.zeros(keys.size, np.int64)
-        else:
-            places = to_scores(keys)
-            with np.errstate(over="ignore"):
-                places -= self.lowest
-                places *= self.scale
-            np.maximum(places, 0, out=places)
-        np.minimum(places, self.n_bins - 1, out=places)
-        return np.asarray(places, np.int64)
+def _bins_for(problem: Problem) -> ScoreBins:
+    """Choose bins by a sample: of scores, or of their bits where none is below 0."""
+    scores = problem.scores.data if is_sparse(problem.scores) else problem.scores
+    step = max(1, problem.n_stored // _SAMPLED_CELLS)
+    sample = np.array(scores[::step], problem.dtype)
+    sample = sample[sample > -np.inf]
+    n_bins = max(
+        min(_FEW_BINS, problem.n_stored // _FEW_CELLS_OF_BIN + 1),
+        min(_MOST_BINS, problem.n_stored // _CELLS_OF_BIN + 1),
+    )
+    if sample.size == 0:
+        sample, n_bins = np.zeros(1, problem.dtype), 1
+    ends = np.array([sample.min(), sample.max()])
+    return ScoreBins.between(ends, n_bins, by_bits=bool(ends[0] >= 0))
 
 
 def fit_pooled(
@@ -92,30 +65,30 @@ def fit_pooled(
     negative at the highest.
     """
     # 1. What is in each bin.
-    grid = _Grid.of(problem)
-    counts, ends = _count(problem, grid, n_jobs, progress)  # (2, n_bins), (2,)
+    bins = _bins_for(problem)
+    counts, ends = _count(problem, bins, n_jobs, progress)  # (2, n_bins), (2,)
     finer, added = 1, Items(_ONE_GROUP, ends[:0], _NONE, _NONE)
     if row_weight is not None:
         finer, added = _two_rows(ends, row_weight, int(counts[0].sum()))
     counts *= finer
-    bins_of_added = grid.bins_of(added.keys)
+    bins_of_added = bins.of_keys(added.keys)
     np.add.at(counts[0], bins_of_added, added.weights)
     np.add.at(counts[1], bins_of_added, added.positive_weights)
 
     # 2. The scores of the bins that may have vertices.
     is_open = _may_have_vertices(counts)  # (n_bins,)
-    parts = _scores_of_bins(problem, grid, is_open, n_jobs, progress)
+    parts = _scores_of_bins(problem, bins, is_open, n_jobs, progress)
     is_seen = is_open[bins_of_added]
     keys = np.concatenate([*(part.keys for part in parts), added.keys[is_seen]])
     positive_weights, weights = (
         np.concatenate([*(finer * part[k] for part in parts), added[k][is_seen]]) for k in (2, 3)
     )
-    _, keys, positive_weights, weights = _distinct(keys, positive_weights, weights)
+    _, keys, positive_weights, weights = _distinct(keys, positive_weights, weights, "stable")
 
     # 3. The steps among these, with all that lies in other bins above.
     counts[:, is_open] = 0
     above = counts.sum(axis=1, keepdims=True) - counts.cumsum(axis=1)  # (2, n_bins)
-    predicted, tp = above[:, grid.bins_of(keys)] + np.cumsum([weights, positive_weights], axis=1)
+    predicted, tp = above[:, bins.of_keys(keys)] + np.cumsum([weights, positive_weights], axis=1)
     lower = np.append(keys[1:], keys.dtype.type(0))
     is_step = positive_weights > 0
     offsets = np.array([0, np.count_nonzero(is_step)])
@@ -123,31 +96,46 @@ def fit_pooled(
     return joined([knots_of_steps(steps)])
 
 
-def _count(problem: Problem, grid: _Grid, n_jobs: int | None, progress: bool) -> tuple[Ints, Keys]:
+def _count(
+    problem: Problem, bins: ScoreBins, n_jobs: int | None, progress: bool
+) -> tuple[Ints, Keys]:
     """Return weights and positive weights in all bins, (2, n_bins), and the lowest and the highest key, (2,)."""
-    counts = np.zeros((2, grid.n_bins), np.int64)
+    if _is_read_in_rows(problem):
+        counts, ends = count_scores_in_bins(problem, bins, n_jobs=n_jobs, progress=progress)
+        return counts, _or_zero(ends, problem)
+    counts = np.zeros((2, bins.n_bins), np.int64)
     adding = Lock()
 
     def count(first: int, last: int) -> list[Any]:
         _, keys, positive_weights, weights = counted_items(problem, first, last)
-        bins = grid.bins_of(keys)
+        own = bins.of_keys(keys)
         if weights.size:
             with adding:
-                np.add.at(counts[0], bins, weights)
-                np.add.at(counts[1], bins, positive_weights)
+                np.add.at(counts[0], own, weights)
+                np.add.at(counts[1], own, positive_weights)
         else:
-            of_tile = np.bincount(bins, minlength=grid.n_bins)
-            of_positives = bins[positive_weights.view(np.bool_)]
+            of_tile = np.bincount(own, minlength=bins.n_bins)
+            of_positives = own[positive_weights.view(np.bool_)]
             with adding:
                 counts[0] += of_tile
                 np.add.at(counts[1], of_positives, 1)  # few, as a rule
         return [keys.min(), keys.max()] if keys.size else []
 
-    ends = map_tiles(problem, count, n_jobs=n_jobs, progress=progress, light=True)
-    keys = np.array([key for of_tile in ends for key in of_tile], f"u{problem.dtype.itemsize}")
-    if keys.size == 0:
-        keys = to_keys(np.zeros(1, problem.dtype))
+    of_tiles = map_tiles(problem, count, n_jobs=n_jobs, progress=progress, light=True)
+    keys = np.array([key for ends in of_tiles for key in ends], f"u{problem.dtype.itemsize}")
+    keys = _or_zero(keys, problem)
     return counts, np.array([keys.min(), keys.max()])
+
+
+def _is_read_in_rows(problem: Problem) -> bool:
+    """Whether rows of scores are read as they lie: not so few that NumPy takes less time than to load a loop."""
+    is_plain = problem.is_dense and problem.is_plain
+    return is_plain and problem.n_stored >= _WORTH_A_LOOP
+
+
+def _or_zero(keys: Keys, problem: Problem) -> Keys:
+    """Return keys; where there are none, that of 0 twice."""
+    return keys if keys.size else to_keys(np.zeros(2, problem.dtype))
 
 
 def _two_rows(ends: Keys, row_weight: float, total: int) -> tuple[int, Items]:
@@ -179,22 +167,45 @@ def _may_have_vertices(counts: Ints) -> Booleans:
 
 
 def _scores_of_bins(
-    problem: Problem, grid: _Grid, is_open: Booleans, n_jobs: int | None, progress: bool
+    problem: Problem, bins: ScoreBins, is_open: Booleans, n_jobs: int | None, progress: bool
 ) -> list[Items]:
-    """Return the distinct keys in open bins, some labels at a time, with their weights."""
+    """Return the distinct keys in open bins, part by part, with their weights."""
+    if _is_read_in_rows(problem):
+        parts = scores_of_bins(problem, bins, is_open, n_jobs=n_jobs, progress=progress)
+        keys, truth = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return [_distinct_cells(keys, truth.view(np.bool_))]
 
     def collect(first: int, last: int) -> Items:
         _, keys, positive_weights, weights = counted_items(problem, first, last)
-        own = np.flatnonzero(is_open[grid.bins_of(keys)])
+        own = np.flatnonzero(is_open[bins.of_keys(keys)])
         own_weights = weights[own] if weights.size else np.ones(own.size, np.int64)
         return _distinct(keys[own], positive_weights[own], own_weights)
 
     return map_tiles(problem, collect, n_jobs=n_jobs, progress=progress)
 
 
-def _distinct(keys: Keys, positive_weights: Weights, weights: Ints) -> Items:
-    """Add up what has equal keys; they fall, as in `TieGroups`, which need a compiled loop at a first call."""
-    order = np.argsort(keys)[::-1]
+def _distinct_cells(keys: Keys, truth: Booleans) -> Items:
+    """Add up cells of equal keys as `_distinct` does: keys alone are sorted, and those of positives apart."""
+    true_keys = np.sort(keys[truth])
+    keys = np.sort(keys)
+    firsts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
+    weights = np.diff(firsts, append=keys.size)
+    keys = keys[firsts]
+    positive_weights = np.diff(true_keys.searchsorted(keys), append=true_keys.size)
+    return Items(np.array([0, keys.size]), keys[::-1], positive_weights[::-1], weights[::-1])
+
+
+def _distinct(
+    keys: Keys,
+    positive_weights: Weights,
+    weights: Ints,
+    kind: Literal["quicksort", "stable"] = "quicksort",
+) -> Items:
+    """Add up what has equal keys; they fall, as in `TieGroups`, which need a compiled loop at a first call.
+
+    A "stable" sort takes little time where parts of the keys fall already.
+    """
+    order = np.argsort(keys, kind=kind)[::-1]
     keys = keys[order]
     firsts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
     sums = (

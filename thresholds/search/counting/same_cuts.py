@@ -1,20 +1,17 @@
 """What labels of dense scores count at cuts that all of them share, read row by row: no label is taken apart."""
 
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays import threads
-from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
-from thresholds._arrays.types import Dense, Ints, Keys, Scores, SmallInts
+from thresholds._arrays.types import Ints, Keys, Scores, SmallInts
 from thresholds._kernels.counting import collect_few, count_between_cuts
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Problem
-from thresholds.search.counting.blocks import Blocks, padded_rows
+from thresholds.search.counting.blocks import Blocks
+from thresholds.search.counting.score_bins import ScoreBins, bits_of, over_blocks
 
-_MAX_STRIPE = 1024  # labels, whose counts stay near the cache
-_MAX_CELLS_PER_TASK = 2**23
 _N_BINS = 2**14
 _MOST_OUTER = 8  # cuts at either end, which may lie outside
 _LISTS = 4  # of sums of all labels: cells side by side are not added to one number
@@ -32,7 +29,7 @@ def keys_of_positives(problem: Problem, *, n_jobs: int | None = -1, progress: bo
             found.append(kept)
         return np.concatenate(found)
 
-    parts = _over_blocks(problem, collect, n_jobs, progress)
+    parts = over_blocks(problem, collect, n_jobs, progress)
     return to_keys(np.concatenate(parts))
 
 
@@ -51,59 +48,38 @@ def count_all_at_same_cuts(
     return _at_or_above(between.sum(axis=1))
 
 
-class _Bins(NamedTuple):
-    """Bins that never fall as scores rise: products of scores, or their bits where no cut is negative."""
-
-    by_bits: bool
-    from_score: Any  # the score at which bins begin,
-    factor: Any  # and how many come to 1
-    from_bits: Any  # the same of bits,
-    shift: Any  # and by how many places they are shifted
-
-    def of_cuts(self, cuts: Scores) -> Ints:
-        """Return the bin of each cut, as the loop does."""
-        if self.by_bits:
-            return np.asarray((_bits(cuts) - self.from_bits) >> self.shift, np.int64)
-        places = (cuts - self.from_score) * self.factor
-        places = np.where(places > 0, places, 0)
-        return np.asarray(np.minimum(places, _N_BINS - 1), np.int64)
-
-
 class _Intervals(NamedTuple):
     """The intervals between cuts that rise; the bin of a score tells, but for a few steps, in which it lies."""
 
-    bins: _Bins
+    bins: ScoreBins
     firsts: SmallInts  # (n_bins,) how many cuts lie in the bins before
     first_step: int  # the largest power of two that is no more than the cuts of any bin
     cuts: Scores  # (n_cuts + 2 first_step,) NaN beyond the last: nothing is as high
 
     @classmethod
-    @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # of huge and of equal scores
-    def of(cls, cuts: Scores) -> "_Intervals":
+    def of(cls, keys: Keys) -> "_Intervals":
         """Choose the bins over which cuts are spread best.
 
         These are bins of all scores, of those between the outermost cuts, which may be far from the others, or of bits
         where none is negative, so that probabilities near 0 are told apart.
         """
-        number, as_bits = cuts.dtype.type, _bits(cuts).dtype.type
-        first_bits, last_bits = _bits(cuts[[0, -1]]).tolist()
-        shift = max(0, (last_bits - first_bits).bit_length() - (_N_BINS - 1).bit_length())
-        kinds = []
-        for n_outer in (0, min(_MOST_OUTER, (cuts.size - 1) // 2)):
-            lowest, highest = cuts[n_outer], cuts[-1 - n_outer]
-            factor = number(_N_BINS - 1) / (highest - lowest)
-            factor = factor if np.isfinite(factor) else number(0)  # All cuts are in one bin.
-            kinds.append(_Bins(False, lowest, factor, as_bits(first_bits), as_bits(shift)))
-        if first_bits >= 0:
-            kinds.append(kinds[0]._replace(by_bits=True))
-        return min((cls._with(cuts, bins) for bins in kinds), key=lambda found: found.first_step)
+        cuts = to_scores(keys)
+        inner = np.minimum([0, _MOST_OUTER], (cuts.size - 1) // 2)
+        kinds = [
+            ScoreBins.between(cuts[[n_outer, -1 - n_outer]], _N_BINS, by_bits=False)
+            for n_outer in inner
+        ]
+        if cuts[0] >= 0:
+            kinds.append(ScoreBins.between(cuts[[0, -1]], _N_BINS, by_bits=True))
+        return min((cls._with(keys, bins) for bins in kinds), key=lambda found: found.first_step)
 
     @classmethod
-    def _with(cls, cuts: Scores, bins: _Bins) -> "_Intervals":
+    def _with(cls, keys: Keys, bins: ScoreBins) -> "_Intervals":
         """Count the cuts of each bin."""
-        n_cuts = np.bincount(bins.of_cuts(cuts), minlength=_N_BINS)  # (n_bins,)
+        n_cuts = np.bincount(bins.of_keys(keys), minlength=bins.n_bins)  # (n_bins,)
         firsts = (n_cuts.cumsum() - n_cuts).astype(np.int32)
         first_step = 1 << (int(n_cuts.max()).bit_length() - 1)
+        cuts = to_scores(keys)
         padded = np.full(cuts.size + 2 * first_step, np.nan, cuts.dtype)
         padded[: cuts.size] = cuts
         return cls(bins, firsts, first_step, padded)
@@ -116,7 +92,7 @@ def _count_between(
 
     They come as (2, n_lists, n_cuts + 1).
     """
-    intervals = _Intervals.of(to_scores(cuts))
+    intervals = _Intervals.of(cuts)
     n_lists = problem.n_labels if by_label else _LISTS
     between = np.zeros((2, n_lists, cuts.size + 1), np.int64)
     adding = Lock()
@@ -128,13 +104,13 @@ def _count_between(
         counts = np.zeros((own.stop - own.start, cuts.size + 1), np.int64)
         for scores, words in blocks.scores_and_truth():
             count_between_cuts(
-                scores, _bits(scores), words.view(np.uint8), lists, *intervals, counts
+                scores, bits_of(scores), words.view(np.uint8), lists, *intervals, counts
             )
         with adding:
             between[0, own] += counts >> 32
             between[1, own] += counts & 0xFFFFFFFF
 
-    _over_blocks(problem, count, n_jobs, progress)
+    over_blocks(problem, count, n_jobs, progress)
     return between
 
 
@@ -142,25 +118,3 @@ def _at_or_above(between: Ints) -> Ints:
     """Return what lies at or above each cut, (..., n_cuts), of what lies below it and from one to the next."""
     above: Ints = between[..., ::-1].cumsum(axis=-1)[..., ::-1]
     return above[..., 1:]
-
-
-def _over_blocks(problem: Problem, function: Any, n_jobs: int | None, progress: bool) -> list[Any]:
-    """Apply `function` to pieces of the rows of stripes of labels."""
-    n_stripes = ceil_div(problem.n_labels, _MAX_STRIPE)
-    stripes = list(equal_parts(slice(0, problem.n_labels), n_stripes))
-    n_rows = padded_rows(_MAX_CELLS_PER_TASK // (stripes[0].stop - stripes[0].start))
-    pieces = list(in_pieces(slice(0, problem.n_samples), n_rows))
-    tasks = [Blocks(problem, stripe, rows) for stripe in stripes for rows in pieces]
-    return threads.run(
-        function,
-        tasks,
-        n_jobs=n_jobs,
-        cells=problem.n_stored,
-        progress=progress,
-        title="counting",
-    )
-
-
-def _bits(scores: Scores) -> Dense:
-    """Return the bit patterns of scores, as signed numbers, in the same memory."""
-    return scores.view(f"i{scores.itemsize}")
