@@ -131,9 +131,8 @@ class Problem:
     groups: Ints | None = None  # (n_samples,) numbers of groups, where rows come in groups
     # (n_samples, n_labels) bool, CSR where the truth is; None where all truth is known. `truth` is 0 there.
     unknown: Matrix | None = None
-    are_scores_read: bool = (
-        True  # Else NaN may be among them: whoever reads them first asks `checked`.
-    )
+    # Else NaN may be among dense floats: whoever reads them first checks them, or asks `checked`.
+    are_scores_read: bool = True
 
     @classmethod
     def of(
