@@ -79,6 +79,19 @@ def test_cells_are_in_the_bins_of_their_keys(flavour: str, n_labels: int, monkey
             np.testing.assert_array_equal(found, np.sort((2 * keys.astype(object) + truth)[wanted[own]]))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bins_that_begin_at_minus_zero_begin_at_zero(dtype: type) -> None:
+    scores = np.array([[-0.0], [0.0], [0.25], [1.0]], dtype)
+    bins = ScoreBins.between(scores[[0, -1], 0], 100, by_bits=True)
+    assert bins == ScoreBins.between(scores[[1, -1], 0], 100, by_bits=True)
+    assert bins.from_bits == 0
+    problem = Problem.of(np.ones((4, 1), np.uint8), scores)
+    counts, _ = score_bins.count_scores_in_bins(problem, bins)
+    expected = np.bincount(bins.of_keys(to_keys(scores[:, 0].copy())), minlength=100)
+    np.testing.assert_array_equal(counts, [expected, expected])
+    assert counts[0, 0] == 2
+
+
 def test_one_cut_far_from_the_others_does_not_leave_them_in_one_bin() -> None:
     cuts = np.append(np.linspace(-3, 3, 1000), 1e30).astype(np.float32)
     for found in (cuts, -cuts[::-1], 10.0 ** np.linspace(-30, 0, 1000, dtype=np.float32)):

@@ -106,8 +106,8 @@ def rising_items(problem: Problem, first: int, last: int) -> Items:
     if problem.is_dense_unweighted:
         panel = label_items(problem, first, last)
         masked = to_keys(np.array([-np.inf], problem.dtype))[0]
-        lowest = panel.keys[panel.starts[:-1]]  # (n_labels,) as a panel rises
-        if isinstance(panel, Panel) and (lowest > masked).all():
+        # A panel rises: the lowest key of each label tells.
+        if isinstance(panel, Panel) and (panel.keys[panel.starts[:-1]] > masked).all():
             return panel
     items = counted_items(problem, first, last)
     if items.is_unweighted:

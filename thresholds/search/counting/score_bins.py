@@ -37,6 +37,7 @@ class ScoreBins(NamedTuple):
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")
     def between(cls, ends: Scores, n_bins: int, *, by_bits: bool) -> "ScoreBins":
         """Spread bins evenly over the scores between two finite ends, or over their bits, if none is negative."""
+        ends = ends + ends.dtype.type(0)  # -0.0, whose bits are the lowest number, becomes 0.0.
         lowest, highest = ends
         first, last = bits_of(ends).tolist()
         n_places = max(0, (last - first).bit_length() - n_bins.bit_length() + 1)
