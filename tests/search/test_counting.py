@@ -90,6 +90,9 @@ def draw(rng: Generator, shape: tuple[int, int], digits: int = 2) -> tuple[Array
     return truth, np.round(scores, digits)
 
 
+# What is refused
+
+
 @pytest.mark.parametrize("counting", [False, True])
 @pytest.mark.parametrize("n_labels", [1, 3, 65])
 @pytest.mark.parametrize("bad", ["NaN", "+inf"])

@@ -1,5 +1,7 @@
 """Counts at cuts that all labels share, and in bins, against looking at each score."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.random import Generator
@@ -9,6 +11,7 @@ from tests.guards.test_guards import check_same, large
 from tests.guards.test_pool import pooled
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Problem
+from thresholds.guards import pool
 from thresholds.search.counting import passes, same_cuts, score_bins
 from thresholds.search.counting.score_bins import ScoreBins
 
@@ -45,7 +48,9 @@ def test_counts_are_those_of_comparing(
         reached = problem.scores.astype(problem.dtype)[..., np.newaxis] >= to_scores(cuts)  # (n, m, n_cuts)
         reached &= known(problem)[..., np.newaxis]
         expected = np.stack([(reached & (problem.truth == 1)[..., np.newaxis]).sum(axis=0), reached.sum(axis=0)])
-        np.testing.assert_array_equal(same_cuts.count_at_same_cuts(problem, cuts), expected)
+        for labels in (slice(0, n_labels), slice(n_labels // 2, n_labels)):
+            found = same_cuts.count_at_same_cuts(problem, cuts, labels)
+            np.testing.assert_array_equal(found, expected[:, labels])
         np.testing.assert_array_equal(same_cuts.count_all_at_same_cuts(problem, cuts), expected.sum(axis=1))
         positives = to_keys(problem.scores.astype(problem.dtype)[problem.truth == 1])
         np.testing.assert_array_equal(np.sort(same_cuts.keys_of_positives(problem)), np.sort(positives))
@@ -100,7 +105,11 @@ def test_one_cut_far_from_the_others_does_not_leave_them_in_one_bin() -> None:
 
 def test_the_guard_pool_is_the_same_label_by_label(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = large(shape=(1500, 70))
+    steps = partial(pool._steps_of, Problem.of(problem.y_true, problem.y_score), 1, progress=False)
+    assert type(steps()) is pool._StepsByTiles
     expected = pooled(problem)
     monkeypatch.setattr(passes, "_WORTH_COUNTING", 0)
     monkeypatch.setattr(passes.StandIns, "seconds_left", 0)
+    monkeypatch.setattr(pool, "_LABELS_COUNTED_AT_ONCE", 32)
+    assert type(steps()) is pool._Steps
     check_same(pooled(problem, n_jobs=3), expected)

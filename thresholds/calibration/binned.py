@@ -105,13 +105,11 @@ def rising_items(problem: Problem, first: int, last: int) -> Items:
     """Return these sorted upwards within each label: a panel where each weighs 1."""
     if problem.is_dense_unweighted:
         panel = label_items(problem, first, last)
-        masked = to_keys(np.array([-np.inf], problem.dtype))[0]
-        # A panel rises: the lowest key of each label tells.
-        if isinstance(panel, Panel) and (panel.keys[panel.starts[:-1]] > masked).all():
-            return panel
+        assert isinstance(panel, Panel), "no part of the rows is calibrated alone"
+        return panel.higher_than(to_keys(np.array([-np.inf], problem.dtype))[0])
     items = counted_items(problem, first, last)
     if items.is_unweighted:
-        return items if isinstance(items, Panel) else Panel.sorting(items)
+        return Panel.sorting(items)
     starts, keys, positive_weights, weights = items
     keys, places = sorted_groups(starts, keys)
     rows = places + np.repeat(starts[:-1], np.diff(starts))  # (n_items,)

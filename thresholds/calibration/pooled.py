@@ -8,7 +8,7 @@ one. However bins are chosen, the curve is the same.
 """
 
 from threading import Lock
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def fit_pooled(
     positive_weights, weights = (
         np.concatenate([*(finer * part[k] for part in parts), added[k][is_seen]]) for k in (2, 3)
     )
-    _, keys, positive_weights, weights = _distinct(keys, positive_weights, weights, "stable")
+    _, keys, positive_weights, weights = _distinct(keys, positive_weights, weights)
 
     # 3. The steps among these, with all that lies in other bins above.
     counts[:, is_open] = 0
@@ -195,17 +195,10 @@ def _distinct_cells(keys: Keys, truth: Booleans) -> Items:
     return Items(np.array([0, keys.size]), keys[::-1], positive_weights[::-1], weights[::-1])
 
 
-def _distinct(
-    keys: Keys,
-    positive_weights: Weights,
-    weights: Ints,
-    kind: Literal["quicksort", "stable"] = "quicksort",
-) -> Items:
-    """Add up what has equal keys; they fall, as in `TieGroups`, which need a compiled loop at a first call.
-
-    A "stable" sort takes little time where parts of the keys fall already.
-    """
-    order = np.argsort(keys, kind=kind)[::-1]
+def _distinct(keys: Keys, positive_weights: Weights, weights: Ints) -> Items:
+    """Add up what has equal keys; they fall, as in `TieGroups`, which need a compiled loop at a first call."""
+    # A stable sort takes little time where parts of the keys fall already.
+    order = np.argsort(keys, kind="stable")[::-1]
     keys = keys[order]
     firsts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
     sums = (

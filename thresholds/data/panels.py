@@ -101,6 +101,13 @@ class Panel(Items):
         starts, keys, marks, _ = self
         return unit_staircases(starts, keys, self.true_starts, self.true_keys, marks)
 
+    def higher_than(self, key: Any) -> "Panel":
+        """Return the panel of the items above a key."""
+        if (self.keys > key).all():
+            return self
+        cells = self.starts, self.keys, self.true_starts, self.true_keys
+        return Panel.of_sorted(SortedKeys(*_above(key, *cells[:2]), *_above(key, *cells[2:])))
+
     def tie_groups(self) -> Items:
         """Return the distinct keys of each group, rising, with positives and items of each."""
         starts, keys, marks, _ = self
@@ -368,6 +375,12 @@ def asking(problem: Problem, questions: Sequence[Question]) -> Passes[list[list[
 
     tiles = yield Pass(answers, light=problem.is_read_alone)
     return [list(of_question) for of_question in zip(*tiles, strict=True)]
+
+
+def _above(key: Any, starts: Ints, keys: Keys) -> tuple[Ints, Keys]:
+    """Return where groups start that keep the keys above one, (n_groups + 1,), and these."""
+    is_above = keys > key  # (n_keys,)
+    return np.append(0, is_above.cumsum())[starts], keys[is_above]
 
 
 def _sort_groups(starts: Ints, keys: Keys) -> None:

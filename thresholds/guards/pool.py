@@ -36,10 +36,12 @@ choose by rows left out: Stone 1974, "Cross-validatory choice and assessment of 
 predictions".
 """
 
+import math
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -84,6 +86,7 @@ _N_SHARPNESSES = 5  # lambda: 1, 2, 4, 8, 16
 _ROUNDS = 3  # for r
 _CUTS_PER_OCTAVE = 12
 _MOST_POSITIVES = 1024  # whose scores are tried as cuts
+_LABELS_COUNTED_AT_ONCE = 4096
 _LABELS_PER_BLOCK = 256  # whatever the number of threads, so that sums do not depend on it
 
 
@@ -166,20 +169,30 @@ class _Steps:
             return keys
         if (weights == 1).all():  # as none at all are
             keys.sort()
-            tp = np.arange(1, keys.size + 1)
+            tp: Any = range(1, keys.size + 1)
         else:
             order = np.argsort(keys)
             keys = keys[order]
             tp = weights[order][::-1].cumsum()
         falling = keys[::-1]  # (n_positives,)
 
-        # The last of each share, and of the positives with its score at most all that are of that share.
-        share = np.ceil(tp / tp[-1] * _MOST_POSITIVES)  # (n_positives,)
-        ends = np.flatnonzero(_is_last(share)) + 1  # (n_shares,)
+        # How many positives each share and those above it have, by bisection: what falls in 1,024 steps is not computed
+        # for millions.
+        total = float(tp[-1])
+        shares = range(1, _MOST_POSITIVES + 1)
+        ends = np.unique(
+            [
+                bisect_right(tp, share, key=lambda n: math.ceil(float(n) / total * _MOST_POSITIVES))
+                for share in shares
+            ]
+        )
+        ends = ends[ends > 0]  # (n_shares,), at last all
+
+        # A score that two shares have belongs to the lower one.
         is_whole = np.append(falling[ends[:-1] - 1] != falling[ends[:-1]], True)
         higher = keys.size - keys.searchsorted(falling[ends - 1], "right")
         ends = np.unique(np.where(is_whole, ends, higher))
-        return falling[ends[ends > 0] - 1]
+        return np.asarray(falling[ends[ends > 0] - 1])
 
     def _positives(self) -> tuple[Keys, Ints]:
         """Return keys and weights of the positives whose scores may be cut at; no weights where each weighs 1."""
@@ -205,8 +218,12 @@ class _Steps:
     def _count_into(self, counts: AnyFloats, cuts: Keys) -> None:
         """Write each label's tp and predictions in rows at the falling cuts, (2, n_labels, n_cuts)."""
         rising = np.ascontiguousarray(cuts[::-1])
-        found = count_at_same_cuts(self.problem, rising, n_jobs=self.n_jobs, progress=self.progress)
-        counts[:] = found[..., ::-1] * self.rows_per_unit
+        # Whole numbers take more memory than what is kept: some labels at a time.
+        for labels in in_pieces(slice(0, self.problem.n_labels), _LABELS_COUNTED_AT_ONCE):
+            found = count_at_same_cuts(
+                self.problem, rising, labels, n_jobs=self.n_jobs, progress=self.progress
+            )
+            counts[:, labels] = found[..., ::-1] * self.rows_per_unit
 
 
 @dataclass(frozen=True)

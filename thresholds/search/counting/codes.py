@@ -54,7 +54,7 @@ class Scale:
         by_bits = bool((values[known] >= 0).all())
         if by_bits:
             known &= values > 0  # A single 0 would cost the others their codes.
-            numbers = _bits(values)
+            numbers = bits_of(values)
             end: float = np.iinfo(numbers.dtype).max
         else:
             numbers = values
@@ -99,7 +99,7 @@ class Scale:
     def codes(self, scores: Scores, into: Codes) -> None:
         """Write the codes of scores (n_rows, n_labels)."""
         if self.by_bits:
-            code_by_bits(_bits(scores), self.step, self.lowest, into)
+            code_by_bits(bits_of(scores), self.step, self.lowest, into)
         else:
             code_by_value(scores, self.step, self.lowest, into)
 
@@ -243,6 +243,6 @@ class Weigher:
         weigh_codes(codes.view(np.uint64), truth, weights, shift, self.firsts, self.found)
 
 
-def _bits(scores: Scores) -> Dense:
+def bits_of(scores: Scores) -> Dense:
     """Return the bit patterns of scores, as signed numbers, in the same memory."""
     return scores.view(f"i{scores.itemsize}")

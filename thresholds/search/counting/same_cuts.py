@@ -1,5 +1,6 @@
 """What labels of dense scores count at cuts that all of them share, read row by row: no label is taken apart."""
 
+from collections.abc import Callable
 from threading import Lock
 from typing import NamedTuple
 
@@ -10,7 +11,8 @@ from thresholds._kernels.counting import collect_few, count_between_cuts
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Problem
 from thresholds.search.counting.blocks import Blocks
-from thresholds.search.counting.score_bins import ScoreBins, bits_of, over_blocks
+from thresholds.search.counting.codes import bits_of
+from thresholds.search.counting.score_bins import ScoreBins, over_blocks
 
 _N_BINS = 2**14
 _MOST_OUTER = 8  # cuts at either end, which may lie outside
@@ -34,17 +36,36 @@ def keys_of_positives(problem: Problem, *, n_jobs: int | None = -1, progress: bo
 
 
 def count_at_same_cuts(
-    problem: Problem, cuts: Keys, *, n_jobs: int | None = -1, progress: bool = False
+    problem: Problem,
+    cuts: Keys,
+    labels: slice,
+    *,
+    n_jobs: int | None = -1,
+    progress: bool = False,
 ) -> Ints:
-    """Return true positives and cells of each label at or above cuts that rise, (2, n_labels, n_cuts)."""
-    return _at_or_above(_count_between(problem, cuts, n_jobs, progress, by_label=True))
+    """Return true positives and cells of some labels at or above cuts that rise, (2, n_labels, n_cuts)."""
+    n_labels = labels.stop - labels.start
+    between = np.zeros((2, n_labels, cuts.size + 1), np.int64)
+
+    def lists_of(blocks: Blocks) -> tuple[Ints, slice]:
+        own = slice(blocks.labels.start - labels.start, blocks.labels.stop - labels.start)
+        return blocks.column_labels, own
+
+    _count_between(problem, cuts, labels, lists_of, between, n_jobs, progress)
+    return _at_or_above(between)
 
 
 def count_all_at_same_cuts(
     problem: Problem, cuts: Keys, *, n_jobs: int | None = -1, progress: bool = False
 ) -> Ints:
     """Return true positives and cells of all labels together at or above cuts that rise, (2, n_cuts)."""
-    between = _count_between(problem, cuts, n_jobs, progress, by_label=False)
+    between = np.zeros((2, _LISTS, cuts.size + 1), np.int64)
+
+    def lists_of(blocks: Blocks) -> tuple[Ints, slice]:
+        return np.arange(blocks.n_columns) % _LISTS, slice(0, _LISTS)
+
+    everything = slice(0, problem.n_labels)
+    _count_between(problem, cuts, everything, lists_of, between, n_jobs, progress)
     return _at_or_above(between.sum(axis=1))
 
 
@@ -86,20 +107,23 @@ class _Intervals(NamedTuple):
 
 
 def _count_between(
-    problem: Problem, cuts: Keys, n_jobs: int | None, progress: bool, *, by_label: bool
-) -> Ints:
-    """Count true positives and cells of labels, or of lists, below the cuts, and from each to the next.
+    problem: Problem,
+    cuts: Keys,
+    labels: slice,
+    lists_of: Callable[[Blocks], tuple[Ints, slice]],
+    between: Ints,
+    n_jobs: int | None,
+    progress: bool,
+) -> None:
+    """Add true positives and cells to what lies below the cuts, and from each to the next, (2, n_lists, n_cuts + 1).
 
-    They come as (2, n_lists, n_cuts + 1).
+    `lists_of` tells to which list each column of a block belongs, (n_columns,), and which lists these are.
     """
     intervals = _Intervals.of(cuts)
-    n_lists = problem.n_labels if by_label else _LISTS
-    between = np.zeros((2, n_lists, cuts.size + 1), np.int64)
     adding = Lock()
 
     def count(blocks: Blocks) -> None:
-        own = blocks.labels if by_label else slice(0, _LISTS)
-        lists = blocks.column_labels if by_label else np.arange(blocks.n_columns) % _LISTS
+        lists, own = lists_of(blocks)
         # Both in one number: true positives in the upper half, of fewer cells than the lower half can count.
         counts = np.zeros((own.stop - own.start, cuts.size + 1), np.int64)
         for scores, words in blocks.scores_and_truth():
@@ -110,8 +134,7 @@ def _count_between(
             between[0, own] += counts >> 32
             between[1, own] += counts & 0xFFFFFFFF
 
-    over_blocks(problem, count, n_jobs, progress)
-    return between
+    over_blocks(problem, count, n_jobs, progress, labels)
 
 
 def _at_or_above(between: Ints) -> Ints:

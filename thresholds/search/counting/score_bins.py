@@ -8,11 +8,12 @@ import numpy as np
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
-from thresholds._arrays.types import Booleans, Bytes, Dense, Ints, Keys, Scores
+from thresholds._arrays.types import Booleans, Bytes, Ints, Keys, Scores
 from thresholds._kernels.counting import collect_from_bins, count_in_bins
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Problem
 from thresholds.search.counting.blocks import Blocks, padded_rows
+from thresholds.search.counting.codes import bits_of
 
 Result = TypeVar("Result")
 
@@ -127,11 +128,16 @@ def scores_of_bins(
 
 
 def over_blocks(
-    problem: Problem, function: Callable[[Blocks], Result], n_jobs: int | None, progress: bool
+    problem: Problem,
+    function: Callable[[Blocks], Result],
+    n_jobs: int | None,
+    progress: bool,
+    labels: slice | None = None,
 ) -> list[Result]:
-    """Apply `function` to pieces of the rows of stripes of labels, on threads."""
-    n_stripes = ceil_div(problem.n_labels, _MAX_STRIPE)
-    stripes = list(equal_parts(slice(0, problem.n_labels), n_stripes))
+    """Apply `function` to pieces of the rows of stripes of some labels, or of all, on threads."""
+    labels = slice(0, problem.n_labels) if labels is None else labels
+    n_stripes = ceil_div(labels.stop - labels.start, _MAX_STRIPE)
+    stripes = list(equal_parts(labels, n_stripes))
     n_rows = padded_rows(_MAX_CELLS_PER_TASK // (stripes[0].stop - stripes[0].start))
     pieces = list(in_pieces(slice(0, problem.n_samples), n_rows))
     tasks = [Blocks(problem, stripe, rows) for stripe in stripes for rows in pieces]
@@ -143,8 +149,3 @@ def over_blocks(
         progress=progress,
         title="counting",
     )
-
-
-def bits_of(scores: Scores) -> Dense:
-    """Return the bit patterns of scores, as signed numbers, in the same memory."""
-    return scores.view(f"i{scores.itemsize}")
