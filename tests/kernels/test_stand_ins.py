@@ -42,13 +42,15 @@ def test_a_stand_in_gives_what_its_kernel_does(name: str, dtype: Any) -> None:
     for seed in range(100 if name in IN_NUMPY else 10):
         given, also_given = (DRAWS[name](np.random.default_rng(seed), dtype) for _ in range(2))
         found, expected = kernel.stand_in(*given), kernel.dispatcher(*also_given)
-        for ours, theirs in zip((*given, *_several(found)), (*also_given, *_several(expected)), strict=True):
+        for ours, theirs in zip(_several((given, found)), _several((also_given, expected)), strict=True):
             assert np.asarray(ours).dtype == np.asarray(theirs).dtype, seed
             np.testing.assert_array_equal(ours, theirs, str(seed))
 
 
-def _several(result: Any) -> tuple[Any, ...]:
-    return result if isinstance(result, tuple) else () if result is None else (result,)
+def _several(result: Any) -> list[Any]:
+    if isinstance(result, tuple):
+        return [value for part in result for value in _several(part)]
+    return [] if result is None else [result]
 
 
 # When they answer

@@ -7,10 +7,11 @@ decisions they lead to, give the same bits.
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Dense, Floats
-from thresholds._kernels._jit import late_kernel
+from thresholds._kernels import stand_ins
+from thresholds._kernels._jit import kernel_after, late_kernel
 
 
-@late_kernel
+@kernel_after(stand_ins.add_rows)
 def add_rows(
     p: Dense,
     weights: Floats,

@@ -481,27 +481,7 @@ def _first_of_bin(up: Keys, end: Any, own: Any, probable: bool) -> Any:
     return i
 
 
-def _list_bins_in_numpy(
-    keys: Keys,
-    part: Keys,
-    weights: Weights,
-    missing: np.uint32,
-    masked: np.uint32,
-    probable: bool,
-    order: Ints,
-    listed: Ints,
-    listed_weights: Ints,
-) -> np.int64:
-    """Stand in for `_list_bins_of_rising`."""
-
-    def counted(cells: Keys) -> Ints:
-        bins = np.where(cells == missing, order.size - 1, bins_of(cells, probable))
-        return np.bincount(bins[cells != masked], minlength=order.size)
-
-    return stand_ins.list_filled(counted(keys) - counted(part), order, listed, listed_weights)
-
-
-@kernel_after(_list_bins_in_numpy)
+@kernel
 def _list_bins_of_rising(
     keys: Keys,
     part: Keys,
@@ -541,7 +521,7 @@ def _list_bins_of_rising(
     return n
 
 
-@kernel_after(stand_ins.list_filled)
+@kernel
 def _list_filled(counts: Ints, order: Ints, filled: Ints, weight: Ints) -> np.int64:
     """List the places in `order` of bins with cells, and the weight of each; return how many."""
     n = np.int64(0)
@@ -551,7 +531,52 @@ def _list_filled(counts: Ints, order: Ints, filled: Ints, weight: Ints) -> np.in
     return n
 
 
-@late_kernel
+def _filled_bins_in_numpy(
+    starts: Ints,
+    keys: Keys,
+    weights: Ints,
+    missing: np.uint32,
+    masked: np.uint32,
+    probable: bool,
+    part_starts: Ints,
+    part: Keys,
+    order: Ints,
+    positives: Ints,
+    total: Ints,
+) -> tuple[Ints, Buckets, Ints]:
+    """Stand in for `filled_bins`."""
+    place_of_missing = bins_of(np.array([missing]), probable)
+
+    def places(cells: Keys) -> Ints:
+        own = bins_of(cells, probable)
+        own += own >= place_of_missing
+        return order.size - 1 - np.where(cells == missing, place_of_missing, own)
+
+    offsets = np.zeros_like(starts)
+    bins, bin_weights = [np.empty(0, np.uint16)], [np.empty(0, np.int64)]
+    for j in range(starts.size - 1):
+        own = slice(starts[j], starts[j + 1])
+        counts = (keys[own] != masked).astype(np.int64)
+        if weights.size > 0:
+            counts *= weights[own]
+        found, at = np.unique(places(keys[own]), return_inverse=True)
+        sums = np.zeros(found.size, np.int64)
+        np.add.at(sums, at, counts)
+        if part_starts.size > 0:
+            left_out = part[part_starts[j] : part_starts[j + 1]]
+            left_out = left_out[left_out != masked]
+            np.subtract.at(sums, found.searchsorted(places(left_out)), 1)
+
+        filled, sums = order[found[sums > 0]], sums[sums > 0]
+        total[filled] += sums
+        if positives[j] > 0:
+            bins.append(filled.astype(np.uint16))
+            bin_weights.append(sums)
+            offsets[j + 1] = filled.size
+    return offsets.cumsum(), np.concatenate(bins), np.concatenate(bin_weights)
+
+
+@kernel_after(_filled_bins_in_numpy)
 def filled_bins(
     starts: Ints,
     keys: Keys,

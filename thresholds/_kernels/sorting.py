@@ -257,7 +257,7 @@ def unit_staircases(
     return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
 
 
-@late_kernel
+@kernel_after(stand_ins.staircases_without)
 def staircases_without(
     starts: Ints,
     up: Keys,
@@ -336,7 +336,7 @@ def _first_from(up: Keys, first: Any, last: Any, x: Any) -> Any:
     return first
 
 
-@late_kernel
+@kernel_after(stand_ins.round_ranks_without)
 def round_ranks_without(
     starts: Ints,
     up: Keys,
@@ -553,7 +553,7 @@ def staircases_between(
         )
 
 
-@late_kernel
+@kernel_after(stand_ins.weighted_staircases)
 def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weights: Ints) -> Steps:
     """Return the staircases of the labels whose items are `starts[j]:starts[j + 1]`.
 

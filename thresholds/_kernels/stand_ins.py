@@ -84,6 +84,122 @@ def unit_staircases(
     return offsets, falling[steps], lower[steps], tp, predicted[steps] - tp, higher[steps]
 
 
+def staircases_without(
+    starts: Ints,
+    up: Keys,
+    steps: Steps,
+    part_starts: Ints,
+    part_up: Keys,
+    part_true_starts: Ints,
+    part_true_keys: Keys,
+) -> Steps:
+    """Return the staircase of each group of keys, `up`, without a part of them: `steps` are those of all."""
+    offsets, key, _, tp, fp, higher = steps
+    left_offsets = np.zeros_like(starts)
+    # Of each group: step, next lower key, true and false positives, and what is higher.
+    found = [(key[:0], key[:0], tp[:0], tp[:0], tp[:0])]
+    for j in range(starts.size - 1):
+        own = slice(offsets[j], offsets[j + 1])
+        part = part_up[part_starts[j] : part_starts[j + 1]]
+        part_true = part_true_keys[part_true_starts[j] : part_true_starts[j + 1]]
+        left_tp = tp[own] - (part_true.size - part_true.searchsorted(key[own]))
+
+        # Without a positive outside the part it is no step.
+        is_step = np.diff(left_tp, prepend=0) != 0
+        x, left_tp = key[own][is_step], left_tp[is_step]
+        predicted = (tp[own] + fp[own])[is_step] - (part.size - part.searchsorted(x))
+        left = _without(up[starts[j] : starts[j + 1]], part)
+        # A key below all stands for none.
+        lower = np.append(left.dtype.type(0), left)[left.size - predicted]
+        left_higher = higher[own][is_step] - (part.size - part.searchsorted(x, "right"))
+        found.append((x, lower, left_tp, predicted - left_tp, left_higher))
+        left_offsets[j + 1] = left_offsets[j] + x.size
+    columns = (np.concatenate(column) for column in zip(*found, strict=True))
+    return left_offsets, *columns  # type: ignore[return-value]
+
+
+def round_ranks_without(
+    starts: Ints,
+    up: Keys,
+    true_starts: Ints,
+    true_keys: Keys,
+    part_starts: Ints,
+    part_up: Keys,
+    part_true_starts: Ints,
+    part_true_keys: Keys,
+    steps: Steps,
+    ranks: Ints,
+) -> tuple[Keys, Bytes, Ints, Ints, Ints]:
+    """Return the keys of each group without a part of them from one rank to another, and those that tie."""
+    n_groups = starts.size - 1
+    offsets = np.zeros_like(starts)
+    above = np.zeros((2, n_groups), np.int64)
+    found, found_marks = [up[:0]], [np.empty(0, np.uint8)]
+    for j in range(n_groups):
+        left = _without(up[starts[j] : starts[j + 1]], part_up[part_starts[j] : part_starts[j + 1]])
+        hits = _without(
+            true_keys[true_starts[j] : true_starts[j + 1]],
+            part_true_keys[part_true_starts[j] : part_true_starts[j + 1]],
+        )
+        first, last = ranks[:, j].tolist()
+        if first > min(last, left.size):
+            first, last = 1, 1
+        if left.size > 0 and last > 0:
+            # Whole tie groups, from that of the last rank to that of the first.
+            lowest, highest = left[max(left.size - last, 0)], left[left.size - max(first, 1)]
+            kept = slice(left.searchsorted(lowest), left.searchsorted(highest, "right"))
+            kept_hits = hits[hits.searchsorted(lowest) : hits.searchsorted(highest, "right")]
+            above[:, j] = left.size - kept.stop, hits.size - hits.searchsorted(highest, "right")
+            marks = np.zeros(kept.stop - kept.start, np.uint8)
+            marks[_places(left[kept], kept_hits)] = 1
+            found.append(left[kept])
+            found_marks.append(marks)
+            offsets[j + 1] = marks.size
+    offsets = offsets.cumsum()
+    return np.concatenate(found), np.concatenate(found_marks), offsets[:-1], offsets[1:], above
+
+
+def _without(up: Keys, part: Keys) -> Keys:
+    """Return rising keys without those of a part of them, which rises, too."""
+    return np.delete(up, _places(up, part))
+
+
+def _places(up: Keys, part: Keys) -> Ints:
+    """Return where the keys of a part lie among all, which rise, too; of equal keys the first are the part's."""
+    return up.searchsorted(part) + np.arange(part.size) - part.searchsorted(part)
+
+
+def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weights: Ints) -> Steps:
+    """Return the staircases of the labels whose items are `starts[j]:starts[j + 1]`."""
+    n_labels = starts.size - 1
+    label = np.arange(n_labels).repeat(np.diff(starts))  # (n_items,)
+    kept = np.flatnonzero(weights > 0)
+    falling = kept[np.lexsort((~keys[kept], label[kept]))]  # (n_kept,)
+    key, own = keys[falling], label[falling]
+
+    # Equal keys of a label are one run, from the top down.
+    is_first = np.append(True, (own[1:] != own[:-1]) | (key[1:] != key[:-1]))[: key.size]
+    firsts = np.flatnonzero(is_first)  # (n_runs,)
+    key, own = key[firsts], own[firsts]
+    runs = np.append(firsts, falling.size)
+    hits, sizes = (_sums_of_groups(runs, of[falling]) for of in (positive_weights, weights))
+    run_offsets = own.searchsorted(np.arange(n_labels + 1))
+    tp, predicted = (_sums_so_far(run_offsets, of_runs) for of_runs in (hits, sizes))
+    lower = np.append(key[1:], key.dtype.type(0))[: key.size]
+    lower[run_offsets[1:][np.diff(run_offsets) > 0] - 1] = 0
+
+    # A run is a step if it has a positive.
+    steps = np.flatnonzero(hits > 0)
+    return (
+        steps.searchsorted(run_offsets),
+        key[steps],
+        lower[steps],
+        tp[steps],
+        (predicted - tp)[steps],
+        (predicted - sizes)[steps],
+    )
+
+
 def sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tuple[Keys, Any]:
     """Return keys upwards, and `rows` along with them unless empty."""
     if rows.size == 0:
@@ -497,14 +613,6 @@ def weight_at(keys: Keys, weights: Weights, key: np.uint32) -> np.int64:
     return (marks if weights.size == 0 else weights[marks]).sum(dtype=np.int64)  # type: ignore[no-any-return]
 
 
-def list_filled(counts: Ints, order: Ints, filled: Ints, weight: Ints) -> np.int64:
-    """List the places in `order` of bins with cells, and the weight of each; return how many."""
-    places = np.flatnonzero(counts[order] > 0)
-    filled[: places.size] = places
-    weight[: places.size] = counts[order[places]]
-    return np.int64(places.size)
-
-
 def pooled_gains(
     grid: Keys,
     up: Keys,
@@ -723,6 +831,76 @@ def count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> N
     np.add.at(counts[0], true[right], weights[right])
     np.add.at(counts[1], predicted, weights)
     np.add.at(counts[2], true, weights)
+
+
+def weigh_by_label(truth: Bytes, predicted: Bytes, weights: Ints, counts: Ints) -> None:
+    """Add the weights of true positives, predictions and positives of each label to `counts` (3, n_labels)."""
+    for sums, cells in zip(counts, (truth & predicted, predicted, truth), strict=True):
+        _add_in_order(sums, weights[:, np.newaxis] * cells)
+
+
+def ranks_of_positives(
+    true_starts: Ints,
+    true_columns: Ints,
+    starts: Ints,
+    columns: Ints,
+    scores: Floats,
+    missing: float,
+    n_labels: int,
+) -> Ints:
+    """Return the rank, from 0, that the score of each positive has in its row; equal scores rank by column."""
+    row, true_row = (np.arange(starts.size - 1).repeat(np.diff(of)) for of in (starts, true_starts))
+    cells, true_cells = row * n_labels + columns, true_row * n_labels + true_columns
+    at = cells.searchsorted(true_cells)  # (n_positives,) where each is, or would be
+    is_stored = np.append(cells, -1)[at] == true_cells
+
+    # In the order of each row: how many stored scores come before each positive, itself a score of `missing` or stored.
+    lacking = np.flatnonzero(~is_stored)
+    order = np.lexsort(
+        (
+            np.append(columns, true_columns[lacking]),
+            -np.append(scores, np.full(lacking.size, missing)),
+            np.append(row, true_row[lacking]),
+        )
+    )  # (n_stored + n_lacking,)
+    n_before = np.empty(order.size, np.int64)
+    n_before[order] = np.cumsum(order < columns.size) - (order < columns.size)
+    of_positives = at.copy()
+    of_positives[lacking] = columns.size + np.arange(lacking.size)
+    ranks: Ints = n_before[of_positives] - starts[true_row]
+
+    # Those that are not stored are equal.
+    x = np.append(scores, missing)[np.where(is_stored, at, -1)]
+    n_absent = n_labels - np.diff(starts)[true_row]
+    absent_before = true_columns - (at - starts[true_row])
+    return ranks + np.where(missing > x, n_absent, np.where(missing == x, absent_before, 0))
+
+
+def add_rows(
+    p: Dense,
+    weights: Floats,
+    low: Floats,
+    tp: Floats,
+    predicted: Floats,
+    positives: Floats,
+    least: Floats,
+) -> None:
+    """Add dense rows, predicted where p >= low."""
+    rows = np.flatnonzero(weights)
+    cells = p[rows]  # (n_rows, n_labels)
+    weight = weights[rows, np.newaxis]
+    is_predicted = cells >= low
+    _add_in_order(positives, weight * cells)
+    _add_in_order(tp, np.where(is_predicted, weight * cells, 0.0))
+    _add_in_order(predicted, np.where(is_predicted, weight, 0.0))
+    np.minimum(least, np.where(is_predicted, cells, np.inf).min(axis=0, initial=np.inf), out=least)
+
+
+def _add_in_order(sums: AnyFloats | Ints, rows: Dense) -> None:
+    """Add one row after another, as a loop does: sums of pairs would be rounded otherwise. Overwrites the rows."""
+    if len(rows) > 0:
+        rows[0] += sums
+        sums[:] = rows.cumsum(axis=0, out=rows)[-1]
 
 
 def _sums_of_groups(starts: Ints, values: Weights) -> Ints:
