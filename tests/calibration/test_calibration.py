@@ -28,8 +28,8 @@ from thresholds import InputError
 from thresholds._kernels.calibration import interpolate
 from thresholds._kernels.choosing import upper_hulls
 from thresholds.calibration import CalibrationMeasures, Calibrator, calibrate, measure_calibration
-from thresholds.calibration.cells import log_odds
 from thresholds.data.problem import Problem
+from thresholds.log_odds import log_odds
 from thresholds.search.staircase import of_labels
 
 pytestmark = pytest.mark.each_value

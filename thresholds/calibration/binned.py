@@ -21,12 +21,13 @@ from thresholds._kernels.calibration import neighbours
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.calibration.by_class import edges_of, squares
-from thresholds.calibration.cells import Cells, limits_of, log_odds
+from thresholds.calibration.cells import Cells, limits_of
 from thresholds.data.panels import Panel, label_items
 from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tallies import label_of, sums_of_labels
 from thresholds.data.tiles import map_tiles
+from thresholds.log_odds import log_odds
 
 _MOST_EXACT = 2**18  # cells of all labels that are few
 _WIDTHS = 1024  # of a bin, between the percentiles

@@ -1,7 +1,5 @@
 """The cells of a problem in one list, label after label: what calibration is fitted to and measured on."""
 
-import math
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -17,9 +15,6 @@ from thresholds.data.problem import Items, Problem
 Result = TypeVar("Result")
 
 _CELLS_PER_PIECE = 2**18
-# So many exponentials take Python a few milliseconds, and SciPy's import a few hundred.
-_WORTH_SCIPY = 2**16
-_MOST_EXPONENT = math.log(sys.float_info.max)
 _NO_WEIGHTS = np.empty(0, np.int64)
 
 
@@ -149,30 +144,3 @@ def limits_of(dtype: np.dtype[Any]) -> tuple[float, float]:
     """Return the numbers next to 0 and to 1 in the dtype of the scores."""
     kind = dtype.type if dtype.kind == "f" else np.float64
     return float(np.nextafter(kind(0), kind(1))), float(np.nextafter(kind(1), kind(0)))
-
-
-def log_odds(p: Floats) -> Floats:
-    """Return log(p / (1 - p))."""
-    # Near 1/2 from 2 p - 1, which is exact there; the `logit` of SciPy 1.13 is not. Of each one logarithm is taken.
-    flat = p.reshape(-1)
-    middle = np.abs(flat - 0.5) < 0.25  # (n,)
-    near, far = np.flatnonzero(middle), np.flatnonzero(~middle)
-    odds = np.empty_like(flat)
-    own = flat[near]
-    odds[near] = np.log1p((2 * own - 1) / (1 - own))
-    own = flat[far]
-    with np.errstate(divide="ignore"):
-        odds[far] = np.log(own / (1 - own))
-    return odds.reshape(p.shape)
-
-
-def sigmoid(z: Floats) -> Floats:
-    """Return 1 / (1 + exp(-z)), as SciPy does to the last bit; that is imported where there is much to do."""
-    if z.size > _WORTH_SCIPY or "scipy.special" in sys.modules:
-        from scipy.special import expit
-
-        return np.asarray(expit(z))
-    exponentials = [
-        math.inf if value < -_MOST_EXPONENT else math.exp(-value) for value in z.ravel().tolist()
-    ]
-    return np.asarray(1 / (1 + np.array(exponentials))).reshape(z.shape)

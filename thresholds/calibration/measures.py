@@ -11,8 +11,9 @@ from thresholds._arrays import threads
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
 from thresholds.calibration.binned import binned
-from thresholds.calibration.cells import Cells, log_odds
+from thresholds.calibration.cells import Cells
 from thresholds.data.problem import Problem
+from thresholds.log_odds import log_odds
 from thresholds.results import Result, Table, records_of
 
 _N_BINS = 20

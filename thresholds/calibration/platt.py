@@ -24,9 +24,10 @@ import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
-from thresholds.calibration.cells import Cells, beside_groups, log_odds, map_labels, sigmoid
+from thresholds.calibration.cells import Cells, beside_groups, map_labels
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.data.tallies import sums_of_labels
+from thresholds.log_odds import log_odds, sigmoid
 
 # Scores in [0, 1] are brought between these for their logit; None: no logit.
 Limits = tuple[float, float] | None

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
-from thresholds.calibration.cells import Cells, beside_groups, log_odds, sigmoid
+from thresholds.calibration.cells import Cells, beside_groups
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.calibration.isotonic import IsotonicCurves
+from thresholds.log_odds import log_odds, sigmoid
 
 # Between what the common curve lies: numbers next to 0 and 1, whose logits are finite.
 _LEAST = float(np.nextafter(0, 1))

@@ -27,13 +27,14 @@ from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.keys import to_scores
-from thresholds.calibration.cells import Cells, log_odds
+from thresholds.calibration.cells import Cells
 from thresholds.data import panels
 from thresholds.data.panels import Panel, TieGroups
 from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tallies import label_of
 from thresholds.data.tiles import map_tiles
+from thresholds.log_odds import log_odds, sigmoid
 from thresholds.rule.odds import OddsByScore
 from thresholds.significance import effective_rows
 
@@ -320,8 +321,6 @@ def _log_odds_of_shares(shares: Scores) -> Floats:
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def _fit(bins: _Bins, smoothing: float, unit: float) -> tuple[Floats, Booleans]:
     """Return, (10, n_labels), scale, centre, slope and intercept, both covariances; and whether they are known."""
-    from scipy.special import expit
-
     # Each bin is two cells: its positives, and its negatives.
     n_labels = bins.starts.size - 1
     label = label_of(bins.starts)  # (n_bins,)
@@ -334,7 +333,7 @@ def _fit(bins: _Bins, smoothing: float, unit: float) -> tuple[Floats, Booleans]:
     )
     scale, centre, slope, intercept = curves  # (n_labels,) each
     x = bins.x / scale[label] - centre[label]
-    p = expit(slope[label] * x + intercept[label])
+    p = sigmoid(slope[label] * x + intercept[label])
     positive = bins.positive * unit
     negative = (bins.total - bins.positive) * unit
 

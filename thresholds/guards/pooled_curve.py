@@ -18,6 +18,7 @@ from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.panels import Panel, Rest
 from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
+from thresholds.log_odds import sigmoid
 
 _BINS_OF_OCTAVE = 2 ** (23 - kernels.SHIFT)  # as 23 bits of a float32 lie below its exponent
 _LARGEST = float(np.finfo(np.float32).max)
@@ -213,9 +214,7 @@ def _values(probable: bool) -> Floats:
 
 def _read(curve: Floats, probable: bool) -> Floats:
     """Return the probability (n_bins,) of each bin; bins that no number has get none."""
-    from scipy.special import expit
-
     scale, centre, slope, intercept = curve
     with np.errstate(over="ignore"):
         z = slope * (_values(probable) / scale - centre) + intercept
-        return np.asarray(np.nan_to_num(expit(z)))
+        return np.asarray(np.nan_to_num(sigmoid(z)))
