@@ -1,6 +1,7 @@
 """What NumPy answers before a kernel is worth loading: the same as the kernel, bit for bit."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -210,3 +211,36 @@ def test_first_fits_and_their_figures_are_those_that_follow(average: Any, monkey
             assert fit_and_score() == first
             assert sorting.unit_staircases.is_loaded
         assert first[1] == first[2]
+
+
+CALLS: dict[str, Callable[[Array, Array], list[Array]]] = {
+    "cross_fit, shrink": lambda truth, scores: folds_of(thresholds.cross_fit(truth, scores, guard="shrink")),
+    "cross_fit, no guard": lambda truth, scores: folds_of(thresholds.cross_fit(truth, scores, guard=None)),
+    "weights": lambda truth, scores: figures_of(
+        thresholds.fit_empirical(truth, scores, sample_weight=np.arange(1, len(truth) + 1) / 3)
+    ),
+    "probabilities": lambda truth, scores: figures_of(thresholds.fit_expected(1 / (1 + np.exp(-scores)))),
+    "top-k": lambda truth, scores: [thresholds.fit(truth, scores, "top-k").to_dict()["k"]],
+}
+
+
+def folds_of(found: thresholds.CrossFit) -> list[Array]:
+    return [*figures_of(found.rule), found.fold_thresholds, np.array(found.out_of_fold)]
+
+
+def figures_of(rule: thresholds.ThresholdRule) -> list[Array]:
+    return [rule.thresholds, np.array(rule.objective)]
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("name", CALLS)
+def test_what_else_is_called_first_gives_what_follows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    truth = (rng.random((90, 7)) < rng.choice([0.05, 0.3, 0.9], 7)).astype(np.uint8)
+    scores = np.round(rng.normal(size=truth.shape) + truth, 1)
+    first = CALLS[name](truth, scores)
+    assert not any(kernel.is_loaded for kernel in WITH_STAND_IN.values())
+    monkeypatch.setattr(StandIns, "seconds_left", 0)
+    for found, expected in zip(CALLS[name](truth, scores), first, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert any(kernel.is_loaded for kernel in WITH_STAND_IN.values())

@@ -80,13 +80,15 @@ class Probabilities:
 
     def every(self, stride: int) -> "Probabilities":
         """Return every so many rows."""
-        matrix = _copied(self.matrix[::stride])
+        matrix = self.matrix[::stride]
+        if not is_sparse(matrix):
+            matrix = loopable(matrix)
         weights = self.weights[::stride].copy()
         return Probabilities(matrix, weights, self.unit, _chunk(*matrix.shape))
 
     def of_labels(self, labels: Places) -> "Probabilities":
         """Return some labels; their sums stay the same to the last bit."""
-        return replace(self, matrix=_copied(self.matrix[:, labels]))
+        return replace(self, matrix=_columns(self.matrix, labels))
 
 
 def _chunk(n_samples: int, n_labels: int) -> int:
@@ -317,9 +319,9 @@ def ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Floa
     return np.asarray(tp / np.where(below > 0, below, 1.0))
 
 
-def _copied(matrix: Matrix) -> Matrix:
-    """Return some rows or columns in one piece of memory."""
-    return matrix if is_sparse(matrix) else loopable(matrix)
+def _columns(matrix: Matrix, labels: Places) -> Matrix:
+    """Return some columns, dense ones row by row: NumPy's index lays them out by column, to be copied once more."""
+    return matrix[:, labels] if is_sparse(matrix) else np.take(matrix, labels, axis=1)
 
 
 def loopable(cells: Dense) -> Dense:
