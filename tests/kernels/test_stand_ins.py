@@ -98,6 +98,20 @@ def test_stand_ins_answer_until_they_have_taken_their_time(clock: list[float], m
     assert add.is_loaded
 
 
+def test_who_has_more_to_do_than_they_may_leaves_all_of_it_to_kernels(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_jit, "is_kept", lambda _: True)
+    add, answers = adding(clock, 0.0)
+    StandIns.expect(0.16)
+    assert add(np.ones(9, np.int64)) == 9
+    assert not add.is_loaded
+    StandIns.expect(0.17)
+    assert add(np.ones(9, np.int64)) == 9
+    assert add.is_loaded
+    assert answers == [9]
+
+
 def test_what_was_never_compiled_may_take_as_long_as_that_takes(
     clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -890,9 +890,10 @@ def add_rows(
     cells = p[rows]  # (n_rows, n_labels)
     weight = weights[rows, np.newaxis]
     is_predicted = cells >= low
-    _add_in_order(positives, weight * cells)
-    _add_in_order(tp, np.where(is_predicted, weight * cells, 0.0))
+    weighted = weight * cells
+    _add_in_order(tp, np.where(is_predicted, weighted, 0.0))
     _add_in_order(predicted, np.where(is_predicted, weight, 0.0))
+    _add_in_order(positives, weighted)
     np.minimum(least, np.where(is_predicted, cells, np.inf).min(axis=0, initial=np.inf), out=least)
 
 
