@@ -98,6 +98,28 @@ def test_stand_ins_answer_until_they_have_taken_their_time(clock: list[float], m
     assert add.is_loaded
 
 
+def test_a_stand_in_that_sorts_is_known_to_take_long_before_it_has_worked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StandIns, "seconds_left", 2.0)
+    monkeypatch.setattr(_jit, "is_kept", lambda _: True)
+    answers = []
+
+    def largest_in_numpy(values: Array) -> float:
+        answers.append(values.size)
+        return float(np.sort(values)[-1])
+
+    @kernel_after(largest_in_numpy, seconds_per_element=1e-5)
+    def largest(values: Array) -> float:
+        most = values[0]
+        for value in values:
+            most = max(most, value)
+        return most
+
+    assert largest(np.arange(9.0)) == 8
+    assert largest(np.arange(300_000.0)) == 299_999
+    assert largest.is_loaded
+    assert answers == [9]
+
+
 def test_who_has_more_to_do_than_they_may_leaves_all_of_it_to_kernels(
     clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +219,15 @@ def test_somewhat_larger_problems_are_sorted_first_and_counted_later() -> None:
     assert passes.note_positives.is_loaded
     np.testing.assert_array_equal(found[0], found[2])
     np.testing.assert_array_equal(found[1], found[2])
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_stand_in_looks_at_no_flags_as_its_kernel_does_not() -> None:
+    p = np.random.default_rng(0).random((50, 3))
+    p[0] = 1e-310
+    weights = np.arange(1, 51) / 3
+    with np.errstate(all="raise"):
+        assert thresholds.fit_expected(p, sample_weight=weights).objective > 0
 
 
 # Fits as a whole

@@ -79,11 +79,14 @@ class Kernel(Generic[P, R]):
         function: Callable[P, R],
         stand_in: Callable[P, R] | None = None,
         n_steps: Callable[..., float] | None = None,
+        seconds_per_step: float | None = None,
         **options: Any,
     ) -> None:
         self.py_func, self.stand_in, self._options = function, stand_in, options
         self.n_steps = n_steps  # where the stand-in is the loop itself, in Python
-        self._seconds_per_step = _IN_NUMPY if n_steps is None else _IN_PYTHON  # of the stand-in
+        if seconds_per_step is None:
+            seconds_per_step = _IN_NUMPY if n_steps is None else _IN_PYTHON
+        self._seconds_per_step = seconds_per_step  # of the stand-in
         self._loaded: Any = None
         update_wrapper(self, function)
 
@@ -164,9 +167,16 @@ def late_kernel_of(
     return lambda function: Kernel(function, _uncompiled(function), n_steps, nogil=True)
 
 
-def kernel_after(stand_in: Callable[P, R]) -> Callable[[Callable[P, R]], Kernel[P, R]]:
-    """Compile a function when `stand_in`, which gives the same, may no longer answer."""
-    return lambda function: Kernel(function, stand_in, nogil=True)
+def kernel_after(
+    stand_in: Callable[P, R], *, seconds_per_element: float = _IN_NUMPY
+) -> Callable[[Callable[P, R]], Kernel[P, R]]:
+    """Compile a function when `stand_in`, which gives the same, may no longer answer.
+
+    One that sorts says what it takes for each element of its arguments: its first call may have many.
+    """
+    return lambda function: Kernel(
+        function, stand_in, seconds_per_step=seconds_per_element, nogil=True
+    )
 
 
 _LOCK = threading.RLock()

@@ -36,7 +36,7 @@ def count_by_label(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
             counts[2, j] += t[j]
 
 
-@kernel_after(stand_ins.weigh_by_label)
+@kernel_after(stand_ins.weigh_by_label, seconds_per_element=3e-8)
 def weigh_by_label(truth: Bytes, predicted: Bytes, weights: Ints, counts: Ints) -> None:
     """Add the weights of true positives, predictions and positives of each label to `counts` (3, n_labels).
 
@@ -109,7 +109,7 @@ def count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> N
             counts[0, true[i]] += weights[i]
 
 
-@kernel_after(stand_ins.ranks_of_positives)
+@kernel_after(stand_ins.ranks_of_positives, seconds_per_element=5e-7)
 def ranks_of_positives(
     true_starts: Ints,
     true_columns: Ints,

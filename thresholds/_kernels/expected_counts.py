@@ -11,7 +11,7 @@ from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel_after, late_kernel
 
 
-@kernel_after(stand_ins.add_rows)
+@kernel_after(stand_ins.add_rows, seconds_per_element=5e-8)
 def add_rows(
     p: Dense,
     weights: Floats,

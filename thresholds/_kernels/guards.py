@@ -576,7 +576,7 @@ def _filled_bins_in_numpy(
     return offsets.cumsum(), np.concatenate(bins), np.concatenate(bin_weights)
 
 
-@kernel_after(_filled_bins_in_numpy)
+@kernel_after(_filled_bins_in_numpy, seconds_per_element=1e-7)
 def filled_bins(
     starts: Ints,
     keys: Keys,

@@ -553,7 +553,7 @@ def staircases_between(
         )
 
 
-@kernel_after(stand_ins.weighted_staircases)
+@kernel_after(stand_ins.weighted_staircases, seconds_per_element=1e-7)
 def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weights: Ints) -> Steps:
     """Return the staircases of the labels whose items are `starts[j]:starts[j + 1]`.
 

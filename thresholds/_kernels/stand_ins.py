@@ -876,6 +876,7 @@ def ranks_of_positives(
     return ranks + np.where(missing > x, n_absent, np.where(missing == x, absent_before, 0))
 
 
+@np.errstate(all="ignore")
 def add_rows(
     p: Dense,
     weights: Floats,
