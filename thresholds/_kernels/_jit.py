@@ -59,12 +59,6 @@ class StandIns:
         cls.spend(time.thread_time() - start)
 
     @classmethod
-    def expect(cls, seconds: float) -> None:
-        """Leave work to kernels from its first piece on, where all of it would take longer than stand-ins may."""
-        if not cls.can_do(seconds):
-            cls.spend(cls.seconds_left)
-
-    @classmethod
     def spend(cls, seconds: float) -> None:
         """Note that one has worked so long."""
         if cls.seconds_left > 0:
@@ -79,13 +73,11 @@ class Kernel(Generic[P, R]):
         function: Callable[P, R],
         stand_in: Callable[P, R] | None = None,
         n_steps: Callable[..., float] | None = None,
-        seconds_per_step: float | None = None,
+        seconds_per_step: float = _IN_NUMPY,
         **options: Any,
     ) -> None:
         self.py_func, self.stand_in, self._options = function, stand_in, options
         self.n_steps = n_steps  # where the stand-in is the loop itself, in Python
-        if seconds_per_step is None:
-            seconds_per_step = _IN_NUMPY if n_steps is None else _IN_PYTHON
         self._seconds_per_step = seconds_per_step  # of the stand-in
         self._loaded: Any = None
         update_wrapper(self, function)
@@ -101,6 +93,11 @@ class Kernel(Generic[P, R]):
                 return result
         arguments = map(_as_if_writable, args)
         return self.dispatcher(*arguments, **kwargs)  # type: ignore[no-any-return]
+
+    def expect(self, n_steps: float) -> None:
+        """Load the loop if its stand-in may not take so many steps in all: who calls it piece by piece knows that."""
+        if self.stand_in is not None and not self._may_stand_in(n_steps):
+            _ = self.dispatcher
 
     @cached_property
     def _seconds_left(self) -> float:
@@ -164,7 +161,7 @@ def late_kernel_of(
     n_steps: Callable[..., float],
 ) -> Callable[[Callable[P, R]], Kernel[P, R]]:
     """Compile a loop when to run it in Python takes longer: `n_steps` of its arguments are what it takes at most."""
-    return lambda function: Kernel(function, _uncompiled(function), n_steps, nogil=True)
+    return lambda function: Kernel(function, _uncompiled(function), n_steps, _IN_PYTHON, nogil=True)
 
 
 def kernel_after(

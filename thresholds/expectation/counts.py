@@ -22,7 +22,6 @@ from thresholds._arrays.sparse import entries_of_rows, is_sparse, to_dense, tran
 from thresholds._arrays.types import Dense, Floats, Matrix, Places
 from thresholds._checks import InputError
 from thresholds._kernels import expected_counts as kernels
-from thresholds._kernels._jit import StandIns
 from thresholds.metrics.counts import ConfusionCounts
 
 _CHUNK_CELLS = 2**22  # enough for a thread; sums of chunks are added in order, whatever the threads
@@ -32,7 +31,7 @@ _PIECE_CELLS = 2**21  # of dense rows, small enough for copies
 SMALLEST = np.finfo(np.float64).smallest_subnormal
 _STRIDES = (64, 8)  # Every 64th, then every 8th row leads to a cut from which few passes are left.
 _LEAST_SAMPLE = 256  # rows
-_SECONDS_PER_CELL = 2e-7  # that stand-ins take, about
+_PASSES = 4  # over all probabilities, about
 _COPY_BELOW = 1 / 8  # of the labels: those still climbing are copied out then
 
 
@@ -159,7 +158,7 @@ def best_cuts(
     `pooled` is for the ratio of the pooled counts of all labels, the same for each.
     """
     if not is_sparse(p.matrix):
-        StandIns.expect(p.matrix.size * _SECONDS_PER_CELL)
+        kernels.add_rows.expect(_PASSES * p.matrix.size)
 
     # Samples of the rows lead to a cut near the best.
     cuts = np.zeros(1 if pooled else p.n_labels)

@@ -9,7 +9,6 @@ from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import entries_of_rows, is_sparse, row_of_entries
 from thresholds._arrays.types import Floats, Ints, Matrix
-from thresholds._kernels._jit import StandIns
 from thresholds._kernels.confusion import ranks_of_positives
 from thresholds.data.problem import Problem
 from thresholds.fitting.record import with_record
@@ -17,7 +16,6 @@ from thresholds.metrics.counts import count_by_sample, f_of_counts
 from thresholds.rule import TopKRule
 from thresholds.rule.made_by import MadeBy
 
-_SECONDS_PER_SCORE = 5e-7  # that stand-ins take, about
 _EQUAL = 1e-13  # F-measures of two k that differ by less, relatively, count as equal.
 
 
@@ -84,7 +82,7 @@ def fit_top_k(
 
 def best_top_k(problem: Problem, beta: float, zero_division: float) -> TopKRule:
     """Return the best number of labels for what is checked already, without what a rule keeps of its fit."""
-    StandIns.expect(problem.n_stored * _SECONDS_PER_SCORE)
+    ranks_of_positives.expect(problem.n_stored)
     f = _f_of_each_k(problem, beta, zero_division)  # (n_labels + 1,)
     best = int(np.argmax(f >= f.max() * (1 - _EQUAL)))
     return TopKRule(
