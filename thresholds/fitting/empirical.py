@@ -8,6 +8,7 @@ decisions) and 2.1 (averages).
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
@@ -53,7 +54,7 @@ from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
 
-_MOST_UNITS = 2.0**62  # no counts are higher
+_MOST_UNITS = 2**62  # no counts are higher
 
 # Of fits side by side: what they keep of a label between passes, and how much of the scores that may be.
 _KEPT_BYTES_OF_LABEL = 2**15
@@ -535,7 +536,9 @@ def _most_units(problem: Problem, options: FitOptions) -> int | None:
     """Return the budget in the unit of the weights."""
     if options.max_predicted is None:
         return None
-    return int(min(options.max_predicted / problem.unit, _MOST_UNITS))
+    # Divided exactly: a quotient that is rounded up would let one cell too many in.
+    units = int(Fraction(options.max_predicted) / Fraction(problem.unit))
+    return min(units, _MOST_UNITS)
 
 
 def _within_budget(problem: Problem, options: FitOptions) -> CutsWithin:
@@ -560,14 +563,15 @@ def _budget(
     units: int,
     within: CutsWithin | None,
 ) -> Budget:
-    """Say how a budget was kept, by so many units predicted: with cuts within it, or with a shared one."""
-    if within is not None:
-        bound, is_optimal = within.bound, within.is_optimal
-    else:
-        # The best of shared cuts was found among all that keep the budget.
-        bound, is_optimal = objective, True
-    predicted = min(units * problem.unit, most)
-    return Budget(most, predicted, objective, max(bound, objective), is_optimal)
+    """Say how a budget was kept, by so many units predicted: with cuts within it, or with a shared one.
+
+    `Budget` refuses what contradicts itself: more predicted than may be, an objective above its bound.
+    """
+    predicted = float(units * Fraction(problem.unit))
+    if within is None or within.bound is None:
+        # The best of shared cuts was found among all that keep the budget; or the best of all cuts keep it.
+        return Budget(most, predicted, objective, objective, is_optimal=True)
+    return Budget(most, predicted, objective, within.bound, within.is_optimal)
 
 
 class _Choice(NamedTuple):

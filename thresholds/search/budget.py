@@ -31,8 +31,7 @@ from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import label_of
-from thresholds.metrics.averages import average_of, f_score
-from thresholds.metrics.counts import ConfusionCounts, f_of_counts
+from thresholds.metrics.counts import f_of_counts
 from thresholds.search import staircase
 from thresholds.search.joint_micro import Hull, best_joint_cuts, highest_ratio
 from thresholds.search.staircase import Cuts, Staircase
@@ -41,6 +40,7 @@ _MOST_TOTALS = 2**15  # that are gone on with from one label to the next
 # Of what is open, searched one after another: little is soon done.
 _SHARES = (2**-6, 2**-4, 2**-2, 1.0)
 _ROUNDING = 1e-12  # relative: values that differ by less count as equal
+_MARGIN = 1e-9  # relative: a bound is raised by more than what float64 loses in sums of weights
 
 
 class Within(NamedTuple):
@@ -48,7 +48,7 @@ class Within(NamedTuple):
 
     chosen: Ints  # (n_labels,) positions among all choices
     value: float
-    bound: float  # that no choices within the budget exceed
+    bound: float  # that no choices within the budget exceed, raised by `_MARGIN`
     is_optimal: bool  # shown, but for rounding
 
 
@@ -91,7 +91,7 @@ def best_within(
     free = choices.at_price(0.0)
     predicted, value = choices.totals(free)
     if predicted <= most:
-        return Within(free, value, value, True)
+        return Within(free, value, _raised(value), True)
 
     # The least bound, and choices that come near it.
     price, low, high = _least_bound(choices, free, most)
@@ -114,7 +114,12 @@ def best_within(
     if found is not None and choices.totals(found)[1] > value:
         chosen = found
         _, value = choices.totals(chosen)
-    return Within(chosen, value, max(bound, value), is_complete)
+    return Within(chosen, value, _raised(bound), is_complete)
+
+
+def _raised(bound: float) -> float:
+    """Return a bound that holds whatever rounding does."""
+    return bound + _MARGIN * abs(bound)
 
 
 def _least_bound(choices: Choices, free: Ints, most: int) -> tuple[float, Ints, Ints]:
@@ -268,7 +273,7 @@ class CutsWithin(NamedTuple):
     """The cuts of labels within a budget, and what is known of them."""
 
     cuts: Cuts
-    bound: float  # that the F of no cuts within the budget exceeds
+    bound: float | None  # that the F of no cuts within the budget exceeds; None where the best cuts of all keep it
     is_optimal: bool  # shown, but for rounding
 
 
@@ -305,7 +310,7 @@ def best_cuts_within(
     else:
         free = staircase.all_cuts([cast(Cuts, tile.free) for tile in tiles])
     if int(free.predicted.sum()) <= most:
-        return CutsWithin(free, _f(free, average, beta, zero_division), True)
+        return CutsWithin(free, None, True)
     stairs = staircase.concatenate([tile.stairs for tile in tiles])
     if jointly:
         return _micro_within(stairs, most, beta)
@@ -366,7 +371,7 @@ def _micro_within(stairs: Staircase, most: int, beta: float) -> CutsWithin:
 
 
 def _least_ratio(all_tp: Choices, most: int, fixed: float, ratio: float) -> float:
-    """Return a ratio tp / (fixed + predicted) that none within the budget exceeds: at least `ratio`, which one has.
+    """Return a ratio tp / (fixed + predicted) that none within the budget exceeds: above `ratio`, which one has.
 
     No ratio is above r if tp - r predicted is at most r fixed, and so if its least bound is. That less
     r fixed is convex in r, and falls: Newton's steps come up to the r where it is 0, and end there.
@@ -376,7 +381,7 @@ def _least_ratio(all_tp: Choices, most: int, fixed: float, ratio: float) -> floa
         bound, predicted = _bound(after, most)
         higher = ratio + (bound - ratio * fixed) / max(fixed + predicted, 1)
         if higher <= ratio * (1 + _ROUNDING):
-            return max(higher, ratio)
+            return _raised(ratio)  # which is not below `higher`
         ratio = higher
 
 
@@ -412,9 +417,3 @@ def _shares(average: Average, positives: Ints) -> Floats:
     """Return the weight of each label's F in the mean: (n_labels,)."""
     weights = positives if average == "weighted" else np.ones_like(positives)
     return np.asarray(weights / weights.sum())
-
-
-def _f(cuts: Cuts, average: Average, beta: float, zero_division: float) -> float:
-    """Return the F of cuts."""
-    counts = ConfusionCounts(np.stack([cuts.tp, cuts.predicted, cuts.positives]), 0)
-    return average_of(f_score(beta), counts, average, zero_division)

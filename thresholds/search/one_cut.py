@@ -143,19 +143,25 @@ class _Search:
 
         return np.concatenate(self._map(count))
 
-    def _map(self, function: Callable[[Items, slice], Result], title: str = "") -> list[Result]:
-        """Apply `function` to pieces of about two million cells, on threads."""
-        n_groups = self.problem.size(self.axis)
+    def _map(
+        self,
+        function: Callable[[Items, slice], Result],
+        title: str = "",
+        axis: Axis | None = None,
+    ) -> list[Result]:
+        """Apply `function` to pieces of about two million cells, on threads; `axis` says what groups are, if others."""
+        axis = self.axis if axis is None else axis
+        n_groups = self.problem.size(axis)
         pieces = list(by_cells(n_groups, self.problem.n_stored, _CELLS_PER_PIECE))
 
         def run(groups: slice) -> Result:
-            return function(self.problem.group_items(self.axis, groups.start, groups.stop), groups)
+            return function(self.problem.group_items(axis, groups.start, groups.stop), groups)
 
-        self.problem.prepare(self.axis)
+        self.problem.prepare(axis)
         progress = self.progress and bool(title)
         return threads.run(run, pieces, n_jobs=self.n_jobs, progress=progress, title=title)
 
-    def _total(self, function: Callable[[Items, slice], Ints]) -> Ints:
+    def _total(self, function: Callable[[Items, slice], Ints], axis: Axis | None = None) -> Ints:
         """Add up what `function` returns for the pieces; each is dropped as soon as it is added."""
         total: Ints | None = None
         lock = Lock()
@@ -166,7 +172,7 @@ class _Search:
             with lock:
                 total = counts if total is None else np.add(total, counts, out=total)
 
-        self._map(add, title="cells")
+        self._map(add, title="cells", axis=axis)
         return np.asarray(total)
 
     def _pool(self) -> _Pool:
@@ -226,7 +232,10 @@ class _Search:
         return 0 if self.average == "micro" else EQUAL + self.positives.size
 
     def _predicted(self, pool: _Pool, *, at_floors: bool = False) -> Ints:
-        """Return what is predicted at each candidate, (n_candidates,); `at_floors` what surely is."""
+        """Return what is predicted at each candidate, (n_candidates,), by weight; `at_floors` what surely is.
+
+        Labels are counted whatever the average: items of a row do not weigh what the row does.
+        """
         if not pool.grid.size:
             return np.zeros(0, np.int64)
 
@@ -234,7 +243,7 @@ class _Search:
             items = items.at_floors() if at_floors else items
             return pooled_counts(pool.grid, *sorted_with_rows(items.keys), items.weights)
 
-        return _from_the_top(self._total(count))
+        return _from_the_top(self._total(count, axis="labels"))
 
     def _best_micro(self, pool: _Pool) -> int:
         """Return the candidate of highest micro F-beta."""

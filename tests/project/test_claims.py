@@ -1,0 +1,320 @@
+"""What is said of a fit is what its decisions reach. This is the law of every named rule.
+
+Objective, budget, guarantees, guard report and figures out of fold are recomputed from `predict`, in exact arithmetic,
+whatever the weights, unknown cells, sparse scores and limits. The draws cross all of these.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import sparse, stats
+
+import thresholds
+from tests.naive.claims import Decided
+from thresholds import InputError, ThresholdRule
+from thresholds.fitting.rules import RULES, NamedRule
+
+CLOSE = 1e-12  # by how much float64 may differ from exact arithmetic
+ROUNDED = Fraction(1, 10**12)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Data and options of a fit."""
+
+    name: str
+    truth: Any  # (n_samples, n_labels) 0/1
+    scores: Any  # (n_samples, n_labels), in [0, 1]
+    known: Any  # (n_samples, n_labels) bool
+    weights: Any  # (n_samples,) or None
+    is_sparse: bool
+    groups: Any  # (n_samples,) or None
+    options: Mapping[str, Any]
+
+    @property
+    def named(self) -> NamedRule:
+        """The rule that is fitted."""
+        return RULES[self.name]
+
+    @property
+    def beta(self) -> float:
+        """The beta of its F."""
+        return float(self.options["beta"])
+
+    @property
+    def zero_division(self) -> float:
+        """The F of a label, or row, with neither positives nor predictions."""
+        return float(self.options["zero_division"])
+
+    def given(self) -> dict[str, Any]:
+        """What `fit` and `cross_fit` take."""
+        truth = np.where(self.known, self.truth, np.nan)
+        return {
+            "y_true": self.truth if self.known.all() else truth,
+            "y_score": sparse.csr_array(self.scores) if self.is_sparse else self.scores,
+            "sample_weight": self.weights,
+            "groups": self.groups,
+            "unknown": None if self.known.all() else "nan",
+            **self.options,
+        }
+
+    def decided(self, decisions: Any) -> Decided:
+        """What decisions reach."""
+        return Decided(self.truth, decisions, self.known, self.weights)
+
+
+def draw_weights(draw: Any, n: int, rng: np.random.Generator) -> Any:
+    """None, whole numbers, eighths or reals, some of them 0."""
+    kind = draw(st.sampled_from(["none", "whole", "eighths", "reals"]))
+    if kind == "none":
+        return None
+    weights = {
+        "whole": rng.integers(0, 4, n),
+        "eighths": rng.integers(0, 17, n) / 8,
+        "reals": rng.exponential(size=n) * (rng.random(n) < 0.8),
+    }[kind]
+    weights[0] = 1
+    return weights
+
+
+def draw_limits(draw: Any, options: tuple[str, ...], n_cells: int) -> dict[str, Any]:
+    """One kind of limit that a rule takes, or none."""
+    kinds = ["none"]
+    if "max_predicted" in options:
+        kinds += ["budget", "budget"]
+    if "max_predicted_per_row" in options:
+        kinds.append("cap")
+    if "max_overprediction" in options:
+        kinds.append("limits")
+    if "confidence" in options:
+        kinds.append("floors")
+    kind = draw(st.sampled_from(kinds))
+    if kind == "budget":
+        return {"max_predicted": draw(st.one_of(st.integers(1, n_cells), st.floats(0.5, n_cells)))}
+    if kind == "cap":
+        return {"max_predicted_per_row": draw(st.integers(1, 2))}
+    if kind == "none":
+        return {}
+    shares = st.sampled_from([None, 0.2, 0.5, 0.8])
+    limits: dict[str, Any] = {"min_precision": draw(shares), "min_recall": draw(shares)}
+    if kind == "limits":
+        return {**limits, "max_overprediction": draw(st.sampled_from([None, 1.0, 2.0]))}
+    assume(any(limits.values()))
+    limits["confidence"] = draw(st.sampled_from([0.5, 0.8]))
+    if "family" in options:
+        limits["family"] = draw(st.sampled_from(["each", "all"]))
+    return limits
+
+
+@st.composite
+def fits(draw: st.DrawFn, name: str) -> Fit:
+    """A small fit of a rule: its data, and options that it takes."""
+    named = RULES[name]
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    n, m = draw(st.integers(3, 40)), draw(st.integers(1, 4))
+    truth = (rng.random((n, m)) < rng.choice([0.1, 0.3, 0.6], m)).astype(np.uint8)
+    scores = 0.3 * truth + 0.7 * rng.random((n, m))
+    n_levels = draw(st.sampled_from([0, 4, 10]))
+    if n_levels:
+        scores = np.round(scores * n_levels) / n_levels
+    scores = scores.astype(draw(st.sampled_from([np.float64, np.float32])))
+
+    is_sparse = draw(st.booleans())
+    if is_sparse:
+        scores[rng.random((n, m)) < 0.4] = 0
+    known = np.ones((n, m), np.bool_)
+    if draw(st.booleans()) and named.needs_labels:
+        known = rng.random((n, m)) < 0.8
+        known[0] = True
+    options: dict[str, Any] = {
+        "beta": draw(st.sampled_from([1.0, 0.5, 2.0])),
+        "zero_division": draw(st.sampled_from([0.0, 1.0])),
+        **draw_limits(draw, named.options, n * m),
+    }
+    if "placement" in named.options:
+        options["placement"] = draw(st.sampled_from(["low", "mid", "score"]))
+    if "keep_sparse" in named.options and is_sparse:
+        options["keep_sparse"] = draw(st.sampled_from([None, False]))
+    weights = None if "confidence" in options or named.exact else draw_weights(draw, n, rng)
+    groups = None
+    if "confidence" in options and draw(st.booleans()):
+        groups = rng.integers(0, n, n)
+    return Fit(name, truth * known, scores, known, weights, is_sparse, groups, options)
+
+
+def decisions(rule: Any, fit: Fit, scores: Any = None) -> Any:
+    """What a rule decides about rows of a fit, of a dense array or, where it cuts only these, of stored scores."""
+    scores = fit.scores if scores is None else scores
+    if fit.is_sparse:
+        return np.asarray(rule.predict(sparse.csr_array(scores), dense=True))
+    return np.asarray(rule.predict(scores, dense=True))
+
+
+# What each claim has to be
+
+
+def hold_objective(rule: Any, fit: Fit, reached: Decided) -> None:
+    """The objective is the F-measure of the decisions: of labels, or where none were given to expect."""
+    if rule.objective is None:
+        assert fit.named.average is None
+        return
+    if fit.named.needs_labels:
+        expected = float(reached.f(rule.average, fit.beta, fit.zero_division))
+    else:
+        expected = thresholds.expected_f(
+            fit.scores,
+            reached.decided,
+            rule.average,
+            fit.beta,
+            fit.zero_division,
+            exact=fit.named.exact or fit.named.row_by_row,
+            sample_weight=fit.weights,
+        )
+    assert rule.objective == pytest.approx(expected, abs=CLOSE)
+
+
+def hold_budget(rule: Any, fit: Fit, reached: Decided) -> None:
+    """What is said to be predicted is predicted, and not more than may be; no other cuts that are tried do better."""
+    most = fit.options.get("max_predicted")
+    budget = getattr(rule, "budget", None)
+    assert (budget is None) == (most is None)
+    if budget is None:
+        return
+    predicted = reached.predicted()
+    assert predicted <= Fraction(most)
+    assert budget.predicted == pytest.approx(float(predicted), rel=CLOSE)
+    assert budget.max_predicted == most
+    assert budget.objective == rule.objective <= budget.bound
+    if fit.named.per_label:
+        return
+    # All cuts that labels share are tried: none within the budget does better.
+    assert budget.is_optimal
+    for cut in [np.inf, *np.unique(fit.scores[fit.scores > 0 if cuts_stored(fit) else slice(None)])]:
+        other = fit.decided((fit.scores >= cut).astype(np.uint8))
+        if other.predicted() <= Fraction(most):
+            assert other.f(rule.average, fit.beta, fit.zero_division) <= Fraction(budget.bound) + ROUNDED
+
+
+def cuts_stored(fit: Fit) -> bool:
+    """Whether only stored scores may be predicted."""
+    return fit.is_sparse and fit.options.get("keep_sparse") is not False
+
+
+def hold_cap(rule: Any, fit: Fit, reached: Decided) -> None:
+    """No row has more labels than may be."""
+    most = fit.options.get("max_predicted_per_row")
+    if most is not None:
+        assert reached.decided.sum(axis=1).max() <= most
+
+
+def hold_limits(rule: Any, fit: Fit, reached: Decided) -> None:
+    """A label that is predicted keeps the limits on the rows of the fit; without a confidence floors are limits."""
+    if fit.named.average not in ("macro", "weighted") or not hasattr(rule, "guard_report"):
+        return
+    for g in reached.labels():
+        predicted, positives = g.tp + g.fp, g.tp + g.fn
+        most = fit.options.get("max_overprediction")
+        if most is not None and predicted and "confidence" not in fit.options:
+            assert predicted <= Fraction(most) * positives
+        if "confidence" in fit.options or not predicted:
+            continue
+        for name, part in (("min_precision", predicted), ("min_recall", positives)):
+            floor = fit.options.get(name)
+            if floor is not None and positives:
+                assert g.tp / part >= Fraction(floor) - ROUNDED
+
+
+def hold_guard_report(rule: Any, fit: Fit, reached: Decided) -> None:
+    """Before and after: thresholds, predictions and F of each label are those of these thresholds."""
+    report = getattr(rule, "guard_report", None)
+    if report is None:
+        return
+    assert np.array_equal(report.guarded, rule.thresholds)
+    before = fit.decided(decisions(rule_of(report.unguarded, rule), fit))
+    for which, name in ((before, "before"), (reached, "after")):
+        predicted = [float(g.tp + g.fp) for g in which.labels()]
+        f = [float(value) for value in which.f_of_labels(fit.beta, fit.zero_division)]
+        assert getattr(report, f"predicted_{name}") == pytest.approx(predicted, rel=CLOSE)
+        assert getattr(report, f"f_{name}") == pytest.approx(f, abs=CLOSE)
+
+
+def rule_of(cuts: Any, rule: Any) -> ThresholdRule:
+    """A rule with other thresholds."""
+    return ThresholdRule(np.asarray(cuts), missing=rule.missing)
+
+
+def hold_guarantees(rule: Any, fit: Fit, reached: Decided) -> None:
+    """A floor that is guaranteed is shown by the rows of the fit; a label of which it is not is decided as said."""
+    guarantees = getattr(rule, "guarantees", None)
+    assert (guarantees is not None) == ("confidence" in fit.options)
+    if guarantees is None:
+        return
+    if fit.named.average not in ("macro", "weighted"):
+        hold_row_guarantees(guarantees, fit, reached)
+        return
+    error = 1 - fit.options["confidence"]
+    for j, g in enumerate(reached.labels()):
+        predicted, positives = int(g.tp + g.fp), int(g.tp + g.fn)
+        if guarantees.instead[j] == "never":
+            assert predicted == 0
+        if guarantees.instead[j] == "always":
+            assert predicted == fit.known[:, j].sum()
+        if fit.groups is not None:
+            continue
+        if guarantees.precision_shown[j] and predicted:
+            # So few mistakes would be as improbable as is allowed if precision were at the floor.
+            mistakes = predicted - int(g.tp)
+            assert stats.binom.cdf(mistakes, predicted, 1 - fit.options["min_precision"]) <= error + CLOSE
+        if guarantees.recall_shown[j] and positives > int(g.tp):
+            missed = positives - int(g.tp)
+            assert stats.binom.cdf(missed, positives, 1 - fit.options["min_recall"]) <= error + CLOSE
+
+
+def hold_row_guarantees(guarantees: Any, fit: Fit, reached: Decided) -> None:
+    """Where nothing is guaranteed, nothing or all is predicted."""
+    expected = {"never": 0, "always": int(fit.known.sum()), "stored": int((fit.known & (fit.scores > 0)).sum())}
+    if guarantees.instead:
+        assert reached.predicted() == expected[guarantees.instead]
+
+
+def hold_record(rule: Any, fit: Fit, reached: Decided) -> None:
+    """Positives are counted on known cells."""
+    if rule.fitted_on is not None and fit.named.needs_labels:
+        positives = [float(g.tp + g.fn) for g in reached.labels()]
+        assert rule.fitted_on.positives == pytest.approx(positives, rel=CLOSE)
+
+
+CLAIMS = (
+    hold_objective,
+    hold_budget,
+    hold_cap,
+    hold_limits,
+    hold_guard_report,
+    hold_guarantees,
+    hold_record,
+)
+
+
+def fitted(fit: Fit) -> Any:
+    """Fit, but not where options exclude each other."""
+    try:
+        return thresholds.fit(rule=fit.name, **fit.given())
+    except InputError:
+        assume(False)
+
+
+@pytest.mark.parametrize("name", list(RULES))
+@settings(max_examples=60)
+@given(data=st.data())
+def test_what_is_claimed_on_the_rows_of_the_fit_is_what_is_predicted_there(name: str, data: st.DataObject) -> None:
+    fit = data.draw(fits(name))
+    rule = fitted(fit)
+    reached = fit.decided(decisions(rule, fit))
+    for hold in CLAIMS:
+        hold(rule, fit, reached)
