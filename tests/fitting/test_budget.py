@@ -11,6 +11,7 @@ import thresholds
 from tests.naive.budgets import best_f_within, best_shared_f_within
 from tests.words import flat
 from thresholds import InputError, fit_empirical
+from thresholds.rule.budget import Budget
 from thresholds.search import budget as search
 from thresholds.search.budget import Choices, best_within
 
@@ -77,6 +78,24 @@ def test_a_shared_cut_keeps_a_budget(average: str, seed: int) -> None:
     assert rule.objective == pytest.approx(float(best), abs=1e-12)
     assert rule.budget.predicted == rule.predict(y_score).sum() <= most
     assert (rule.budget.bound, rule.budget.is_optimal) == (rule.objective, True)
+
+
+@pytest.mark.parametrize("average", [*AVERAGES, "samples"])
+def test_a_shared_cut_keeps_a_budget_of_weights(average: str) -> None:
+    """The row that is true weighs 3, more than may be predicted: so nothing is."""
+    rows: Any = ([[0], [1]], [[0.1], [0.9]])
+    rule = fit_empirical(*rows, average, per_label=False, sample_weight=[1, 3], max_predicted=2)
+    assert rule.predict(rows[1]).sum() == 0
+    assert (rule.budget.predicted, rule.budget.objective, rule.budget.bound) == (0, 0, 0)
+
+
+def test_a_budget_is_refused_that_contradicts_itself() -> None:
+    claims: Any = {"max_predicted": 2.0, "predicted": 2.0, "objective": 0.75, "bound": 0.75, "is_optimal": True}
+    Budget(**claims)
+    with pytest.raises(InputError, match="predicted of the budget is 3.0, expected 0 to 2, its max_predicted"):
+        Budget(**{**claims, "predicted": 3.0})
+    with pytest.raises(InputError, match=r"bound of the budget is 0.7, expected at least 0.75, its objective"):
+        Budget(**{**claims, "bound": 0.7})
 
 
 def test_supported_choices_alone_would_miss_the_optimum() -> None:
