@@ -357,6 +357,7 @@ def _report(command: argparse.ArgumentParser) -> None:
         "-o", "--output", required=True, metavar="REPORT.html", help="where to write the page"
     )
     command.add_argument("--title", metavar="TEXT", help="title of the page")
+    _add_bar(command)
     fit_options.add(command, [name for name in fit_options.OFFERED if name != "rule"])
     _add_file(command)
 
@@ -385,6 +386,7 @@ def _demo(_: argparse.ArgumentParser) -> None:
 
 def _add_criteria(command: argparse.ArgumentParser) -> None:
     """Add what a diagnosis asks for."""
+    _add_bar(command)
     command.add_argument(
         "--alpha",
         type=float,
@@ -406,6 +408,10 @@ def _add_criteria(command: argparse.ArgumentParser) -> None:
         metavar="X",
         help="a label is over-predicted on more than X times its positives (default: 3)",
     )
+
+
+def _add_bar(command: argparse.ArgumentParser) -> None:
+    """Add what makes a label good enough."""
     command.add_argument(
         "--min-f",
         type=float,

@@ -38,6 +38,10 @@ class Marked(NamedTuple):
     predicted: Floats
     positives: Floats
 
+    def times(self, part: Floats) -> "Marked":
+        """Return so many times as many of each."""
+        return Marked(*(counts * part for counts in self))
+
 
 def bar_of(base_rate: Floats, criteria: Criteria, beta: float) -> Floats:
     """Return the bar of each label."""
@@ -157,12 +161,14 @@ def positives_needed(
     criteria: Criteria,
     beta: float,
     times: Ints | None = None,
+    part: Floats | float = 1.0,
 ) -> Floats:
     """Return how many positives would show F to be above the bar, or below, with probability .8, if it is what it is.
 
     At the p-value that Benjamini and Hochberg's procedure would ask of one more label than are rejected here.
     Rounded up to two digits, and infinite above `most_positives`. Of a label without positives how many would be enough
-    if no mistake were made. NaN without negatives. Each label counts as many `times`, (n_labels,), None for once.
+    if no mistake were made. NaN without negatives. Each label counts as many `times`, (n_labels,), None for once. Of
+    its rows that `part` counts as independent.
     """
     is_known = marked.positives > 0
     tp, predicted, positives = (np.where(is_known, counts, 1.0) for counts in marked)
@@ -177,7 +183,7 @@ def positives_needed(
     # Rows with a part in F.
     rows = rows_needed(tp, predicted, positives, np.where(has_negatives, bar, 0.5), level, beta)
     share = positives / (predicted + positives - tp)  # of these rows that are positives
-    needed = np.maximum(rows * share, marked.positives + 1)
+    needed = np.maximum(rows * share / part, marked.positives + 1)
     rounded = two_digits(needed)
     rounded = np.where(rounded <= most_positives(marked.positives), rounded, np.inf)
     return np.where(has_negatives, rounded, np.nan)

@@ -3,6 +3,9 @@
 "Rows" are what is labelled: images, patients, documents. A row is "marked" if the rule predicts the label there, and
 "truly is" the label if the truth says so. Of 100 such rows the sentence says how many truly are, or are marked: by the
 bounds of the table, which are Wilson's for a share, as whole numbers.
+
+An unproven label is on the border of good enough if the bounds of its F are at most .2 apart: its F is known to about
+.1, and even so not shown to be above the bar or below. Of all other unproven labels it is too early to say.
 """
 
 import math
@@ -10,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from thresholds._arrays.types import Booleans
 from thresholds.diagnosis.bars import most_positives
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.results import are, counted, shown_name
@@ -17,7 +21,7 @@ from thresholds.results import are, counted, shown_name
 MEANINGS = {
     "usable": "shown to be good enough",
     "weak": "shown not to be good enough",
-    "unproven": "too early to say",
+    "unproven": "shown neither way",
     "missed": "scores know it, rule does not",
     "useless": "scores useless, or turned round",
 }
@@ -28,8 +32,18 @@ TO_DO = {
     "missed": "fit again, or another rule",
     "useless": "do not mark it",
 }
+_KNOWN_TO = (
+    0.2  # between the bounds of F, from which on it is known well enough to call it near the bar
+)
 TO_DO_WITHOUT_THRESHOLDS = TO_DO | {"missed": "choose another rule"}
 TO_DO_WITHIN_LIMITS = TO_DO | {"missed": "lower its limits"}
+
+
+def are_on_border(figures: Any) -> Booleans:
+    """Tell which labels are on the border of good enough; `figures` are columns of `Verdicts.table`, or a row of it."""
+    is_known = figures["f_high"] - figures["f_low"] <= _KNOWN_TO
+    can_be_shown = ~np.isnan(figures["positives_needed"])
+    return np.asarray((figures["verdict"] == "unproven") & is_known & can_be_shown)
 
 
 def sentence(
@@ -125,12 +139,13 @@ def _of_unproven(row: Any, name: str) -> str:
     seen = f"of {_rows_that_are(positives, name)}, {tp:,} {are(tp)} marked"
     if predicted:
         seen += f"; of {counted(predicted, 'row')} marked so, {tp:,} truly {are(tp)}"
+    begin = "On the border of good enough" if are_on_border(row) else "Too early to say"
     if math.isinf(needed):
         most = f"{most_positives(positives):,.0f} rows that truly are {name}"
-        return f"On the border of good enough: {seen}; even {most} may not settle it"
+        return f"{begin}: {seen}; even {most} may not settle it"
     outcome = "good enough" if row["f"] > row["bar"] else "not good enough"
     enough = f"about {needed:,.0f} rows that truly are {name}, in all"
-    return f"Too early to say: {seen}; if this goes on, it would take {enough}, to show that it is {outcome}"
+    return f"{begin}: {seen}; if this goes on, it would take {enough}, to show that it is {outcome}"
 
 
 def _right(row: Any, name: str) -> str:

@@ -24,6 +24,7 @@ from thresholds.diagnosis.evidence import (
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.diagnosis.verdicts import Verdicts, kinds_of_labels, verdicts_of
+from thresholds.metrics.clusters import IndependentShares
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.judging import count_decisions
 from thresholds.results import Columns
@@ -188,7 +189,7 @@ def criteria_of(
         min_auroc=_checks.inside(min_auroc, "min_auroc"),
         overprediction=_checks.positive(overprediction, "overprediction"),
         min_f=_checks.inside(min_f, "min_f"),
-        min_skill=_min_skill(min_skill),
+        min_skill=checked_skill(min_skill),
     )
 
 
@@ -207,9 +208,13 @@ def conclude_from(
     criteria: Criteria,
     *,
     on_own_rows: bool = False,
+    independent: IndependentShares | None = None,
 ) -> Diagnosis:
-    """Hold decisions against the evidence on the same rows: those of the rule, or its out-of-fold ones; no weights."""
-    kinds = kinds_of_labels(counts, evidence)
+    """Hold decisions against the evidence on the same rows: those of the rule, or its out-of-fold ones; no weights.
+
+    `independent` as in `verdicts_of`.
+    """
+    kinds = kinds_of_labels(counts, evidence, independent)
     verdicts = verdicts_of(
         counts,
         problem.n_samples,
@@ -221,6 +226,7 @@ def conclude_from(
         has_thresholds=isinstance(rule, ThresholdRule),
         has_limits=isinstance(rule, ThresholdRule) and rule.has_limits,
         kinds=kinds,
+        independent=independent,
     )
     table: Any = _table(counts, problem, rule, evidence, criteria, verdicts, kinds)
     placement: Placement = getattr(rule, "placement", None) or "low"
@@ -327,7 +333,7 @@ def _with_words(
     return {name: completed[name] for name in COLUMNS}
 
 
-def _min_skill(value: object) -> float:
+def checked_skill(value: object) -> float:
     """Check a share of the way from marking every row to no mistake, below all of it."""
     number = _checks.real(value, "min_skill")
     if not 0 <= number < 1:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.kinds import Kinds
-from thresholds._arrays.types import Dense
+from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
 from thresholds.diagnosis.evidence import AlikeEvidence, Criteria, Evidence, are_backwards
 from thresholds.diagnosis.sentences import (
@@ -32,6 +32,7 @@ from thresholds.diagnosis.sentences import (
     TO_DO_WITHOUT_THRESHOLDS,
     sentence,
 )
+from thresholds.metrics.clusters import IndependentShares
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.intervals import score_interval, wilson
 from thresholds.results import (
@@ -190,6 +191,7 @@ def verdicts_of(
     has_limits: bool = False,
     in_words: bool = True,
     kinds: Kinds | None = None,
+    independent: IndependentShares | None = None,
 ) -> Verdicts:
     """Give the verdict on each label.
 
@@ -207,10 +209,12 @@ def verdicts_of(
     has_limits : whether limits, or floors, were asked for in the fit
     in_words : whether the table has sentences
     kinds : of `kinds_of_labels`, if they are known
+    independent : what part of each label's rows counts as independent, where rows belong to groups; None for all
+        All bounds and the tests of F count so many; the evidence counts rows.
     """
     # Of labels whose counts and evidence are alike, all of the same kind, the first stands for them.
     if kinds is None:
-        kinds = kinds_of_labels(counts, evidence)
+        kinds = kinds_of_labels(counts, evidence, independent)
     first, kind, times = kinds
     counts = counts.take(first)
     of_kinds = evidence.take(first)
@@ -226,9 +230,14 @@ def verdicts_of(
         rule.positives,
     )
 
+    # Of these, what counts as independent.
+    for_precision, for_recall, for_f = _taken(independent, first)
+    rule_for_f = rule.times(for_f)
+    rows_for_f = rows * for_f
+
     # F against the bar, and against the other cut.
-    p_usable, p_weak = p_of_bar(rule, rows, criteria, beta)
-    p_of_top = p_missed(rule, top, beta)
+    p_usable, p_weak = p_of_bar(rule_for_f, rows_for_f, criteria, beta)
+    p_of_top = p_missed(rule_for_f, top.times(for_f), beta)
 
     # What is shown, and the first that applies.
     informative = rejected(of_kinds.p_informative, criteria.alpha, times)
@@ -244,10 +253,12 @@ def verdicts_of(
 
     # Bounds, and what would be enough.
     confidence = 1 - criteria.alpha
-    precision_low, precision_high = wilson(rule.tp, rule.predicted, confidence)
-    recall_low, recall_high = wilson(rule.tp, rule.positives, confidence)
-    f_low, f_high = score_interval(*rule, beta, confidence)
-    needed = positives_needed(rule, rows, p_usable, p_weak, criteria, beta, times)
+    precision_low, precision_high = wilson(
+        rule.tp * for_precision, rule.predicted * for_precision, confidence
+    )
+    recall_low, recall_high = wilson(rule.tp * for_recall, rule.positives * for_recall, confidence)
+    f_low, f_high = score_interval(*rule_for_f, beta, confidence)
+    needed = positives_needed(rule, rows, p_usable, p_weak, criteria, beta, times, for_f)
     columns = {
         "verdict": verdict,
         "n_rows": n_rows,
@@ -299,10 +310,21 @@ def verdicts_of(
     )
 
 
-def kinds_of_labels(counts: ConfusionCounts, evidence: Evidence | AlikeEvidence) -> Kinds:
+def kinds_of_labels(
+    counts: ConfusionCounts,
+    evidence: Evidence | AlikeEvidence,
+    independent: IndependentShares | None = None,
+) -> Kinds:
     """Tell which labels are alike in all that verdicts and states read."""
     n_rows = np.full(counts.sums.shape[1], counts.total)  # (n_labels,)
-    return Kinds.of([n_rows, *counts.sums, *evidence.for_verdicts()])
+    return Kinds.of([n_rows, *counts.sums, *evidence.for_verdicts(), *(independent or ())])
+
+
+def _taken(independent: IndependentShares | None, labels: Ints) -> Iterator[Floats]:
+    """Return the shares of some labels; 1 where all rows are independent."""
+    if independent is None:
+        return iter(np.ones((len(IndependentShares._fields), labels.size)))
+    return (share[labels] for share in independent)
 
 
 def _with_sentences(columns: Mapping[str, Dense], **about_rule: bool) -> dict[str, Dense]:

@@ -125,10 +125,10 @@ def averages_without_rows(
 
     averages = np.empty((5, problem.n_samples))
     table = _losses_of_a_row(all_counts, beta, zero_division)  # (4 n_labels, N_TERMS)
-    cells = _Cells(problem.n_labels)
+    cells = Cells(problem.n_labels)
     n_active = 0
     for rows in problem.row_blocks():
-        starts, listed, _ = cells.of(rows, _truth(problem, rows), decided.about(rows))
+        starts, listed, _ = cells.of(rows, truth_of(problem, rows), decided.about(rows))
         n_active += int(np.count_nonzero(np.diff(starts)))
         options = (float(beta), float(zero_division), rows.start)
         leave_out_rows(starts, listed, table, tops, bottoms, *options, averages)
@@ -150,10 +150,10 @@ def without_each_unit(
 
     by_row = np.empty((3, problem.n_samples))
     losses = _LossesOfUnits(units, all_counts, beta, zero_division)
-    cells = _Cells(problem.n_labels)
+    cells = Cells(problem.n_labels)
     for rows in problem.row_blocks():
         chosen = rows if units.order is None else units.order[rows]
-        block = cells.of(rows, _truth(problem, chosen), decided.about(chosen))
+        block = cells.of(rows, truth_of(problem, chosen), decided.about(chosen))
         starts, listed, by_row[:, rows] = block
         losses.add(rows, starts, listed)
 
@@ -174,7 +174,7 @@ def without_each_unit(
     return Without(averages, float(tops[-1] / bottoms[-1]), n_active)
 
 
-def _truth(problem: Problem, rows: slice | Ints) -> Matrix:
+def truth_of(problem: Problem, rows: slice | Ints) -> Matrix:
     """Return the truth of some rows, in bits where it is dense."""
     return problem.truth[rows] if is_sparse(problem.truth) else problem.bits_of_truth.at(rows)
 
@@ -222,7 +222,7 @@ class _LossesOfUnits:
         )
 
 
-class _Cells:
+class Cells:
     """Lists the cells of blocks of rows that are true or predicted, in the same memory."""
 
     def __init__(self, n_labels: int) -> None:

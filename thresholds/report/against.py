@@ -24,14 +24,18 @@ def against_of(
     problem: Problem,
     reached: Reached,
     asked: Asked,
+    *,
+    on_own_rows: bool = False,
 ) -> Against:
-    """Say what changed from an old rule; `reached` has the measures of the new one on the same rows."""
+    """Say what changed from an old rule; `reached` has the measures of the new one, fitted on the same rows perhaps."""
     difference = diff_rules(old, rule, problem.scores, alpha=asked.alpha)
     are_same_labels = not (difference.new or difference.lost)
     return Against(
         old=str(old),
         sentences=wording.what_moved(
-            difference, old_on_own_rows=are_same_labels and was_fitted_on(old, problem)
+            difference,
+            old_on_own_rows=are_same_labels and was_fitted_on(old, problem),
+            new_on_own_rows=on_own_rows,
         ),
         changes=_changes(old, rule, problem, reached, asked, difference),
         settings=tuple(

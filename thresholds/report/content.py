@@ -4,12 +4,17 @@ Readers are people who know the labels and no statistics, and the engineer who m
 `diagnosis.sentences`: a *row* is what is labelled (an image, a patient, a document); it is *marked* if the rule
 predicts the label there; a mark is *right* if the truth has it, too.
 
-Each label is in one of three groups, by its verdict and its state:
+Each label is in one of four groups, by its verdict and its state:
 
 - "trusted": usable.
-- "distrusted": weak, missed or useless; or unproven, and marked far too often without evidence that the scores know it
-  (the states "backwards", "platypus" and "suspect").
-- "open": unproven, and not so.
+- "distrusted": weak, missed or useless; or on the border, and marked far too often without evidence that the scores
+  know it (the state "suspect").
+- "border": unproven, though its F is known to about .1 (`diagnosis.sentences.are_on_border`), and not so.
+- "open": all other unproven labels, which have too few positives, whatever their state.
+
+On the rows of its fit a rule of `cross_fit` is judged by what other rules, which had not seen a row, decided about it.
+Those decisions make other marks than the rule does. The rule's own are `marked`; all else that is said of a label is
+about the decisions that judge it.
 """
 
 from collections.abc import Mapping
@@ -24,6 +29,7 @@ from thresholds.search.curves import Curve
 
 TRUSTED = "trusted"
 DISTRUSTED = "distrusted"
+BORDER = "border"
 OPEN = "open"
 
 
@@ -31,14 +37,15 @@ OPEN = "open"
 class Group:
     """The labels of one group, together."""
 
-    trust: str  # TRUSTED, DISTRUSTED or OPEN
+    trust: str  # TRUSTED, DISTRUSTED, BORDER or OPEN
     title: str  # in words: "not to be trusted"
     n_labels: int
-    n_predicted: int  # marks on these labels
-    n_right: int  # of which this many are right
+    n_marked: int  # marks of the rule on these labels
+    n_predicted: int  # marks that are judged
+    n_right: int  # of these
     n_true: int  # marks on these labels that should be made
     share_of_labels: float  # NaN without labels
-    share_of_predicted: float  # of all marks; 0 without any
+    share_of_marked: float  # of all marks of the rule; 0 without any
 
 
 @dataclass(frozen=True)
@@ -58,12 +65,14 @@ class Summary:
     """The first screen; every text is one or more whole sentences."""
 
     rule: tuple[str, ...]  # what the rule does
+    bar: tuple[str, ...]  # what "good enough" is
+    ranges: str  # what ranges count: rows, or groups
     headline: str  # how many labels are not to be trusted, and what share of the marks they make
     how_good: tuple[str, ...]  # of 100 marks so many are right, and so many are found
     # What to know before the figures are believed, () if there is nothing.
     cautions: tuple[str, ...]
     to_do: tuple[str, ...]  # at most four, the most important first
-    groups: tuple[Group, ...]  # three, distrusted first
+    groups: tuple[Group, ...]  # four, distrusted first
     figures: tuple[Figure, ...]  # precision and recall of all marks, then averages of F
     confidence: float  # of the intervals: 0.95
 
@@ -135,11 +144,12 @@ MOVED = (
 
 LABELS = (
     "name",
-    "trust",  # TRUSTED, DISTRUSTED or OPEN
+    "trust",  # TRUSTED, DISTRUSTED, BORDER or OPEN
     "verdict",  # usable, weak, unproven, missed or useless
     "state",  # backwards, platypus, suspect, unsupported, overpredicted or restrained
     "positives",  # rows that truly are the label; int
-    "predicted",  # rows that are marked; int
+    "marked",  # rows that the rule marks; int
+    "predicted",  # rows that are marked by the decisions that judge it: mostly the same; int
     "tp",  # rows that are both; int
     "threshold",  # NaN for rules without one for each label; inf never marks
     "base_rate",  # positives / n_samples
@@ -177,6 +187,9 @@ class Content:
     confidence: float  # of bounds of each label's F, and of all intervals
     on_own_rows: bool  # whether the rule was fitted on these rows
     by_folds: bool  # then: whether out-of-fold decisions judge the labels, which are not flattered
+    whose_marks: str  # a sentence on that where marks are counted, "" where they are the rule's own
+    min_f: float  # the F from which a label may be good enough, as are `min_skill` of the way from marking every row
+    min_skill: float
     has_thresholds: bool  # whether each label has a threshold, so that a curve shows where it lies
     command: str | None  # that makes this page anew; None for a report made in Python
     version: str  # of this library

@@ -12,6 +12,7 @@ import numpy as np
 
 from thresholds._arrays.types import Ints, Numbers
 from thresholds.data.problem import Problem
+from thresholds.diagnosis.evidence import Criteria
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, interval_of, leave_out_of
@@ -56,11 +57,19 @@ class Asked(NamedTuple):
     zero_division: float
     groups: Ints | None  # (n_samples,) numbers from 0; None where each row stands for itself
     confidence: float
+    group_name: str = "group"
+    min_f: float = Criteria().min_f
+    min_skill: float = Criteria().min_skill
 
     @property
     def alpha(self) -> float:
         """The rate of errors, or of false discoveries, that the confidence leaves."""
         return round(1 - self.confidence, 12)
+
+    @property
+    def criteria(self) -> Criteria:
+        """What is asked of labels."""
+        return Criteria(alpha=self.alpha, min_f=self.min_f, min_skill=self.min_skill)
 
 
 class Reached(NamedTuple):

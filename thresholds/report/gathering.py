@@ -9,9 +9,10 @@ import numpy as np
 from thresholds._arrays.types import Dense
 from thresholds._version import __version__
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.evidence import Criteria, evidence_of
+from thresholds.diagnosis.evidence import evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import conclude_from
+from thresholds.metrics.clusters import independent_shares
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Interval
 from thresholds.metrics.judging import Judged
@@ -63,6 +64,11 @@ class _Found(NamedTuple):
         """Whether all figures are too good."""
         return self.on_own_rows and not self.by_folds
 
+    @property
+    def n_predicted(self) -> int:
+        """How many marks are judged."""
+        return int(self.labels["predicted"].sum())
+
 
 def content_of(
     problem: Problem,
@@ -95,7 +101,7 @@ def content_of(
         title=source.title,
         about=(*source.about, f"rule: {rule}"),
         words=wording.WORDS,
-        summary=_summary(found, asked.confidence),
+        summary=_summary(found, asked),
         worst=worst,
         per_row=_per_row(found),
         other_rows=_other_rows(found, asked),
@@ -108,13 +114,18 @@ def content_of(
         confidence=asked.confidence,
         on_own_rows=found.on_own_rows,
         by_folds=found.by_folds,
+        whose_marks=wording.whose_marks(found.by_folds, found.n_predicted),
+        min_f=asked.min_f,
+        min_skill=asked.min_skill,
         has_thresholds=has_thresholds,
         command=source.command,
         version=__version__,
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         against=None
         if against is None
-        else against_of(against, rule, problem, found.reached, asked),
+        else against_of(
+            against, rule, problem, found.reached, asked, on_own_rows=found.on_own_rows
+        ),
     )
 
 
@@ -132,11 +143,24 @@ def _find(
     of_folds = _of_folds(rule, judged.by_label) if on_own_rows else None
     counts = judged.by_label if of_folds is None else of_folds
 
-    # The labels.
-    criteria = Criteria(alpha=asked.alpha)
+    # The labels. Rows of a group are as alike in what rules of the folds decided as in what the rule itself decides.
+    criteria = asked.criteria
     evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
-    flatters = on_own_rows and of_folds is None
-    diagnosis = conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=flatters)
+    independent = None
+    if asked.groups is not None:
+        assert judged.decided is not None, "decisions are kept"
+        independent = independent_shares(
+            judged.decided, problem, judged.by_label, asked.groups, asked.beta, asked.confidence
+        )
+    diagnosis = conclude_from(
+        counts,
+        problem,
+        rule,
+        evidence,
+        criteria,
+        on_own_rows=on_own_rows and of_folds is None,
+        independent=independent,
+    )
 
     # The rule as a whole.
     figures = figures_of(reached, measures_of(judged), asked)
@@ -150,7 +174,7 @@ def _find(
         by_folds=of_folds is not None,
         reached=reached,
         figures=figures,
-        labels=table_of(diagnosis, rule),
+        labels=table_of(diagnosis, rule, judged.by_label.sums[1], by_folds=of_folds is not None),
     )
 
 
@@ -163,15 +187,15 @@ def _of_folds(rule: Rule, decided: ConfusionCounts) -> ConfusionCounts | None:
     return replace(decided, sums=sums)
 
 
-def _summary(found: _Found, confidence: float) -> Summary:
+def _summary(found: _Found, asked: Asked) -> Summary:
     """Put the first screen together."""
     problem, rule, labels = found.problem, found.rule, found.labels
     groups = groups_of(labels)
-    n_predicted = int(labels["predicted"].sum())
     n_true = int(labels["positives"].sum())
+    n_groups = None if asked.groups is None else np.unique(asked.groups).size
     cautions = []
     if found.on_own_rows:
-        cautions.append(wording.on_own_rows(found.by_folds))
+        cautions.append(wording.on_own_rows(found.by_folds, found.n_predicted))
     if problem.unknown is not None:
         n_known = int(problem.known_in_row.sum())
         cautions.append(wording.partly_known(1 - n_known / (problem.n_samples * problem.n_labels)))
@@ -185,11 +209,18 @@ def _summary(found: _Found, confidence: float) -> Summary:
         rule=(
             *wording.what_it_does(rule, problem.n_labels),
             wording.how_much(
-                n_predicted, n_true, problem.n_samples, partly=problem.unknown is not None
+                int(labels["marked"].sum()),
+                n_true,
+                problem.n_samples,
+                partly=problem.unknown is not None,
             ),
         ),
+        bar=wording.good_enough(asked.min_f, rule.beta, labels["bar"]),
+        ranges=wording.what_ranges_count(problem.n_samples, n_groups, asked.group_name),
         headline=wording.headline(groups),
-        how_good=tuple(wording.how_good(precision, recall, n_predicted, n_true)),
+        how_good=tuple(
+            wording.how_good(precision, recall, found.n_predicted, n_true, by_folds=found.by_folds)
+        ),
         cautions=tuple(cautions),
         to_do=wording.to_do(
             groups,
@@ -200,7 +231,7 @@ def _summary(found: _Found, confidence: float) -> Summary:
         ),
         groups=groups,
         figures=found.figures,
-        confidence=confidence,
+        confidence=asked.confidence,
     )
 
 

@@ -6,10 +6,10 @@ import numpy.typing as npt
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.result import FLAGGED
-from thresholds.diagnosis.sentences import sentence_on_flag
+from thresholds.diagnosis.sentences import are_on_border, sentence_on_flag
 from thresholds.metrics.counts import f_of_counts
-from thresholds.report.content import DISTRUSTED, LABELS, OPEN, TRUSTED, Group
-from thresholds.report.wording import TITLES
+from thresholds.report.content import BORDER, DISTRUSTED, LABELS, OPEN, TRUSTED, Group
+from thresholds.report.wording import TITLES, decided_by_others
 from thresholds.results import rows_of
 from thresholds.rule import Rule
 
@@ -17,32 +17,32 @@ _MOST_MARKED = 200  # labels that have a curve whatever is known of them
 _MOST_CURVES = 2_000  # more than a page of one megabyte holds
 
 
-def table_of(diagnosis: Diagnosis, rule: Rule) -> Dense:
-    """Lay out the columns."""
+def table_of(diagnosis: Diagnosis, rule: Rule, marked: Ints, *, by_folds: bool) -> Dense:
+    """Lay out the columns; the rule itself marks so many rows, (n_labels,), and is judged `by_folds` or by these."""
     table = diagnosis.table
     trust = _trust(diagnosis)
     own = {
         "trust": trust,
         "positives": table["n_positives"],
+        "marked": marked,
         "predicted": table["predicted_positive"],
         "tp": diagnosis.verdicts.table["tp"],
         "f_out_of_fold": _f_out_of_fold(rule, diagnosis.n_labels),
-        "sentence": _sentences(diagnosis, trust),
+        "sentence": _sentences(diagnosis, trust, by_folds=by_folds),
     }
     return rows_of({name: own[name] if name in own else table[name] for name in LABELS})
 
 
 def groups_of(labels: Dense) -> tuple[Group, ...]:
     """Add up the labels of each group."""
-    n_predicted = max(int(labels["predicted"].sum()), 1)
+    n_marked = max(int(labels["marked"].sum()), 1)
     groups = []
     for trust, title in TITLES.items():
         of_group = labels[labels["trust"] == trust]
-        predicted = int(of_group["predicted"].sum())
-        right = int(of_group["tp"].sum())
-        true = int(of_group["positives"].sum())
-        shares = of_group.size / labels.size, predicted / n_predicted
-        groups.append(Group(trust, title, of_group.size, predicted, right, true, *shares))
+        columns = ("marked", "predicted", "tp", "positives")
+        marked, predicted, right, true = (int(of_group[name].sum()) for name in columns)
+        shares = of_group.size / labels.size, marked / n_marked
+        groups.append(Group(trust, title, of_group.size, marked, predicted, right, true, *shares))
     return tuple(groups)
 
 
@@ -79,16 +79,27 @@ def _wrong_marks(labels: Dense) -> Ints:
 def _trust(diagnosis: Diagnosis) -> npt.NDArray[np.str_]:
     """Return the group of each label."""
     verdict = diagnosis.verdict
-    is_open = (verdict == "unproven") & ~np.isin(diagnosis.state, FLAGGED)
-    return np.select([verdict == "usable", is_open], [TRUSTED, OPEN], DISTRUSTED)
+    on_border = are_on_border(diagnosis.verdicts.figures)
+    is_open = (verdict == "unproven") & ~on_border
+    is_border = on_border & ~np.isin(diagnosis.state, FLAGGED)
+    return np.select([verdict == "usable", is_open, is_border], [TRUSTED, OPEN, BORDER], DISTRUSTED)
 
 
-def _sentences(diagnosis: Diagnosis, trust: npt.NDArray[np.str_]) -> npt.NDArray[np.str_]:
+def _sentences(
+    diagnosis: Diagnosis, trust: npt.NDArray[np.str_], *, by_folds: bool
+) -> npt.NDArray[np.str_]:
     """Return what is said of each label: by its verdict, or why it is flagged though nothing is proven."""
-    sentences = diagnosis.table["sentence"].tolist()
-    by_flag = (diagnosis.verdict == "unproven") & (trust == DISTRUSTED)
+    verdicts = diagnosis.verdicts.table
+    sentences = verdicts["sentence"].tolist()
+    by_flag = (diagnosis.verdict == "unproven") & np.isin(diagnosis.state, FLAGGED)
     for j in np.flatnonzero(by_flag).tolist():
-        sentences[j] = sentence_on_flag(diagnosis.verdicts.table[j])
+        sentences[j] = sentence_on_flag(verdicts[j])
+    if by_folds:
+        # Sentences that count rows, not of 100, say whose decisions these are.
+        has_counts = np.isin(diagnosis.verdict, ["unproven", "missed"])
+        has_counts |= (verdicts["predicted_positive"] == 0) | (verdicts["n_positives"] == 0)
+        for j in np.flatnonzero(has_counts).tolist():
+            sentences[j] = decided_by_others(sentences[j])
     return np.array(sentences, np.str_)
 
 

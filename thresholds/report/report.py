@@ -14,6 +14,7 @@ from thresholds.atomic import write_atomically
 from thresholds.data.folds import N_SPLITS, SEED, fitted_and_judged, group_numbers, halves
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import UNKNOWN, coded
+from thresholds.diagnosis.states import checked_skill
 from thresholds.errors import need
 from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitArguments, FitOptions
@@ -79,12 +80,14 @@ class Report(Result):
         yield content.title
         yield " ".join((summary.headline, *summary.cautions))
         yield " ".join((*summary.rule, *summary.how_good))
+        yield " ".join((*summary.bar, summary.ranges))
         yield _figures(content)
         yield "\n".join(("What to do:", *(f"- {step}" for step in summary.to_do)))
         worst = self.labels[content.worst[:k]]
         if worst.size:
             body = [(f"{row['predicted'] - row['tp']:,}", str(row["sentence"])) for row in worst]
-            yield Table([("wrong marks", "labels not to be trusted")], body, left=(1,))
+            wrong = "wrong marks, by others" if content.by_folds else "wrong marks"
+            yield Table([(wrong, "labels not to be trusted")], body, left=(1,))
 
 
 def _figures(content: Content) -> Table:
@@ -117,9 +120,12 @@ def make_report(
     against: Rule | None = None,
     label_names: object = None,
     groups: object = None,
+    group_name: str = "group",
     missing: float = 0.0,
     unknown: object = None,
     confidence: float = 0.95,
+    min_f: float = 0.5,
+    min_skill: float = 0.25,
     random_state: int | None = SEED,
     title: str = TITLE,
     about: Sequence[str] = (),
@@ -140,11 +146,15 @@ def make_report(
         The report says what moved, and whether that is more than chance; labels go by name, as in `diff_rules`.
     label_names : names of the labels, for a rule that has none, or without a rule
     groups : (n_samples,) names or numbers, or None
-        Rows of a group, such as images of one patient, vary together. Intervals of the rule as a whole are those for
-        other groups. Verdicts on labels take rows as independent. Without a rule, groups stay in one half.
+        Rows of a group, such as images of one patient, vary together. All intervals, the ranges in sentences and the
+        tests of F count groups (`thresholds.metrics.clusters`); tests of AUROC, which call a label useless, take rows
+        as independent. Without a rule, groups stay in one half.
+    group_name : what rows of a group have in common, in words: "patient"
     missing : score of entries that a sparse `y_score` leaves out, without a rule; rules have their own
     unknown : what stands for truth that is not known, as in `fit_empirical`; the report says how much of it there is
     confidence : in (0, 1), of all intervals; one minus it is `alpha` of `diagnose`
+    min_f : in (0, 1), the F from which a label may be good enough, as in `diagnose`
+    min_skill : in [0, 1), how far above marking every row it must be, too, as in `diagnose`
     random_state : as in `multilabel_folds`, which makes the halves; without a rule
     title : of the page
     about : lines that say where the rows come from
@@ -166,7 +176,7 @@ def make_report(
 
     Notes
     -----
-    Labels are judged by `diagnose`, with its defaults. Of F ties, and 0/0, are those of the rule. Intervals of the rule
+    Labels are judged as by `diagnose`. Of F ties, and 0/0, are those of the rule. Intervals of the rule
     as a whole leave each row, or group, out once (`thresholds.metrics.jackknife`).
 
     References
@@ -187,6 +197,9 @@ def make_report(
     """
     need("jinja2", "make_report()", "f1-thresholds[report]")
     confidence = _checks.inside(confidence, "confidence")
+    min_f = _checks.inside(min_f, "min_f")
+    min_skill = checked_skill(min_skill)
+    group_name = _checks.text(group_name, "group_name")
     if command is not None:
         command = _checks.text(command, "command")
     source = Source(_checks.text(title, "title"), _lines(about), command)
@@ -229,7 +242,9 @@ def make_report(
         problem,
         _named(rule, problem),
         source,
-        asked=Asked(rule.beta, rule.zero_division, numbers, confidence),
+        asked=Asked(
+            rule.beta, rule.zero_division, numbers, confidence, group_name, min_f, min_skill
+        ),
         against=None if against is None else _named(against, problem),
         n_jobs=n_jobs,
         progress=progress,

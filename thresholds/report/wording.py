@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._arrays.types import Floats
 from thresholds.calibration import CalibratedRule
 from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, RuleDifference
 from thresholds.diagnosis.sentences import between
 from thresholds.metrics.jackknife import Interval
-from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Group
+from thresholds.report.content import BORDER, DISTRUSTED, OPEN, TRUSTED, Group
 from thresholds.results import are, counted, first_names, percent
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
 from thresholds.rule.capped import CappedRule
@@ -24,11 +25,17 @@ WORDS = (
     "A row is marked with a label if the rule decides that the row has it.",
     "A mark is right if the truth has it, too.",
 )
-TITLES = {DISTRUSTED: "not to be trusted", OPEN: "too early to say", TRUSTED: "good enough to use"}
+TITLES = {
+    DISTRUSTED: "not to be trusted",
+    BORDER: "on the border",
+    OPEN: "too early to say",
+    TRUSTED: "good enough to use",
+}
 MEANINGS = {
     DISTRUSTED: "The label is shown not to be good enough, or it is marked far more often than it is true and nothing"
     " shows that the scores know it.",
-    OPEN: "Too few rows truly are the label, or it is on the border of good enough.",
+    BORDER: "How good the label is, is known to about .1 of F, and that is about what is good enough.",
+    OPEN: "Too few rows truly are the label.",
     TRUSTED: "The label is shown to be good enough.",
     "usable": "Shown to be good enough.",
     "weak": "Shown not to be good enough.",
@@ -106,6 +113,33 @@ def how_much(n_predicted: int, n_true: int, n_samples: int, *, partly: bool = Fa
     )
 
 
+def good_enough(min_f: float, beta: float, bars: Floats) -> tuple[str, ...]:
+    """Say what "good enough" is: `bars` are the F that is asked of each label, (n_labels,)."""
+    hundred = f"{100 * min_f:.3g}"
+    sentences = [
+        f"Good enough is an F{beta:g} of at least {min_f:g}: for instance, of 100 marks {hundred} are right, and of 100"
+        f" that should be made {hundred} are made."
+    ]
+    higher = bars[bars > min_f]
+    if higher.size:
+        least, most = (f"{bar:.2f}" for bar in (higher.min(), higher.max()))
+        to = least if least == most else f"{least} to {most}"
+        sentences.append(
+            f"More is asked of {counted(higher.size, 'label')}: {to}, as marking every row would reach much of that,"
+            " too."
+        )
+    return tuple(sentences)
+
+
+def what_ranges_count(n_samples: int, n_groups: int | None, group_name: str) -> str:
+    """Say whether ranges count rows or groups."""
+    ranges = 'Ranges ("probably between") count'
+    if n_groups is None:
+        return f"{ranges} each row by itself. If several rows are of one patient, say, they are too narrow."
+    groups = counted(n_groups, "group")
+    return f"{ranges} {groups}, not {n_samples:,} rows: rows of one {group_name} are alike."
+
+
 def headline(groups: Sequence[Group]) -> str:
     """Say how many labels are not to be trusted, and what share of the marks they make."""
     n_labels = sum(group.n_labels for group in groups)
@@ -113,32 +147,39 @@ def headline(groups: Sequence[Group]) -> str:
     n_bad = distrusted.n_labels
     if n_bad == 0:
         n_open = _group(groups, OPEN).n_labels
-        if n_open == 0:
+        n_border = _group(groups, BORDER).n_labels
+        if n_open + n_border == 0:
             these = "The label is" if n_labels == 1 else f"All {n_labels:,} labels are"
             return f"{these} shown to be good enough to use."
+        if n_labels == 1 and n_border:
+            return "The label is on the border of good enough."
         if n_labels == 1:
             return "It is too early to say whether the label may be relied on."
-        return (
-            f"Of {n_labels:,} labels none is shown to be bad; of {n_open:,} it is too early to say."
-        )
+        parts = []
+        if n_border:
+            parts.append(f"{n_border:,} {are(n_border)} on the border")
+        if n_open:
+            parts.append(f"of {n_open:,} it is too early to say")
+        return f"Of {n_labels:,} labels none is shown to be bad; {', and '.join(parts)}."
     these = "The label is" if n_labels == 1 else f"{n_bad:,} of {n_labels:,} labels {are(n_bad)}"
-    if not any(group.n_predicted for group in groups):
+    if not any(group.n_marked for group in groups):
         return f"{these} not to be trusted; the rule makes no mark."
     if n_labels == 1:
         return f"{these} not to be trusted."
     they = "it makes" if n_bad == 1 else "they make"
-    return (
-        f"{these} not to be trusted; {they} {percent(distrusted.share_of_predicted)} of all marks."
-    )
+    return f"{these} not to be trusted; {they} {percent(distrusted.share_of_marked)} of all marks."
 
 
-def how_good(precision: Interval, recall: Interval, n_predicted: int, n_true: int) -> list[str]:
-    """Say of 100 marks how many are right, and of 100 that should be made how many are."""
+def how_good(
+    precision: Interval, recall: Interval, n_predicted: int, n_true: int, *, by_folds: bool = False
+) -> list[str]:
+    """Say of 100 marks how many are right, and of 100 that should be made how many are; `by_folds` by other rules."""
+    on_others = " on rows that a rule had not seen" if by_folds else ""
     sentences = []
     if n_predicted:
-        sentences.append(f"Of 100 marks, {_about(precision)} are right.")
+        sentences.append(f"Of 100 marks{on_others}, {_about(precision)} are right.")
     if n_true:
-        sentences.append(f"Of 100 marks that should be made, {_about(recall)} are made.")
+        sentences.append(f"Of 100 marks that should be made{on_others}, {_about(recall)} are made.")
     return sentences
 
 
@@ -165,7 +206,7 @@ def to_do(
             " marked score lower than others."
         )
     unknown = ((labels["verdict"] == "useless") | (labels["state"] == "platypus")) & ~backwards
-    unknown &= labels["predicted"] > 0
+    unknown &= labels["marked"] > 0
     if unknown.any():
         them = "it" if np.count_nonzero(unknown) == 1 else "them"
         steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of {them}.")
@@ -173,13 +214,17 @@ def to_do(
     # Labels that are not to be trusted, whatever the reason, and those with a better threshold.
     group = _group(groups, DISTRUSTED)
     these = "the label" if group.n_labels == 1 else f"the {group.n_labels:,} labels"
-    if group.n_predicted:
-        right = f"of 100 such marks about {100 * group.n_right / group.n_predicted:.0f} are right"
-        made = ""
+    if group.n_marked:
+        expected = []
+        if group.n_predicted:
+            n_right = f"{100 * group.n_right / group.n_predicted:.0f}"
+            expected.append(f"of 100 such marks about {n_right} are right")
         if group.n_true:
-            made = f", and of 100 that should be made about {100 * group.n_right / group.n_true:.0f} are made"
+            n_made = f"{100 * group.n_right / group.n_true:.0f}"
+            expected.append(f"of 100 that should be made about {n_made} are made")
+        why = f": {', and '.join(expected)}" if expected else ""
         steps.append(
-            f"Have the marks of {these} not to be trusted checked, or leave them out: {right}{made}."
+            f"Have the marks of {these} not to be trusted checked, or leave them out{why}."
         )
     elif group.n_labels:
         steps.append(
@@ -199,6 +244,12 @@ def to_do(
     if trusted.size:
         its = "its sentence names" if trusted.size == 1 else "their sentences name"
         steps.append(f"Use the marks of {_named(trusted)}, and expect the mistakes that {its}.")
+    on_border = labels[labels["trust"] == BORDER]
+    if on_border.size:
+        its = "its sentence" if on_border.size == 1 else "their sentences"
+        steps.append(
+            f"Decide by {its} about {_named(on_border)}, on the border of good enough: how many mistakes can you bear?"
+        )
     undecided = labels[labels["trust"] == OPEN]
     if undecided.size:
         its = "its" if undecided.size == 1 else "their"
@@ -275,18 +326,34 @@ def on_other_rows(
     return tuple(sentences)
 
 
-def on_own_rows(by_folds: bool) -> str:
-    """Warn that a rule is judged on the rows of its fit."""
+def on_own_rows(by_folds: bool, n_predicted: int) -> str:
+    """Warn that a rule is judged on the rows of its fit; other rules made so many marks there."""
     if by_folds:
         return (
             "The rule was fitted on these rows. So its labels are judged by what other rules, which had not seen a row,"
-            " decided about it."
+            f" decided about it: they make {counted(n_predicted, 'mark')}, and all that is said of right and wrong"
+            " marks is about those."
         )
     return "The rule was fitted on these rows: on others it will do worse than this report says."
 
 
-def what_moved(difference: RuleDifference, *, old_on_own_rows: bool) -> tuple[str, ...]:
-    """Say how much changed from an old rule to a new one, and whether the old one was fitted on the rows that judge."""
+def whose_marks(by_folds: bool, n_predicted: int) -> str:
+    """Say whose marks are counted where they are not the rule's own."""
+    if not by_folds:
+        return ""
+    marks = counted(n_predicted, "mark")
+    return f"Counted here are the {marks} of rules that had not seen the row, not the rule's own."
+
+
+def decided_by_others(sentence: str) -> str:
+    """Add to a sentence on a label who decided."""
+    return f"{sentence[:-1]} (as decided by rules that had not seen the row)."
+
+
+def what_moved(
+    difference: RuleDifference, *, old_on_own_rows: bool, new_on_own_rows: bool = False
+) -> tuple[str, ...]:
+    """Say how much changed from an old rule to a new one, and which of them was fitted on the rows that judge."""
     table = difference.table
     sentences = []
     if table.size == 0:
@@ -315,8 +382,14 @@ def what_moved(difference: RuleDifference, *, old_on_own_rows: bool) -> tuple[st
         if names:
             listed = first_names(names, _NAMES_SHOWN)
             sentences.append(f"{counted(len(names), 'label')} {are(len(names))} {word}: {listed}.")
-    if old_on_own_rows:
+    if old_on_own_rows and new_on_own_rows:
+        sentences.append("Both rules were fitted on these rows, which flatters both.")
+    elif old_on_own_rows:
         sentences.append("The old rule was fitted on these rows, which flatters it.")
+    elif new_on_own_rows:
+        sentences.append(
+            "This rule was fitted on these rows, which flatters it here, where its own decisions are compared."
+        )
     return tuple(sentences)
 
 

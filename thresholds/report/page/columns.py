@@ -14,7 +14,7 @@ import numpy.typing as npt
 from thresholds._arrays.types import Floats
 from thresholds.diagnosis.by_state import NOT_OVER
 from thresholds.diagnosis.result import STATES
-from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Content
+from thresholds.report.content import BORDER, DISTRUSTED, OPEN, TRUSTED, Content
 from thresholds.report.page.forms import forms_of
 from thresholds.report.page.packing import Column, fewest_bytes, texts
 from thresholds.results import on_one_line
@@ -22,7 +22,7 @@ from thresholds.search.curves import Curve
 
 # Words that are kept as their places here: the worst first, as the table sorts them.
 WORDS = {
-    "trust": (DISTRUSTED, OPEN, TRUSTED),
+    "trust": (DISTRUSTED, BORDER, OPEN, TRUSTED),
     "verdict": ("useless", "missed", "weak", "unproven", "usable"),
     "state": STATES,
 }
@@ -43,6 +43,7 @@ def label_columns(content: Content) -> dict[str, Column]:
         "n_samples": content.n_samples,
         "beta": content.beta,
         "confidence": content.confidence,
+        "by_folds": content.by_folds,
         "words": WORDS,
         "titles": titles_of(content),
         "unremarkable": NOT_OVER,  # a state that the page does not name

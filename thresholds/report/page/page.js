@@ -660,7 +660,8 @@ class Chart {
   ofRule() {
     const { predicted, tp, f } = this.#labels.columns;
     const j = this.#j;
-    return `The rule marks ${count(predicted[j])}, of which ${count(tp[j])} truly are; F${this.#labels.beta} ${figure(f[j])}`;
+    const who = this.#labels.by_folds ? "Rules that had not seen the row mark" : "The rule marks";
+    return `${who} ${count(predicted[j])}, of which ${count(tp[j])} truly are; F${this.#labels.beta} ${figure(f[j])}`;
   }
 
   // Draw in the size that there is.
