@@ -449,6 +449,11 @@ def wrapped(text: str) -> str:
     return "\n".join("\n".join(_lines_of(line)) for line in text.split("\n"))
 
 
+def unwrapped(text: str) -> str:
+    """Return text as it was before `wrapped`, if none of its lines was indented so."""
+    return text.replace(f"\n{_HANG}", " ")
+
+
 def _lines_of(line: str) -> Iterator[str]:
     """Break a line at spaces."""
     while columns_of(line) > WIDTH:

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.random import Generator
 
 from thresholds.diagnosis.result import STATES
-from thresholds.diagnosis.sentences import sentence
+from thresholds.diagnosis.sentences import are_on_border, sentence
 from thresholds.diagnosis.verdicts import VERDICTS
 from thresholds.metrics.intervals import score_interval, wilson
 from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import (
+    BORDER,
     DISTRUSTED,
     LABELS,
     MOVED,
@@ -116,13 +117,16 @@ def content(label_names: Sequence[str], *, n_curves: int = 40, with_old: bool = 
         ),
         false_positives=order[wrong[order] > 0][:50],
         labels=labels,
-        meanings={word: f"what {word} means" for word in (TRUSTED, DISTRUSTED, OPEN, *VERDICTS, *STATES)},
+        meanings={word: f"what {word} means" for word in (TRUSTED, DISTRUSTED, BORDER, OPEN, *VERDICTS, *STATES)},
         curves={label: _curve(labels[label], rng) for label in list(first)[:n_curves]},
         n_samples=_N_SAMPLES,
         beta=1.0,
         confidence=0.95,
         on_own_rows=False,
         by_folds=False,
+        whose_marks="",
+        min_f=0.5,
+        min_skill=0.25,
         has_thresholds=True,
         command="thresholds report scores.npz --rule rule.json -o report.html",
         version="0.1",
@@ -155,13 +159,18 @@ def _labels(label_names: Sequence[str], rng: Generator) -> np.ndarray:
         "restrained",
     )
     doubtful = np.isin(state, ("backwards", "platypus", "suspect"))
-    trust = np.select([verdict == "usable", (verdict != "unproven") | doubtful], [TRUSTED, DISTRUSTED], OPEN)
+    needed = np.where(verdict == "unproven", 10.0 * positives + 12, np.nan)
+    figures = {"verdict": verdict, "f_low": f_low, "f_high": f_high, "positives_needed": needed}
+    on_border = are_on_border(figures) & ~doubtful
+    conditions = [verdict == "usable", on_border, (verdict != "unproven") | doubtful]
+    trust = np.select(conditions, [TRUSTED, BORDER, DISTRUSTED], OPEN)
     columns = {
         "name": np.array(label_names, object),
         "trust": trust,
         "verdict": verdict,
         "state": state,
         "positives": positives,
+        "marked": predicted,
         "predicted": predicted,
         "tp": tp,
         "threshold": np.where(predicted > 0, rng.random(n_labels), np.inf),
@@ -175,7 +184,7 @@ def _labels(label_names: Sequence[str], rng: Generator) -> np.ndarray:
         "auroc": auroc,
         "bar": np.full(n_labels, 0.5),
         "f_out_of_fold": np.clip(f - 0.05, 0, 1),
-        "positives_needed": np.where(verdict == "unproven", 10.0 * positives + 12, np.nan),
+        "positives_needed": needed,
     }
     columns["sentence"] = np.array(_sentences(columns), object)
     return rows_of({name: columns[name] for name in LABELS})
@@ -204,7 +213,12 @@ def _sentences(columns: dict[str, np.ndarray]) -> list[str]:
 def _summary(labels: np.ndarray) -> Summary:
     """The first screen."""
     groups = []
-    titles = {DISTRUSTED: "not to be trusted", OPEN: "too early to say", TRUSTED: "to be trusted"}
+    titles = {
+        DISTRUSTED: "not to be trusted",
+        BORDER: "on the border",
+        OPEN: "too early to say",
+        TRUSTED: "to be trusted",
+    }
     n_predicted = max(int(labels["predicted"].sum()), 1)
     for trust, title in titles.items():
         of_group = labels[labels["trust"] == trust]
@@ -215,6 +229,7 @@ def _summary(labels: np.ndarray) -> Summary:
                 title,
                 of_group.size,
                 predicted,
+                predicted,
                 int(of_group["tp"].sum()),
                 int(of_group["positives"].sum()),
                 of_group.size / labels.size,
@@ -224,8 +239,10 @@ def _summary(labels: np.ndarray) -> Summary:
     distrusted = groups[0]
     return Summary(
         rule=("The rule marks a row with a label if the score of the label reaches the label's own threshold.",),
+        bar=("Good enough is an F1 of at least 0.5.",),
+        ranges="Ranges count rows.",
         headline=f"{distrusted.n_labels:,} of {labels.size:,} labels are not to be trusted: they make"
-        f" {distrusted.share_of_predicted:.0%} of all marks.",
+        f" {distrusted.share_of_marked:.0%} of all marks.",
         how_good=(
             "Of 100 marks, about 58 are right (57 to 59).",
             "Of 100 labels that are true, about 61 are marked (60 to 62).",

@@ -8,7 +8,7 @@ from scipy import sparse, stats
 
 import thresholds
 from thresholds import CrossFit, FixedRule, Rule, ThresholdRule, TopKRule, make_report, metrics
-from thresholds.report.content import DISTRUSTED, LABELS, OPEN, TRUSTED, Content
+from thresholds.report.content import BORDER, DISTRUSTED, LABELS, OPEN, TRUSTED, Content
 
 NAMES = ("cough", "fever", "rash", "noise", "rare", "absent")
 RATES = (0.3, 0.1, 0.05, 0.03, 0.006, 0.0)
@@ -53,6 +53,7 @@ def test_columns_are_counts_and_what_a_diagnosis_says() -> None:
     assert labels["name"].tolist() == list(NAMES)
     np.testing.assert_array_equal(labels["positives"], truth.sum(axis=0))
     np.testing.assert_array_equal(labels["predicted"], predicted.sum(axis=0))
+    np.testing.assert_array_equal(labels["marked"], predicted.sum(axis=0))
     np.testing.assert_array_equal(labels["tp"], (truth & predicted).sum(axis=0))
     diagnosed = thresholds.diagnose(truth, scores, NOISY).table
     for name in set(LABELS) & set(diagnosed.dtype.names) - {"sentence"}:
@@ -64,16 +65,16 @@ def test_labels_are_trusted_by_verdict_and_by_flag() -> None:
     labels = content().labels
     assert set(labels["trust"][labels["verdict"] == "usable"]) == {TRUSTED}
     assert set(labels["trust"][np.isin(labels["verdict"], ["weak", "missed", "useless"])]) == {DISTRUSTED}
+    # Here none is known well enough to be on the border, whatever its state.
     unproven = labels[labels["verdict"] == "unproven"]
-    flagged = np.isin(unproven["state"], ["backwards", "platypus", "suspect"])
-    assert set(unproven["trust"][flagged]) == {DISTRUSTED}
-    assert set(unproven["trust"][~flagged]) <= {OPEN}
+    assert (unproven["f_high"] - unproven["f_low"] > 0.2).all()
+    assert set(unproven["trust"]) == {OPEN}
     of = dict(zip(NAMES, labels, strict=True))
     assert of["cough"]["trust"] == TRUSTED
     assert (of["noise"]["trust"], of["noise"]["state"]) == (DISTRUSTED, "platypus")
 
 
-def test_a_label_that_is_flagged_without_proof_says_why() -> None:
+def test_a_label_of_few_positives_is_not_among_those_not_to_be_trusted_and_says_why_it_is_flagged() -> None:
     truth = np.zeros((60, 3), int)
     scores = np.tile(np.linspace(1, 0, 60)[:, None], (1, 3))  # falling
     truth[[1, 6, 11, 16, 40, 55], 0] = 1
@@ -81,7 +82,8 @@ def test_a_label_that_is_flagged_without_proof_says_why() -> None:
     rule = ThresholdRule(scores[[19, 9, 2], 0], label_names=("six", "three", "none"))
     labels = make_report(truth, scores, rule).content.labels
     assert labels["verdict"].tolist() == ["unproven"] * 3
-    assert labels["trust"].tolist() == [DISTRUSTED] * 3
+    assert labels["state"].tolist() == ["suspect"] * 3
+    assert labels["trust"].tolist() == [OPEN] * 3
     assert labels["sentence"].tolist() == [
         "20 rows are marked six, of which 4 truly are; in all, 6 are: marked 3.33 times as often as true, and nothing"
         " shows that the scores know it.",
@@ -94,16 +96,17 @@ def test_a_label_that_is_flagged_without_proof_says_why() -> None:
 def test_groups_add_up_to_all_labels_and_all_marks() -> None:
     labels = content().labels
     groups = content().summary.groups
-    assert [group.trust for group in groups] == [DISTRUSTED, OPEN, TRUSTED]
+    assert [group.trust for group in groups] == [DISTRUSTED, BORDER, OPEN, TRUSTED]
     for group in groups:
         of_group = labels[labels["trust"] == group.trust]
-        assert (group.n_labels, group.n_predicted, group.n_right) == (
+        assert (group.n_labels, group.n_marked, group.n_predicted, group.n_right) == (
             of_group.size,
+            of_group["marked"].sum(),
             of_group["predicted"].sum(),
             of_group["tp"].sum(),
         )
     assert sum(group.share_of_labels for group in groups) == pytest.approx(1)
-    assert sum(group.share_of_predicted for group in groups) == pytest.approx(1)
+    assert sum(group.share_of_marked for group in groups) == pytest.approx(1)
 
 
 def test_the_headline_counts_labels_and_their_share_of_the_marks() -> None:
@@ -218,7 +221,8 @@ def test_a_label_that_is_never_marked_is_among_the_worst_if_it_should_be() -> No
 def test_curves_are_counts_at_their_thresholds() -> None:
     truth, scores = rows()
     curves = content().curves
-    assert list(curves)[: content().worst.size - 1] == [j for j in content().worst if truth[:, j].any()]
+    first = [j for j in content().worst if truth[:, j].any()]
+    assert list(curves)[: len(first)] == first
     assert set(curves) == set(np.flatnonzero(truth.any(axis=0)))
     for label, curve in curves.items():
         marked = scores[:, label] >= curve.threshold[:, None]  # (n_points, n_samples)

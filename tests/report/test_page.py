@@ -359,7 +359,7 @@ def test_a_share_is_the_same_in_the_headline_and_below_it() -> None:
     shown = content(names(3))
     labels = shown.labels.copy()
     labels["trust"] = ["trusted", "distrusted", "trusted"]
-    labels["predicted"] = [996, 4, 0]
+    labels["marked"] = [996, 4, 0]
     labels["tp"] = 0
     groups = groups_of(labels)
     summary = replace(shown.summary, groups=groups, headline=headline(groups))
@@ -369,10 +369,17 @@ def test_a_share_is_the_same_in_the_headline_and_below_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trust", "predicted", "text"),
+    ("trust", "marked", "text"),
     [
         (["distrusted"], [9], "The label is not to be trusted."),
         (["open"], [9], "It is too early to say whether the label may be relied on."),
+        (["border"], [9], "The label is on the border of good enough."),
+        (["border", "trusted"], [9, 1], "Of 2 labels none is shown to be bad; 1 is on the border."),
+        (
+            ["border", "open", "border"],
+            [9, 1, 0],
+            "Of 3 labels none is shown to be bad; 2 are on the border, and of 1 it is too early to say.",
+        ),
         (["trusted"], [9], "The label is shown to be good enough to use."),
         (["distrusted", "open"], [1, 3], "1 of 2 labels is not to be trusted; it makes 25 % of all marks."),
         (["distrusted", "distrusted"], [0, 0], "2 of 2 labels are not to be trusted; the rule makes no mark."),
@@ -380,9 +387,9 @@ def test_a_share_is_the_same_in_the_headline_and_below_it() -> None:
     ],
 )
 def test_the_headline_says_how_many_labels_and_marks_are_not_to_be_trusted(
-    trust: list[str], predicted: list[int], text: str
+    trust: list[str], marked: list[int], text: str
 ) -> None:
     labels = content(names(len(trust))).labels.copy()
     labels["trust"] = trust
-    labels["predicted"] = predicted
+    labels["marked"] = marked
     assert headline(groups_of(labels)) == text

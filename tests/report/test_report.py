@@ -30,10 +30,11 @@ def test_the_text_is_the_first_screen() -> None:
     assert parts[0] == "Which labels may be relied on"
     assert parts[1] == "1 of 2 labels is not to be trusted; it makes 72 % of all marks."
     assert parts[2].startswith("The model gives each row a score for each label. The rule marks the row with the label")
-    assert parts[3].startswith("measure           value     95 % interval")
-    assert " ".join(parts[4].split()) == " - ".join(("What to do:", *report().content.summary.to_do))
-    assert " ".join(parts[5].split()).endswith(str(report().labels["sentence"][1]))
-    assert report().to_text(0).count("\n\n") == 4
+    assert parts[3].startswith("Good enough is an F1 of at least 0.5")
+    assert parts[4].startswith("measure           value     95 % interval")
+    assert " ".join(parts[5].split()) == " - ".join(("What to do:", *report().content.summary.to_do))
+    assert " ".join(parts[6].split()).endswith(str(report().labels["sentence"][1]))
+    assert report().to_text(0).count("\n\n") == 5
 
 
 def test_a_level_of_confidence_is_not_rounded() -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +16,14 @@ from thresholds.cli.keeping import taken as taken
 
 _NARROW = ("float16", "float32")  # dtypes in which text is read where a rule was fitted in them
 _NAMES_SHOWN = 5
+
+# Of commands that fit or judge: what to do where rows belong together, "{}" being the column that tells.
+_ADVICE_ON_GROUPS = dict.fromkeys(
+    ("fit", "update", "compare", "report"),
+    "if rows of one are alike, say so with --groups {}",
+) | {
+    "diagnose": "if rows of one are alike, verdicts are too bold; thresholds report --groups {} counts groups"
+}
 
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile, ScoreFile, Source
@@ -93,6 +102,7 @@ def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "Labell
     folder = keeping.folder_for(source, options)
     with keeping.refusing_a_full_disk(folder):
         data = gather_labelled(source, progress(source, "reading"), folder)
+    data = replace(data, notes=(*data.notes, *_on_groups(options, source, data)))
     missing = getattr(options, "missing", 0.0)  # Not every command asks for it.
     try:
         Problem.of(
@@ -105,6 +115,24 @@ def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "Labell
     except InputError as error:
         raise InputError(_in_words_of_commands(str(error))) from None
     return data
+
+
+def _on_groups(
+    options: argparse.Namespace, source: "Source", data: "LabelledFile"
+) -> tuple[str, ...]:
+    """Point out a column that seems to tell which rows belong together, if nothing is said of groups."""
+    from thresholds.files.accounting import look_like_groups
+
+    advice = _ADVICE_ON_GROUPS.get(options.run.__name__)
+    if advice is None or options.groups is not None:
+        return ()
+    found = look_like_groups(source)
+    if found is None:
+        return ()
+    name, n_values, n_rows = found
+    first = "" if n_rows == data.y_score.shape[0] else "the first "
+    named = advice.format(shlex.quote(name))
+    return (f"column {name!r} has {n_values:,} values in {first}{n_rows:,} rows: {named}",)
 
 
 def _in_words_of_commands(message: str) -> str:

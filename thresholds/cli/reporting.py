@@ -9,6 +9,7 @@ from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds.cli import fit_options, reading
 from thresholds.errors import need
+from thresholds.results import unwrapped, wrapped
 
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile
@@ -46,14 +47,15 @@ def report(options: argparse.Namespace) -> None:
         min_f=options.min_f,
         min_skill=options.min_skill,
         title=_readable(options.title or f"{data.name}: {TITLE[0].lower()}{TITLE[1:]}"),
-        about=_readable(f"{reading.title(data)}\n{about}").splitlines(),
+        about=_readable(f"{unwrapped(reading.title(data))}\n{about}").splitlines(),
         command=_readable(shlex.join(["thresholds", *options.written])),
         n_jobs=fit_options.read_all(options)["n_jobs"],
         progress=sys.stderr.isatty(),
     )
     text = str(made)
     made.save(options.output)
-    print(f"{text}\n\nsaved as {options.output}")
+    notes = "".join(f"{wrapped(note)}\n" for note in data.notes)
+    print(f"{text}\n\n{notes}saved as {options.output}")
 
 
 def _saved(

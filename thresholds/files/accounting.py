@@ -12,11 +12,18 @@ import numpy as np
 
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.unknown import reads_absent
+from thresholds.files.source import Source
 from thresholds.files.tables.columns import NUMBERS, SEPARATORS, ColumnChoice, Table, is_index
 from thresholds.files.unknown import is_truth
 
 _SHOWN = 5
 _DIGITS_FIRST = re.compile(r"\s*[-+]?[.,]?\d")  # as a number begins
+# What columns are called that tell which rows belong together.
+_OF_GROUPS = re.compile(
+    r"(patient|subject|participant|person|individual|donor|animal|user|customer|client|author|artist|writer|speaker"
+    r"|singer|observer|family|household|hospital|site|group)s?([ _.-]?(id|ids|no|nr|number|name|key))?",
+    re.IGNORECASE,
+)
 _MOSTLY = 0.5  # of the text in the first block; from there on a column is one of numbers, with other cells among them
 
 
@@ -152,6 +159,23 @@ def noted(left: Mapping[str, str], of: str = "") -> tuple[str, ...]:
     )
     more = f" and {len(left) - _SHOWN:,} more" if len(left) > _SHOWN else ""
     return (f"left out{of}: {first}{more}",)
+
+
+def look_like_groups(source: Source) -> tuple[str, int, int] | None:
+    """Find a column without a role that is called as groups are and repeats itself: its name, and how many values in
+    how many rows.
+
+    Of a table the first rows are read. A column that cannot be read is passed over, as nobody asked for it.
+    """
+    named = [name for name in source.left_out if _OF_GROUPS.fullmatch(name)]
+    try:
+        for name, values in source.first_values(named):
+            n_values = len(set(values.tolist()))
+            if 1 < n_values < values.size:
+                return name, n_values, values.size
+    except InputError:
+        return None
+    return None
 
 
 def assumed(choice: ColumnChoice) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Scores in another form than their file has them: logits as probabilities, numbers of text in a dtype."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 
 import numpy as np
@@ -61,6 +61,10 @@ class Converted(Source):
         converted = self._of(longer)
         converted.notes = (*longer.notes, *self.notes[len(self._source.notes) :])
         return converted
+
+    def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
+        """Return the first values of columns without a role."""
+        return self._source.first_values(columns)
 
     def because(self, label: str) -> str:
         """Say why a label has no scores."""

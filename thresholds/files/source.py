@@ -1,7 +1,7 @@
 """What every file of scores looks like to those who read it: blocks of rows, or all rows at once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -102,6 +102,10 @@ class Source(ABC):
     def mapped(self) -> Block | None:
         """Return all rows mapped into memory; None where the file does not hold them as they are."""
         return None
+
+    def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
+        """Return columns without a role that have a number or a text for each row, (n_rows,), of the first rows."""
+        return iter(())
 
     def because(self, label: str) -> str:
         """Say why a label has no scores though there is a column for it; nothing where there is none."""

@@ -1,6 +1,6 @@
 """The rows of a file, read within the boundary."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from thresholds._arrays.types import Dense
 from thresholds._checks.boundary import reading, unreadable
@@ -36,6 +36,11 @@ class WithinBoundary(Converted):
         """Return all rows mapped into memory where the file holds them as they are."""
         with reading(self._path):
             return self._source.mapped()
+
+    def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
+        """Return the first values of columns without a role."""
+        with reading(self._path):
+            yield from self._source.first_values(columns)
 
     def keys(self) -> Dense:
         """Return the key of every row."""

@@ -17,8 +17,8 @@ number of positive counts estimated from survey data"); Dean and Pagano 2015 ("E
 for binomial proportions in clustered surveys") find Wilson's interval on as many rows among the best.
 
 They are at most all rows, and at least what they were worth if all rows of a group were equal, (sum n_g)^2 / sum n_g^2
-(Kish 1965, "Survey Sampling"). That is also what is taken where R is 0 or 1, which has no variance. With one row in
-each group it is all rows: groups that are rows change nothing, to the last bit.
+(Kish 1965, "Survey Sampling"). That is also what is taken where no variance is seen: R is 0 or 1, or all rows are of
+one group. With one row in each group it is all rows: groups that are rows change nothing, to the last bit.
 """
 
 from typing import NamedTuple
@@ -104,7 +104,7 @@ def _add_groups(added: "list[_Added]", unit_and_cell: Ints, n_labels: int) -> No
     pairs, pair = np.unique(unit * n_labels + cell // 4, return_inverse=True)
     is_true, is_marked = cell % 4 // 2, cell % 2
     columns = (is_true & is_marked, is_marked, is_true)
-    counts = np.stack([np.bincount(pair, column, pairs.size) for column in columns])
+    counts = np.array([np.bincount(pair, column, pairs.size) for column in columns], np.float64)
     for of_ratio in added:
         of_ratio.add(pairs % n_labels, counts)
 
@@ -163,4 +163,5 @@ class _Added:
         quantiles = ndtri(level) / stdtrit(np.clip(freedom, 1, most), level)
         if_alike = rows / np.maximum(size_squares, 1)
         share = np.clip(np.nan_to_num(ratio, nan=0) * quantiles**2, if_alike, 1)
-        return np.where(rows > 0, np.where(of_rows > 0, share, if_alike), 1.0)
+        has_variance = (of_rows > 0) & (n_groups > 1)
+        return np.where(rows > 0, np.where(has_variance, share, if_alike), 1.0)

@@ -4,7 +4,7 @@ A `.npz` holds `y_true` and `y_score` (or `y_score_...`), each dense or as the f
 (`NAME_data`, `NAME_indices`, `NAME_indptr`, `NAME_shape`), and optionally `label_names`, `calib_idx`, `test_idx`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +105,13 @@ class NpzSource(Source):
             return truth
         what = f"truth {self.truth_key!r} of {self.name}"
         return as_read(truth, self._unknown, what, self.label_names)
+
+    def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
+        """Return arrays that have a number or a text for each row, whole."""
+        for column in columns:
+            header = self._archive.header(column)
+            if header.shape == (self.n_samples,) and header.dtype.kind in "iuU":
+                yield column, self._archive.array(column)
 
     def keys(self) -> Dense:
         """Return the key of every row."""

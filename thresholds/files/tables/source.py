@@ -120,6 +120,18 @@ class TableSource(Source):
             parts.append(part)
         return parts
 
+    def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
+        """Return columns of whole numbers or text, in the first block of rows."""
+        described = self._table.columns
+        flat = [
+            column
+            for column in columns
+            if described[column].form == "flat" and described[column].kind in ("int", "text")
+        ]
+        for column, batch in self._table.beginnings(flat):
+            if batch is not None:
+                yield column, np.asarray(batch.columns[column])
+
     def keys(self) -> Dense:
         """Return the key of every row."""
         return keys_of(self._table, self.key_columns)
