@@ -125,7 +125,7 @@ _ = ax.legend(loc="lower right")
 # ## Which labels to rely on
 #
 # `diagnose` asks two questions about each label. May it be relied on? The *verdict* says so, with a sentence for those
-# who know no statistics: usable, weak, unproven (too early to say), missed (the scores know it, and the rule does not
+# who know no statistics: usable, weak, unproven (shown neither way), missed (the scores know it, and the rule does not
 # use them) or useless. Is it predicted too often? That is its *state*. The random draw is a "platypus": predicted more
 # than three times as often as true, while the scores know little of it. A label that is not predicted too often is
 # "restrained", which says nothing of how good it is.

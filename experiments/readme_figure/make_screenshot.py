@@ -1,9 +1,9 @@
 """Draw the picture of the README, `docs/report.png`: the first screen of a report.
 
-    python experiments/readme_figure/make_screenshot.py SCORES.npz [OUTPUT]
+    python experiments/readme_figure/make_screenshot.py SCORES.npz [OUTPUT] [--groups COLUMN]
 
 Fits thresholds on the file's calibration rows and judges them on its test rows, as `thresholds report` does, then has
-Chromium draw the page, 1280 by 800 pixels, in 256 colours. SCORES.npz was that of ChestX-ray14.
+Chromium draw the page, 1280 by 800 pixels, in 256 colours. SCORES.npz was that of ChestX-ray14, COLUMN `patient_id`.
 
 Needs Chromium, chromedriver, Selenium, Pillow, and this package with its extra `report`.
 """
@@ -45,14 +45,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Draw the first screen of a report.")
     parser.add_argument("scores")
     parser.add_argument("output", nargs="?", type=Path, default=DEFAULT_OUTPUT)
+    parser.add_argument("--groups", metavar="COLUMN")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
-        status = cli.main(["report", options.scores, "-o", str(page)])
+        groups = [] if options.groups is None else ["--groups", options.groups]
+        status = cli.main(["report", options.scores, *groups, "-o", str(page)])
         if status:
             raise SystemExit(status)
         screen = Image.open(io.BytesIO(picture_of(page))).convert("RGB")
-    screen.quantize(256).save(options.output, optimize=True)
+    # Colours that are seldom, as of a group without labels, keep a place of their own.
+    screen.quantize(256, Image.Quantize.MAXCOVERAGE).save(options.output, optimize=True)
 
 
 if __name__ == "__main__":

@@ -986,8 +986,8 @@ DIAGNOSES = [
         "confidence is .*, expected a num",
     ),
     *every(JUDGES, "min_auroc", BAD_SHARES),
-    *every(JUDGES, "min_f", BAD_SHARES),
-    *every(JUDGES, "min_skill", BAD_SKILLS),
+    *every(JUDGES | {"make_report": make_report}, "min_f", BAD_SHARES),
+    *every(JUDGES | {"make_report": make_report}, "min_skill", BAD_SKILLS),
     *every(JUDGES | {"diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
     *every(JUDGES | {"make_report": make_report}, "n_jobs", BAD_JOBS),
     *each(PLAN, "rule", NO_RULE[1:], "rule is .*, expected a rule or None"),
@@ -1011,6 +1011,7 @@ DIAGNOSES = [
         {"make_report": make_report}, "against", [fixed(n_labels=3)], "against has 3 labels, expected 2 as the rule has"
     ),
     *each({"make_report": make_report}, "title", [None, 3, "\ud800"], "title is .*, expected text"),
+    *each({"make_report": make_report}, "group_name", [None, 3, "\ud800"], "group_name is .*, expected text"),
     *each({"make_report": make_report}, "command", [3, ["a"], "\ud800"], "command is .*, expected text"),
     *each(
         {"make_report": make_report}, "about", [None, "one line", [3], ["\ud800"]], "about is .*, expected (text|lines)"

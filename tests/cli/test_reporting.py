@@ -105,3 +105,99 @@ def test_bytes_of_a_name_that_are_no_text_are_written_as_escapes(tmp_path: Path)
     path = make(tmp_path / "s.npz").rename(tmp_path / "s\udcff.npz")
     assert run("report", path, "-o", tmp_path / "report.html") == 0
     assert r"s\udcff.npz: which labels" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+# What rows have in common
+
+
+def patients(n_rows: int = 60) -> np.ndarray:
+    """Two rows each of a patient."""
+    return np.repeat(np.arange(n_rows // 2), 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [
+        (["fit", "-o", "new.json"], "if rows of one are alike, say so with --groups patient_id"),
+        (["report", "-o", "page.html"], "if rows of one are alike, say so with --groups patient_id"),
+        (["compare"], "if rows of one are alike, say so with --groups patient_id"),
+        (["diagnose"], "verdicts are too bold; thresholds report --groups patient_id counts groups"),
+    ],
+)
+def test_a_column_that_looks_like_groups_is_pointed_out(
+    command: list[str],
+    advice: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(Path("s.npz"), patient_id=patients())
+    name, *more = command
+    assert run(name, "s.npz", *more) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "column 'patient_id' has 30 values in 60 rows: " in said
+    assert advice in said
+
+    # Who names groups, or a command that asks for none, hears nothing of it.
+    assert run("predict", "new.json", "s.npz", "-o", "d.npz") == 0 if name == "fit" else True
+    if name in ("fit", "report"):
+        assert run(name, "s.npz", *more, "--groups", "patient_id") == 0
+    assert "has 30 values" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"patient_id": np.arange(60)},  # nothing repeats
+        {"patient_id": np.zeros(60, int)},  # all are one
+        {"patient_id": np.arange(30)},  # not one a row
+        {"weekday": patients()},  # called otherwise
+        {"patient_id": patients() / 2},  # measured, not counted
+    ],
+)
+def test_other_columns_are_not_taken_for_groups(
+    column: dict[str, np.ndarray], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("diagnose", make(tmp_path / "s.npz", **column)) == 0
+    assert "are alike" not in capsys.readouterr().out
+
+
+def test_a_column_of_a_table_is_pointed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = np.load(make(tmp_path / "s.npz"))
+    names = [str(name) for name in data["label_names"]]
+    head = [*(f"y_score_{name}" for name in names), *(f"y_true_{name}" for name in names), "author"]
+    lines = [
+        ",".join(map(str, [*scores, *truth, f"writer {author}"]))
+        for scores, truth, author in zip(data["y_score"], data["y_true"], patients(), strict=True)
+    ]
+    path = tmp_path / "s.csv"
+    path.write_text("\n".join([",".join(head), *lines]), encoding="utf-8")
+    assert run("diagnose", path) == 0
+    assert "column 'author' has 30 values in 60 rows" in capsys.readouterr().out
+
+
+def test_a_broken_array_that_nobody_asks_for_is_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = np.array([f"{'patient':>99}{k:02d}" for k in patients()])
+    path = make(tmp_path / "s.npz", patient_id=names)
+    content = path.read_bytes()
+    place = content.rindex(names[-1:].tobytes())
+    path.write_bytes(content[:place] + b"!" + content[place + 1 :])
+    assert run("diagnose", path) == 0
+    assert "are alike" not in capsys.readouterr().out
+
+
+def test_the_bar_is_an_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, page = make(tmp_path / "s.npz"), tmp_path / "report.html"
+    assert run("report", path, "-o", page, "--min-f", "0.9", "--min-skill", "0.1") == 0
+    assert "Good enough is an F1 of at least 0.9" in capsys.readouterr().out
+    assert "Good enough is an F1 of at least 0.9" in page.read_text(encoding="utf-8")
+    assert "min_f is 2.0, expected a number" in refused(capsys, "report", path, "-o", page, "--min-f", "2")
+
+
+def test_lines_on_where_a_page_comes_from_are_whole(tmp_path: Path) -> None:
+    arrays = {f"something_else_{k}": np.zeros(3) for k in range(5)}
+    path, page = make(tmp_path / "s.npz", **arrays), tmp_path / "report.html"
+    assert run("report", path, "-o", page) == 0
+    listed = ", ".join(f"'something_else_{k}' (float64)" for k in range(5))
+    assert f"left out: {listed}</li>".replace("'", "&#39;") in page.read_text(encoding="utf-8")

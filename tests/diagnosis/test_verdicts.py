@@ -342,7 +342,7 @@ def test_the_summary_says_what_to_do() -> None:
     )
     lines = table.splitlines()[2:]
     assert [line.split()[0] for line in lines] == [name for name in VERDICTS if found.counts[name] or name == "usable"]
-    assert flat(lines[2]).endswith("too early to say have its marks checked")
+    assert flat(lines[2]).endswith("shown neither way have its marks checked")
     assert sum(found.counts.values()) == len(CASES)
     assert found.in_brief().startswith(f"{len(CASES)} labels: {found.counts['usable']} usable, ")
 

@@ -215,16 +215,9 @@ def to_do(
     group = _group(groups, DISTRUSTED)
     these = "the label" if group.n_labels == 1 else f"the {group.n_labels:,} labels"
     if group.n_marked:
-        expected = []
-        if group.n_predicted:
-            n_right = f"{100 * group.n_right / group.n_predicted:.0f}"
-            expected.append(f"of 100 such marks about {n_right} are right")
-        if group.n_true:
-            n_made = f"{100 * group.n_right / group.n_true:.0f}"
-            expected.append(f"of 100 that should be made about {n_made} are made")
-        why = f": {', and '.join(expected)}" if expected else ""
+        right = _of_marks(group)
         steps.append(
-            f"Have the marks of {these} not to be trusted checked, or leave them out{why}."
+            f"Have the marks of {these} not to be trusted checked, or leave them out{right}."
         )
     elif group.n_labels:
         steps.append(
@@ -246,10 +239,9 @@ def to_do(
         steps.append(f"Use the marks of {_named(trusted)}, and expect the mistakes that {its}.")
     on_border = labels[labels["trust"] == BORDER]
     if on_border.size:
-        its = "its sentence" if on_border.size == 1 else "their sentences"
-        steps.append(
-            f"Decide by {its} about {_named(on_border)}, on the border of good enough: how many mistakes can you bear?"
-        )
+        is_so = f"{_named(on_border)} {are(on_border.size)} on the border of good enough"
+        right = _of_marks(_group(groups, BORDER))
+        steps.append(f"{is_so}{right}. Use the marks if you can bear so many mistakes.")
     undecided = labels[labels["trust"] == OPEN]
     if undecided.size:
         its = "its" if undecided.size == 1 else "their"
@@ -258,6 +250,18 @@ def to_do(
             " it."
         )
     return tuple(steps[:_MOST_TO_DO])
+
+
+def _of_marks(group: Group) -> str:
+    """Say of 100 marks on the labels of a group how many are right, and how many of those that should be made."""
+    parts = []
+    if group.n_predicted:
+        n_right = f"{100 * group.n_right / group.n_predicted:.0f}"
+        parts.append(f"of 100 such marks about {n_right} are right")
+    if group.n_true:
+        n_made = f"{100 * group.n_right / group.n_true:.0f}"
+        parts.append(f"of 100 that should be made about {n_made} are made")
+    return f": {', and '.join(parts)}" if parts else ""
 
 
 def per_row(
