@@ -327,6 +327,16 @@ def test_figures_of_micro_f1_are_shown_as_they_were_measured() -> None:
         assert cells == [f"{group}, {sets}", rows, *(f"{float(f):.3f}" for f in figures.split()[:6])]
 
 
+def test_what_ranges_of_a_report_miss_is_what_the_experiment_found() -> None:
+    of_few, _, of_many = (ROOT / "experiments" / "report" / "patients.txt").read_text().split("\n\n")[:3]
+    page = " ".join((ROOT / "docs" / "report.md").read_text("utf-8").split())
+    ways = [line.split()[-8:] for line in of_many.splitlines()[3:]]
+    for counted, cells in zip(("rows", "patients"), ways, strict=True):
+        assert f"| {counted} | {cells[3]} % | {cells[4]} % |" in page
+    cells = of_few.splitlines()[-1].split()[-8:]
+    assert f"of 300 patients {cells[4]} % of the ranges of recall in sentences miss, and {cells[1]} % of those" in page
+
+
 def test_intervals_of_differences_hold_as_often_as_is_said() -> None:
     text = (ROOT / "experiments" / "gate" / "intervals.txt").read_text()
     covered = [float(share) for share in re.findall(r"([01]\.\d{3}) \(", text)]
