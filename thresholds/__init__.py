@@ -27,6 +27,7 @@ _HOME = {
     "ExpectedDiagnosis": "diagnosis",
     "Finding": "rule.watching.findings",
     "FixedRule": "rule",
+    "FlushToZeroWarning": "_checks",
     "GuardReport": "rule",
     "Guarantees": "rule.guarantees",
     "InputError": "errors",
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from thresholds import plots as plots
     from thresholds import sklearn as sklearn
     from thresholds import training as training
+    from thresholds._checks import FlushToZeroWarning as FlushToZeroWarning
     from thresholds._checks import RowOrderWarning as RowOrderWarning
     from thresholds.calibration import BaseRates as BaseRates
     from thresholds.calibration import CalibratedRule as CalibratedRule

@@ -25,6 +25,7 @@ from thresholds._checks.arrays import (
     weights_of_rows,
 )
 from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
+from thresholds._checks.flushing import FlushToZeroWarning
 from thresholds._checks.frames import (
     RowOrderWarning,
     aligned,
@@ -75,6 +76,7 @@ __all__ = [
     "AVERAGES",
     "PLACEMENTS",
     "Average",
+    "FlushToZeroWarning",
     "InputError",
     "Pair",
     "Placement",

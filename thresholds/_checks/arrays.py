@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.blocks import by_cells
-from thresholds._arrays.dtypes import key_dtype
+from thresholds._arrays.dtypes import flushes_subnormals, has_subnormals, key_dtype, rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import on_threads, workers
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks.cells import first_bad_cell, first_value
+from thresholds._checks.flushing import warn_of_flushing
 from thresholds._checks.frames import aligned, columns_of, read_frame
 from thresholds._checks.labels import one_name_each
 from thresholds._checks.options import real
@@ -55,7 +56,19 @@ def scores(
             raise InputError(
                 f"{name} has the integer {largest}, expected at most 2**53 in absolute value"
             )
-    return array
+    return _as_compared(array, n_jobs)
+
+
+def _as_compared(array: Matrix, n_jobs: int | None = 1) -> Matrix:
+    """Return scores as this thread compares them: where it takes subnormal ones for 0, that is said, and they are 0."""
+    if not flushes_subnormals():
+        return array
+    warn_of_flushing()
+    cells = array.data if is_sparse(array) else array
+    if cells.dtype.kind != "f" or cells.dtype.itemsize == 2 or not any(_by_rows(has_subnormals, cells, n_jobs)):
+        return array
+    flushed = cells * cells.dtype.type(1)
+    return type(array)((flushed, array.indices, array.indptr), array.shape) if is_sparse(array) else flushed
 
 
 def refuse_unreal(
@@ -191,6 +204,7 @@ def _shares(array: Matrix, name: str, label_names: Sequence[str] | None) -> Matr
             advice = hint(name, first_value(array, _not_a_share))
         bad = first_bad_cell(array, _not_a_share, label_names)
         raise InputError(f"{name} has {bad}, expected values in [0, 1]{advice}")
+    array = _as_compared(array)
     return without_zeros(array) if is_sparse(array) else array
 
 
@@ -342,7 +356,7 @@ def sample_weights(value: object, n_samples: int) -> npt.NDArray[np.float64]:
 
 def missing(value: object, dtype: np.dtype[Any]) -> float:
     """Check the score of absent entries, rounded into the dtype of the others."""
-    number = real(value, "missing")
+    number = real(value, "missing") * 1.0  # A subnormal one becomes 0 where it counts as 0.
     with np.errstate(over="ignore"):
         rounded = float(key_dtype(dtype).type(number))
     if math.isnan(number) or rounded == math.inf or math.isinf(rounded) != math.isinf(number):
@@ -362,7 +376,12 @@ def thresholds(value: object) -> npt.NDArray[np.float64]:
         raise InputError(
             f"thresholds has NaN at label {int(np.isnan(array).argmax())}, expected numbers"
         )
-    return array + 0.0
+    return _as_cuts(array)
+
+
+def _as_cuts(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return numbers that scores are compared with: -0.0 becomes 0.0, and what is above 0 stays above it."""
+    return np.asarray(rounded_up(array, array.dtype) + 0.0)
 
 
 def rising(value: object, name: str) -> npt.NDArray[np.float64]:
@@ -370,7 +389,7 @@ def rising(value: object, name: str) -> npt.NDArray[np.float64]:
     array = numbers(value, name).astype(np.float64)
     if array.ndim != 1 or np.isnan(array).any() or (array[1:] <= array[:-1]).any():
         raise InputError(f"{name} is {shown(array.tolist())}, expected numbers that rise")
-    return array + 0.0
+    return _as_cuts(array)
 
 
 def rising_lists(values: Iterable[Any], name: str) -> tuple[npt.NDArray[np.float64], ...]:
@@ -380,7 +399,7 @@ def rising_lists(values: Iterable[Any], name: str) -> tuple[npt.NDArray[np.float
     are_arrays = all(type(own) is np.ndarray and own.dtype == np.float64 for own in lists)
     if lists and are_arrays and all(own.ndim == 1 for own in lists):
         ends = np.cumsum([own.size for own in lists])
-        flat = np.concatenate(lists) + 0.0  # -0.0 becomes 0.0
+        flat = _as_cuts(np.concatenate(lists))
         falls = flat[1:] <= flat[:-1]
         falls[ends[(ends > 0) & (ends < flat.size)] - 1] = False  # from one list to the next
         if not np.isnan(flat).any() and not falls.any():

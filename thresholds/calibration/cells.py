@@ -8,6 +8,7 @@ import numpy as np
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import by_cells
+from thresholds._arrays.dtypes import least_positive, threshold_dtype
 from thresholds._arrays.types import Bytes, Floats, Ints
 from thresholds._kernels.keys import to_scores
 from thresholds.data.problem import Items, Problem
@@ -142,5 +143,5 @@ def beside_groups(starts: Ints, values: Floats, first: int) -> tuple[Ints, Float
 
 def limits_of(dtype: np.dtype[Any]) -> tuple[float, float]:
     """Return the numbers next to 0 and to 1 in the dtype of the scores."""
-    kind = dtype.type if dtype.kind == "f" else np.float64
-    return float(np.nextafter(kind(0), kind(1))), float(np.nextafter(kind(1), kind(0)))
+    kind = threshold_dtype(dtype)
+    return least_positive(kind), float(np.nextafter(kind.type(1), kind.type(0)))

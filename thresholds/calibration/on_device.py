@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from thresholds._arrays.dtypes import least_positive
 from thresholds._arrays.types import Dense
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import IsotonicCurves
@@ -233,7 +234,7 @@ def _between(xp: Namespace, p: Array, limits: tuple[float, float]) -> Array:
     """Bring probabilities between limits, and between the numbers whose logits the dtype can tell."""
     info = xp.finfo(p.dtype)
     is_double = float(info.eps) < np.finfo(np.float32).eps
-    least = float(np.nextafter(0, 1)) if is_double else float(info.smallest_normal)
+    least = least_positive(np.dtype(np.float64)) if is_double else float(info.smallest_normal)
     most = 1.0 - float(info.eps) / 2
     return xp.clip(p, max(limits[0], least), min(limits[1], most))
 

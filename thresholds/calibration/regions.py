@@ -16,6 +16,7 @@ from thresholds._arrays.types import Booleans, Floats, Keys
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.platt import LogisticCurves
+from thresholds.search.ranks import next_above
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -24,7 +25,8 @@ def regions_of(curves: Curves, missing: float, thresholds: Floats) -> tuple[Floa
     """Return, for each label, the rising scores at which its probability begins or ends to reach the threshold.
 
     A score a few units in the last place of float64 from such a number may lie on its other side: rounding may keep a
-    curve from rising there. Scores of float32 lie further apart.
+    curve from rising there. Scores of float32 lie further apart. A score that is subnormal in float64 counts as
+    `missing` where that is 0, as some runtimes take it for 0.
     """
     at_masked = thresholds <= 0.0  # (n_labels,)
     at_missing = _reaches(curves, thresholds, np.full(thresholds.size, missing))
@@ -34,6 +36,7 @@ def regions_of(curves: Curves, missing: float, thresholds: Floats) -> tuple[Floa
     at_lowest = _reaches(smooth, thresholds, np.full(thresholds.size, -_LARGEST))
     at_highest = _reaches(smooth, thresholds, np.full(thresholds.size, _LARGEST))
     changes = _first_change(smooth, thresholds, at_highest)  # (n_labels,)
+    after_missing = float(next_above(np.array([missing]), np.dtype(np.float64))[0])
 
     regions = []
     for label in range(thresholds.size):
@@ -44,7 +47,7 @@ def regions_of(curves: Curves, missing: float, thresholds: Floats) -> tuple[Floa
         if at_highest[label] != at_lowest[label]:
             turns ^= {float(changes[label])}
         if at_missing[label] != at_missing_by_curve[label]:
-            turns ^= {missing, math.nextafter(missing, math.inf)}
+            turns ^= {missing, after_missing}
         regions.append(np.array(sorted(turns), np.float64))
     return tuple(regions)
 

@@ -14,15 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
-from thresholds.calibration.cells import Cells, beside_groups
+from thresholds.calibration.cells import Cells, beside_groups, limits_of
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.log_odds import log_odds, sigmoid
-
-# Between what the common curve lies: numbers next to 0 and 1, whose logits are finite.
-_LEAST = float(np.nextafter(0, 1))
-_MOST = float(np.nextafter(1, 0))
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StretchedCurves:
@@ -62,4 +57,5 @@ def fit_stretched(
 
 def _logits(common: IsotonicCurves, scores: Floats) -> Floats:
     """Return the logit of the common curve at scores, finite: a large weight may bring the curve to 1 by rounding."""
-    return log_odds(np.clip(common.at(np.array([0, scores.size]), scores), _LEAST, _MOST))
+    limits = limits_of(np.dtype(np.float64))
+    return log_odds(np.clip(common.at(np.array([0, scores.size]), scores), *limits))

@@ -23,6 +23,7 @@ from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.search.best_cases import highest_f
 from thresholds.search.placement import place
+from thresholds.search.ranks import next_above
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def _in_gaps(upper: Floats, lower: Floats, placement: Placement, dtype: np.dtype
     """Place thresholds as a fit does; above all scores, at the next number."""
     placed = place(upper, lower, placement, dtype)
     topmost = np.isinf(upper) & np.isfinite(lower)
-    placed[topmost] = np.nextafter(lower[topmost].astype(threshold_dtype(dtype)), np.inf)
+    placed[topmost] = next_above(lower[topmost], threshold_dtype(dtype))
     return placed
 
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.dtypes import rounded_up
+from thresholds._arrays.dtypes import least_positive, rounded_up
 from thresholds._arrays.types import Floats
 from thresholds.devices.cells import BLOCK, row_blocks
 from thresholds.devices.deciding import mark_highest
 from thresholds.devices.namespaces import Array, Namespace, beside, best_float, own, to_host
 
-_SMALLEST = np.finfo(np.float64).smallest_subnormal
 # Of Gauss-Laguerre quadrature, with beta up to 1, and many above it, as in host memory.
 _N_NODES = 32
 _N_MANY_NODES = 48
@@ -59,7 +58,7 @@ def best_cuts(
     xp, p = own(probabilities)
 
     # The first cut is exceeded by all that is not 0, so that its true positives are all positives.
-    cuts = np.full(p.shape[1], _SMALLEST)
+    cuts = np.full(p.shape[1], least_positive(np.dtype(np.float64)))
     tp, predicted = _sums_above(xp, p, cuts, block)
     positives = tp
     while True:

@@ -25,10 +25,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.dtypes import least_positive
 from thresholds._arrays.sparse import entries_of_rows, is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Matrix
 from thresholds._kernels import expected_bins as kernels
-from thresholds.expectation.counts import SMALLEST, loopable, ratio
+from thresholds.expectation.counts import loopable, ratio
 
 _PART = 2.0**27  # sums come in two parts: of so many, and of ones
 _LOWEST = 2.0**-32  # the lowest edge of the first pass: lower cuts are rare
@@ -195,7 +196,7 @@ class CutSearch:
     def __init__(self, bins: ProbabilityBins, beta: float, *, pooled: bool) -> None:
         n_groups = 1 if pooled else bins.n_labels
         self.bins: ProbabilityBins | None = bins
-        self.cuts = np.full(bins.n_labels, SMALLEST)
+        self.cuts = np.full(bins.n_labels, least_positive(np.dtype(np.float64)))
         self.sums = np.zeros((3, bins.n_labels))
         self._beta = beta
         self._pooled = pooled
@@ -303,7 +304,7 @@ class CutSearch:
         """Keep the cuts of groups that are settled, and what they count."""
         weight, tp = self._labels.at(np.broadcast_to(predicted_from, self.cuts.size))
         of_labels = np.broadcast_to(settled, self.cuts.size)
-        found = np.broadcast_to(np.maximum(cuts, SMALLEST), self.cuts.size)
+        found = np.broadcast_to(np.maximum(cuts, least_positive(np.dtype(np.float64))), self.cuts.size)
         self.cuts = np.where(of_labels, found, self.cuts)
         self.sums[:2] = np.where(of_labels, np.stack([tp, weight]), self.sums[:2])
 

@@ -17,7 +17,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import ceil_div, in_pieces
-from thresholds._arrays.dtypes import key_dtype
+from thresholds._arrays.dtypes import key_dtype, least_positive
 from thresholds._arrays.sparse import entries_of_rows, is_sparse, to_dense, transposed
 from thresholds._arrays.types import Dense, Floats, Matrix, Places
 from thresholds._checks import InputError
@@ -28,7 +28,6 @@ _CHUNK_CELLS = 2**22  # enough for a thread; sums of chunks are added in order, 
 _MOST_CHUNKS = 64
 _BLOCK_ROWS = 4096  # whose sums are added up before they join the others
 _PIECE_CELLS = 2**21  # of dense rows, small enough for copies
-SMALLEST = np.finfo(np.float64).smallest_subnormal
 _STRIDES = (64, 8)  # Every 64th, then every 8th row leads to a cut from which few passes are left.
 _LEAST_SAMPLE = 256  # rows
 _PASSES = 4  # over all probabilities, about
@@ -171,9 +170,10 @@ def best_cuts(
     # A label whose probabilities are all 0 is not predicted. Where F is too small for a float, the
     # smallest float is the cut: count again.
     sums[:, sums[2] == 0] = 0.0
+    smallest = least_positive(np.dtype(np.float64))
     if (cuts[sums[2] > 0] == 0).any():
-        sums, _ = _sums_above(p, np.maximum(cuts, SMALLEST), n_jobs)
-    return np.maximum(cuts, SMALLEST), _counts(p, sums)
+        sums, _ = _sums_above(p, np.maximum(cuts, smallest), n_jobs)
+    return np.maximum(cuts, smallest), _counts(p, sums)
 
 
 def _climb(

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.dtypes import least_positive
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._kernels.calibration import fit_logistic
@@ -314,8 +315,8 @@ def _bins_of_labels(n_groups: Ints, ranks: Ints) -> tuple[Ints, Ints]:
 def _log_odds_of_shares(shares: Scores) -> Floats:
     """Return log odds; 0 and 1 count as the numbers next to them, as in Platt calibration."""
     kind = shares.dtype.type
-    least, most = np.nextafter(kind(0), kind(1)), np.nextafter(kind(1), kind(0))
-    return log_odds(np.clip(shares.astype(np.float64), float(least), float(most)))
+    most = float(np.nextafter(kind(1), kind(0)))
+    return log_odds(np.clip(shares.astype(np.float64), least_positive(shares.dtype), most))
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")

@@ -32,6 +32,7 @@ from thresholds.rule.guarantees import ALWAYS, EXPECTED, NEVER, STORED
 from thresholds.rule.row_guarantees import RowAverage, RowGuarantees
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.placement import place
+from thresholds.search.ranks import next_above
 
 _SCOUTS = 10  # Of a shared cut, one row in so many fixes what is tested.
 _BLOCK_CELLS = 2**20
@@ -227,9 +228,15 @@ class RowSearch:
         at = np.inf if what == NEVER else -np.inf
         if what == ALWAYS and self.problem.keep_sparse:
             what = STORED
-            at = float(np.nextafter(self.problem.dtype.type(self.problem.missing), np.inf))
+            at = self._just_above_missing()
         thresholds = np.full(self.problem.n_labels, at)
         return RowFit(thresholds, self._guarantees(tested, what, float(needed)))
+
+    def _just_above_missing(self) -> float:
+        """Return the lowest threshold that is not subnormal; of the fit, all stored scores above `missing` reach it."""
+        problem = self.problem
+        at = float(next_above(np.array([problem.missing]), problem.dtype)[0])
+        return float(problem.scores.data.min(where=problem.scores.data > problem.missing, initial=at))
 
     def _guarantees(
         self, tested: Units, instead: str = "", needed: float = np.nan

@@ -34,9 +34,13 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
 
 
 def _without_subnormals(at: Dense, bottom: Dense, top: Dense) -> Dense:
-    """Raise subnormals to zero or to the smallest normal number, but not above the top."""
+    """Raise subnormals to zero or to the smallest normal number, but not above the top.
+
+    Not to zero where the bottom counts as zero if subnormals do.
+    """
     tiny = np.finfo(at.dtype).tiny
-    raised = np.where((at > 0) & ((tiny <= top) | (bottom >= 0)), tiny, at.dtype.type(0))
+    is_above_zero = (tiny <= top) & ((at > 0) | (bottom > -tiny))
+    raised = np.where(is_above_zero | (bottom >= 0), tiny, at.dtype.type(0))
     return np.minimum(np.where(np.abs(at) < tiny, raised, at), top)
 
 

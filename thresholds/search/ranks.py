@@ -131,5 +131,5 @@ def next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:
     with np.errstate(over="ignore"):  # Above the largest number lies +inf.
         after = np.nextafter(thresholds.astype(dtype), dtype.type(np.inf)).astype(np.float64)
     tiny = float(np.finfo(dtype).tiny)
-    normal = np.where(after > 0, tiny, 0.0)
+    normal = np.where(thresholds >= 0, tiny, 0.0)  # `after` counts as 0 where subnormals do.
     return np.where(np.abs(after) < tiny, normal, after)
