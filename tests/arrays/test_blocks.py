@@ -1,5 +1,6 @@
 """Pieces of rows, labels and ranges: each member once, in order, and none beyond the end."""
 
+import numpy as np
 import pytest
 
 from thresholds._arrays import blocks
@@ -36,3 +37,12 @@ def test_blocks_of_rows_are_small_in_rows_and_in_cells(monkeypatch: pytest.Monke
         pieces = list(blocks.row_blocks(16, cells_per_row))
         check(pieces, range(16))
         assert pieces[0] == slice(0, size)
+
+
+def test_bounded_parts_cost_so_much_and_one_item_more() -> None:
+    costs = np.random.default_rng(0).integers(1, 40, 200)
+    for most in (1, 50, 10**6):
+        parts = list(blocks.bounded_parts(costs, most))
+        assert [item for part in parts for item in range(part.start, part.stop)] == list(range(200))
+        assert all(costs[part][:-1].sum() <= most for part in parts)
+    assert list(blocks.bounded_parts(costs[:0], 50)) == []

@@ -33,6 +33,7 @@ calls = {
     "micro": lambda y, p: thresholds.fit_empirical(y, p, "micro", n_jobs=N_JOBS),
     "micro, shared": lambda y, p: thresholds.fit_empirical(y, p, "micro", per_label=False, n_jobs=N_JOBS),
     "compare": lambda y, p: thresholds.compare("all", y, p),
+    "bootstrap": lambda y, p: thresholds.bootstrap_thresholds(y[:, :1], p[:, :1], n_bootstraps=len(y) // 50),
     "expected": lambda y, p: thresholds.fit_expected(p, n_jobs=N_JOBS),
 }
 call = calls[sys.argv[1]]
@@ -61,6 +62,7 @@ except KeyboardInterrupt:
         pytest.param("micro, shared", 50_000, 2, 0.2, marks=pytest.mark.soak),
         pytest.param("compare", 100_000, 2, 1.0, marks=pytest.mark.soak),
         ("expected", 10**6, 2, 0.2),
+        ("bootstrap", 10**6, 1, 0.7),
     ],
 )
 def test_ctrl_c_ends_a_fit_at_once(call: str, n_rows: int, n_jobs: int, moment: float) -> None:
@@ -106,3 +108,75 @@ except KeyboardInterrupt:
 def test_ctrl_c_while_numba_is_imported_leaves_it_whole() -> None:
     ran = subprocess.run([sys.executable, "-c", _IMPORTING], capture_output=True, text=True, check=False)
     assert (ran.stdout, ran.returncode) == ("0.8\n", 0), ran.stderr
+
+
+_LOADING = """
+import os, signal, sys, threading, time
+import numba.core.dispatcher
+import thresholds
+from thresholds._kernels._jit import StandIns
+
+load = numba.core.dispatcher.Dispatcher._compile_for_args
+presses, loading = [], []
+
+def slow(*arguments, **named):
+    loading.append(threading.current_thread() is threading.main_thread())
+    if not presses:
+        presses.append(os.kill(os.getpid(), signal.SIGINT))
+        for _ in range(10):
+            time.sleep(0.05)
+    return load(*arguments, **named)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+numba.core.dispatcher.Dispatcher._compile_for_args = slow
+StandIns.seconds_left = 0.0
+y, p, weights = [[1], [0], [1]], [[0.9], [0.5], [0.25]], [1, 1, 1]
+try:
+    thresholds.fit_empirical(y, p, sample_weight=weights)
+except KeyboardInterrupt:
+    print(thresholds.fit_empirical(y, p, sample_weight=weights).objective, len(presses), any(loading))
+"""
+
+
+def test_kernels_are_loaded_off_the_main_thread() -> None:
+    ran = subprocess.run([sys.executable, "-c", _LOADING], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.returncode) == ("0.8 1 False\n", 0), ran.stderr
+
+
+_FIRST_FIT = """
+import signal
+import numpy as np
+import thresholds
+from thresholds._kernels._jit import StandIns
+
+StandIns.seconds_left = 0.0
+rng = np.random.default_rng(0)
+y, p = rng.random((3000, 3)) < 0.3, rng.random((3000, 3))
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print("begins", flush=True)
+try:
+    while True:  # Whatever is loaded already, Ctrl-C ends it.
+        thresholds.bootstrap_thresholds(y, p, n_jobs=1)
+        thresholds.diagnose(y, p, n_jobs=1)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+@pytest.mark.parametrize("moment", [0.3, 0.9, 1.4, 1.8, 2.3])
+def test_ctrl_c_is_heard_while_kernels_are_loaded(moment: float) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _FIRST_FIT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begins\n"
+            time.sleep(moment)
+            process.send_signal(signal.SIGINT)
+            said, errors = process.communicate(timeout=60)  # A kernel may have to be compiled.
+        finally:
+            process.kill()
+    assert said == "interrupted\n", errors
+    # Python ends as if by the signal if it came within `exec`, by which dataclasses are made while modules are imported.
+    assert process.returncode in (0, -signal.SIGINT), errors

@@ -114,7 +114,10 @@ def of_resampled(rng: Generator, dtype: Any) -> Arguments:
     more = rng.integers(0, 2, positives.size)  # positives below all steps
     key, first = np.uint64(rng.integers(2**63)), int(rng.integers(1000))
     steps = offsets, tp * unit, fp * unit, positives * unit + more
-    return *steps, rng.choice([0.25, 1.0, 4.0]), key, first, 3, *bootstrap.tables()
+    best, counts = np.full((positives.size, 4), -7), np.ones((3, positives.size))
+    labels, replicates = (int(positives.size > 1), positives.size), (1, 4)
+    beta_squared = rng.choice([0.25, 1.0, 4.0])
+    return *steps, beta_squared, key, first, labels, replicates, *bootstrap.tables(), best, counts
 
 
 # choosing
@@ -1191,7 +1194,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     **(WIDE if HAS_WIDE_LOOPS else {}),
     "wide.keys_of_columns": of_columns_to_read,
     "wide.true_keys_of_columns": of_true_columns,
-    "bootstrap.resample": of_resampled,
+    "bootstrap.add_replicates": of_resampled,
     "choosing.best_steps": of_best_steps,
     "choosing.upper_hulls": of_hulls,
     "counting.code_by_value": of_values_to_code,

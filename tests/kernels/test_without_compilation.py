@@ -38,7 +38,7 @@ NEARLY = {
     "outcomes.expected_share": 1e-13,
 }
 # Products and differences that may be infinite, or wrap, as these loops expect.
-OVERFLOWING = {"bootstrap.resample", "counting.code_by_value", "calibration.interpolate"}
+OVERFLOWING = {"bootstrap.add_replicates", "counting.code_by_value", "calibration.interpolate"}
 
 
 @contextlib.contextmanager

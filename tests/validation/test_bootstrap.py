@@ -32,7 +32,7 @@ def drawn(seed: int = 0, n: int = N, decimals: int = 1) -> tuple[Cells, Cells]:
 def steps_of(stairs: Staircase, n_bootstraps: int, seed: int = SEED, first: int = 0) -> tuple[Cells, Cells]:
     """What the kernel chooses in each replicate."""
     counts = stairs.offsets, stairs.tp, stairs.fp, stairs.positives
-    return resample(*counts, 1.0, np.uint64(seed), first, n_bootstraps, *tables())
+    return resample(*counts, 1.0, seed, first, n_bootstraps)
 
 
 def drawn_from(mean: int, size: int, seed: int = SEED) -> Cells:

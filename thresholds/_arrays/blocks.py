@@ -1,6 +1,10 @@
 """The one way to cut rows, labels and ranges into pieces; the last ends where the whole does."""
 
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 _BLOCK_ROWS = 4096  # are enough for a call of NumPy
 _BLOCK_CELLS = 2**22  # a few megabytes, however wide the rows are
@@ -31,3 +35,11 @@ def in_pieces(whole: slice, size: int) -> Iterator[slice]:
     """Return pieces of a range, all of one size but the last."""
     starts = range(whole.start, whole.stop, size)
     return (slice(start, min(start + size, whole.stop)) for start in starts)
+
+
+def bounded_parts(costs: npt.NDArray[np.number[Any]], most: float) -> Iterator[slice]:
+    """Return parts of consecutive items with given costs: of `most` in all and one item more, at most."""
+    if costs.size:
+        number = (costs.cumsum() - costs) // most  # of the part that each item is in, (n_items,)
+        ends = [*(np.flatnonzero(np.diff(number)) + 1).tolist(), costs.size]
+        yield from map(slice, [0, *ends[:-1]], ends)

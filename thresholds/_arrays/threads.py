@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Generic, TypeVar
 
 from thresholds.errors import InputError, shown
@@ -23,6 +23,7 @@ INTERRUPTED = threading.Event()
 _RUN = threading.local()
 
 _PATIENCE = 1.0  # seconds before a progress bar shows
+_TURN = 0.1  # seconds
 _WIDTH = 30
 _WORTH_THREADS = 2**15  # cells
 
@@ -165,6 +166,35 @@ class _Work(Generic[Task, Result]):
         error = next(presses, self.errors[first])
         self.errors.clear()
         return error
+
+
+def off_main_thread(function: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
+    """Call a function on another thread where this is the main one, which Python has Ctrl-C interrupt.
+
+    It is for what would be left half done. After Ctrl-C it is finished, but not waited for.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments, **named)
+    if getattr(_RUN, "interrupted", None) is None:
+        INTERRUPTED.clear()
+    call: Future[Result] = Future()
+
+    def work() -> None:
+        try:
+            call.set_result(function(*arguments, **named))
+        except BaseException as error:
+            call.set_exception(error)
+
+    # Python waits for it at its end: it would not for a daemon, and Numba must not be stopped at work.
+    try:
+        threading.Thread(target=work).start()
+        # In turns: on Windows, Ctrl-C does not end a wait.
+        while not call.done():
+            wait([call], _TURN)
+    except KeyboardInterrupt:
+        INTERRUPTED.set()
+        raise
+    return call.result()
 
 
 def read_ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:

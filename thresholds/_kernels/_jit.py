@@ -11,14 +11,14 @@ elsewhere would go unnoticed (numba issue 1833). `disk_cache.py` says where the 
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, cached_property, update_wrapper, wraps
+from functools import cache, cached_property, partial, update_wrapper, wraps
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from thresholds._arrays.threads import off_main_thread
 from thresholds._kernels.cache_folders import is_kept
 from thresholds._kernels.disk_cache import keep_on_disk
 from thresholds._kernels.notice import tell_of_compilation
@@ -132,7 +132,7 @@ class Kernel(Generic[P, R]):
         if self._loaded is None:
             with _LOCK:
                 if self._loaded is None:
-                    self._loaded = _dispatcher(self.py_func, self._options)
+                    self._loaded = off_main_thread(_dispatcher, self.py_func, self._options)
                     StandIns.seconds_left = min(StandIns.seconds_left, _ONCE_NUMBA_IS_LOADED)
         return self._loaded
 
@@ -182,14 +182,14 @@ _LOCK = threading.RLock()
 def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Have Numba compile what is called, and cache it on disk where that is safe."""
     need("numba", "a compiled loop")
-    # On another thread: Ctrl-C in the main one would leave half of Numba, for good.
-    with ThreadPoolExecutor(1) as thread:
-        numba = thread.submit(import_numba).result()
+    numba = import_numba()
     if numba.config.DISABLE_JIT:
         return _uncompiled(function)
     compiled = numba.njit(**options)(function)
     keep_on_disk(compiled, function)
     tell_of_compilation()
+    # What Numba calls for arguments of a kind that it has not seen: it loads what is kept on disk, or compiles.
+    compiled._compile_for_args = partial(off_main_thread, compiled._compile_for_args)
     return compiled
 
 

@@ -19,11 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.blocks import bounded_parts
 from thresholds._arrays.types import Bytes, Floats, Ints
 from thresholds._kernels._jit import kernel
 
 _LARGEST_TABLED = 64  # mean of a Poisson number: above, there is no table
 _TABLE_BITS = 62  # of a random word that is held against a table
+_STEPS_AT_ONCE = 2**20  # of all replicates, some 30 ms
 _DIGITS = 60  # of decimal numbers, from which tables are rounded: the same everywhere
 
 # SplitMix64: what the counter grows by, and how it is mixed.
@@ -186,7 +188,7 @@ def _best_step(true_weight: Ints, false_weight: Ints, all_true: int, beta_square
 
 
 @kernel
-def resample(
+def add_replicates(
     offsets: Ints,
     tp: Ints,
     fp: Ints,
@@ -194,21 +196,16 @@ def resample(
     beta_squared: float,
     seed: np.uint64,
     first: int,
-    n_bootstraps: int,
+    labels: tuple[int, int],
+    replicates: tuple[int, int],
     cumulative: Ints,
     guide: Bytes,
     table: Floats,
-) -> tuple[Ints, Floats]:
-    """Return the step of highest F-beta in each replicate, and what these steps reach on the rows of weight 0.
-
-    The labels of the staircases are those from `first` on. Steps are (n_labels, n_bootstraps), -1 for never; ties go to
-    the highest cut. The counts, (3, n_labels), are true positives, predictions and positives, expected given what is
-    drawn, and added up over the replicates.
-    """
-    n_labels = offsets.size - 1
-    best = np.empty((n_labels, n_bootstraps), np.int64)
-    counts = np.zeros((3, n_labels))
-    for j in range(n_labels):
+    best: Ints,
+    counts: Floats,
+) -> None:
+    """Do what `resample` does for some labels and replicates, each from a first one to the one before a last."""
+    for j in range(labels[0], labels[1]):
         # The rows that each step adds to those above; last, positives below all steps.
         start, n_steps = offsets[j], offsets[j + 1] - offsets[j]
         n_true, n_false = np.empty(n_steps + 1, np.int64), np.empty(n_steps, np.int64)
@@ -220,7 +217,7 @@ def resample(
 
         true_weight, false_weight = np.empty_like(n_true), np.empty_like(n_false)
         of_label = _word(seed, first + j)
-        for r in range(n_bootstraps):
+        for r in range(replicates[0], replicates[1]):
             # 1. Weigh the rows.
             of_replicate = _word(of_label, r)
             weigh(n_true, _word(of_replicate, 0), cumulative, guide, true_weight)
@@ -237,4 +234,37 @@ def resample(
             counts[0, j] += true_left_out
             counts[1, j] += true_left_out + false_left_out
             counts[2, j] += true_left_out + count_left_out(n_true[n:], true_weight[n:], table)
+
+
+def resample(
+    offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float, seed: int, first: int, n_bootstraps: int
+) -> tuple[Ints, Floats]:
+    """Return the step of highest F-beta in each replicate, and what these steps reach on the rows of weight 0.
+
+    The labels of the staircases are those from `first` on. Steps are (n_labels, n_bootstraps), -1 for never; ties go to
+    the highest cut. The counts, (3, n_labels), are true positives, predictions and positives, expected given what is
+    drawn, and added up over the replicates. A call of the kernel draws no more than about a million numbers, or those
+    of one label and replicate, so that Ctrl-C is heard in between.
+    """
+    n_labels = offsets.size - 1
+    best = np.empty((n_labels, n_bootstraps), np.int64)
+    counts = np.zeros((3, n_labels))
+    steps = np.diff(offsets) + 1  # (n_labels,)
+    for labels in bounded_parts(steps * n_bootstraps, _STEPS_AT_ONCE):
+        n_at_once = max(int(_STEPS_AT_ONCE // steps[labels].sum()), 1)
+        for replicate in range(0, n_bootstraps, n_at_once):
+            add_replicates(
+                offsets,
+                tp,
+                fp,
+                positives,
+                beta_squared,
+                np.uint64(seed),
+                first,
+                (labels.start, labels.stop),
+                (replicate, min(replicate + n_at_once, n_bootstraps)),
+                *tables(),
+                best,
+                counts,
+            )
     return best, counts

@@ -374,6 +374,32 @@ def p_values_of_best_f1(
 
 
 @kernel
+def _log_chance(k: int, start: float, positives: int, tied: int, others: int) -> float:
+    """Return the logarithm of the probability that k positives lie outside the tie group."""
+    log_p = start - _log_factorial(k) - _log_factorial(others - k)
+    log_p -= _log_factorial(positives - k) + _log_factorial(tied - positives + k)
+    return log_p
+
+
+@kernel
+def _first_to_matter(low: int, high: int, start: float, positives: int, tied: int, others: int) -> int:
+    """Return the number of positives from which on to `high`, or down to it, they are likely enough to matter.
+
+    The law rises from `low` to `high`, or falls if `high` is below it. It is the last number that is left out, or
+    `low`: the limit is that of less probability, so that rounding leaves out none.
+    """
+    if _log_chance(low, start, positives, tied, others) >= _LEAST_LOG_PROBABILITY - 1.0:
+        return low
+    while abs(high - low) > 1:
+        middle = (low + high) // 2
+        if _log_chance(middle, start, positives, tied, others) >= _LEAST_LOG_PROBABILITY - 1.0:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+@kernel
 def p_value_of_rank_sum(
     n: int,
     positives: int,
@@ -393,10 +419,14 @@ def p_value_of_rank_sum(
     total = 0.0
     start = _log_factorial(others) + _log_factorial(tied) - _log_factorial(n)
     start += _log_factorial(positives) + _log_factorial(n - positives)
-    for k in range(max(0, positives - tied), min(positives, others) + 1):
-        # The probability that k positives lie outside the tie group.
-        log_p = start - _log_factorial(k) - _log_factorial(others - k)
-        log_p -= _log_factorial(positives - k) + _log_factorial(tied - positives + k)
+
+    # Nearly all numbers of positives outside the tie group are too unlikely: those round the mode are not.
+    least, most = max(0, positives - tied), min(positives, others)
+    mode = min(max((positives + 1) * (others + 1) // (n + 2), least), most)
+    least = _first_to_matter(least, mode, start, positives, tied, others)
+    most = _first_to_matter(most, mode, start, positives, tied, others)
+    for k in range(least, most + 1):
+        log_p = _log_chance(k, start, positives, tied, others)
         if log_p < _LEAST_LOG_PROBABILITY:
             continue
 
@@ -418,8 +448,13 @@ def p_value_of_rank_sum(
     return min(total, 1.0)
 
 
-# Ten steps for each number of positives that may lie outside the tie group.
-@late_kernel_of(lambda n, positives, *_: 10.0 * float(positives.sum()))
+def likely_numbers(n: Ints, positives: Ints) -> Floats:
+    """Bound how many numbers of positives, of n rows, are likely enough to matter, (n_labels,)."""
+    return np.minimum(positives, 7.0 * np.sqrt(n) + 100.0)
+
+
+# Ten steps for each number of positives that may lie outside the tie group, and to find the first and the last.
+@late_kernel_of(lambda n, positives, *_: 10.0 * float((likely_numbers(n, positives) + 60.0).sum()))
 def p_values_of_rank_sums(
     n: Ints,
     positives: Ints,

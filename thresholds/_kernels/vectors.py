@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from thresholds._arrays.threads import off_main_thread
+
 _REGISTER_BYTES = {"+avx512f": 64, "+avx2": 32}
 
 
@@ -20,8 +22,7 @@ def wide_loops(dtype: np.dtype[Any], with_rows: bool = False) -> ModuleType | No
     # Another Numba, or LLVM, may know an instruction by another name: then they fail when they are tried.
     with suppress(Exception):
         if register_bytes():
-            from thresholds._kernels import wide
-
+            wide = _wide()
             return wide if _work(wide, dtype, with_rows) else None
     return None
 
@@ -31,8 +32,7 @@ def column_loops(dtype: np.dtype[Any]) -> ModuleType | None:
     """Return the loops that read columns of scores of a dtype; None where nothing is compiled, or they fail."""
     with suppress(Exception):
         if features_of_processor():
-            from thresholds._kernels import wide
-
+            wide = _wide()
             return wide if _read_columns(wide, dtype) else None
     return None
 
@@ -45,6 +45,16 @@ def register_bytes() -> int:
 
 def features_of_processor() -> tuple[str, ...]:
     """Return what Numba compiles for: nothing where it compiles nothing, or for any processor."""
+    return off_main_thread(_features)
+
+
+def _wide() -> ModuleType:
+    """Import the loops, and with them some of Numba."""
+    return off_main_thread(import_module, f"{__package__}.wide")
+
+
+def _features() -> tuple[str, ...]:
+    """Ask Numba what it compiles for."""
     numba: Any = import_module("numba")
     if numba.config.DISABLE_JIT:
         return ()

@@ -29,9 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._arrays.blocks import bounded_parts
 from thresholds._arrays.kinds import Kinds
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
-from thresholds._kernels.evidence import p_values_of_best_f1, p_values_of_rank_sums
+from thresholds._kernels.evidence import likely_numbers, p_values_of_best_f1, p_values_of_rank_sums
 from thresholds.data import panels
 from thresholds.data.problem import Items, Problem
 from thresholds.diagnosis.orders import MANY_TIED, Ranks, read_order
@@ -44,6 +45,7 @@ _CERTAIN = 1e-12  # a p-value of ranks that no other test need confirm
 _MAX_STEPS = 2.0**31  # of the exact test of F1, about .3 s: above, a bound must do
 _FEW_STEPS = 2.0**16  # tens of microseconds: many labels may be asked at once
 _NO_STEPS = -1.0
+_NUMBERS_AT_ONCE = 2**18  # of positives outside a tie group, some 30 ms
 
 
 class Criteria(NamedTuple):
@@ -242,7 +244,7 @@ def _p_of_ranks(ranks: Ranks, positives: Ints, n: Ints) -> Floats:
     # Where many are, normal given how many positives lie outside the largest tie group.
     some = np.flatnonzero((ranks.n_most_tied > MANY_TIED * n) & ~np.isnan(ranks.auroc))
     rank_sum = ranks.auroc[some] * pairs[some] + positives[some] * (positives[some] + 1) / 2
-    p[some] = p_values_of_rank_sums(
+    asked = (
         n[some],
         positives[some],
         rank_sum,
@@ -252,6 +254,8 @@ def _p_of_ranks(ranks: Ranks, positives: Ints, n: Ints) -> Floats:
         ranks.others_variance[some],
         ranks.others_least_variance[some],
     )
+    for part in bounded_parts(likely_numbers(*asked[:2]), _NUMBERS_AT_ONCE):
+        p[some[part]] = p_values_of_rank_sums(*(column[part] for column in asked))
     return np.where(np.isnan(ranks.auroc), np.nan, p)
 
 

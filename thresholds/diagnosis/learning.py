@@ -34,7 +34,7 @@ import numpy as np
 
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.types import Booleans, Floats, Ints
-from thresholds._kernels.bootstrap import resample, tables
+from thresholds._kernels.bootstrap import resample
 from thresholds._kernels.guards import f_at_ratios
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import label_of, sums_of_labels
@@ -125,10 +125,9 @@ def _fit(problem: Problem, resampling: Resampling, first: int, last: int) -> _Fi
         stairs.fp,
         stairs.positives,
         beta**2,
-        np.uint64(seed),
+        seed,
         first,
         n_bootstraps,
-        *tables(),
     )
     own = f_at_ratios(
         stairs.offsets,

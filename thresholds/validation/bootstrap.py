@@ -36,7 +36,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds._checks import Placement
-from thresholds._kernels.bootstrap import resample, tables
+from thresholds._kernels.bootstrap import resample
 from thresholds.data.folds import SEED
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
@@ -300,10 +300,9 @@ def _columns(
         stairs.fp,
         stairs.positives,
         options.beta**2,
-        np.uint64(seed),
+        seed,
         first,
         n_bootstraps,
-        *tables(),
     )
 
     # The cuts of the replicates, as they lie in the rows given: (n_labels, n_bootstraps).
