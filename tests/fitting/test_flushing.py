@@ -155,4 +155,5 @@ def test_a_threshold_is_above_a_lower_score_that_may_count_as_0(dtype: type[np.f
     score = np.array([0.25, tiny, tiny], np.float64)
     for placement in ("low", "mid", "score"):
         placed = place(score, lower, placement, np.dtype(dtype))
-        assert (placed >= tiny).all() and (placed <= score).all(), placement
+        assert (placed >= tiny).all(), placement
+        assert (placed <= score).all(), placement

@@ -7,7 +7,6 @@ import numpy as np
 
 from thresholds._arrays.types import Dense, Floats
 
-
 _TINY = sys.float_info.min  # the smallest normal number of float64
 
 
@@ -31,7 +30,9 @@ def flushes_subnormals() -> bool:
 
 def least_positive(dtype: np.dtype[Any]) -> float:
     """Return the smallest positive number of a floating dtype that this thread tells from 0."""
-    if flushes_subnormals() and dtype.itemsize > 2:  # NumPy compares float16 in float32, where all are normal.
+    if (
+        flushes_subnormals() and dtype.itemsize > 2
+    ):  # NumPy compares float16 in float32, where all are normal.
         return float(np.finfo(dtype).tiny)
     return float(np.nextafter(dtype.type(0), dtype.type(1)))
 

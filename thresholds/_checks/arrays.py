@@ -65,10 +65,18 @@ def _as_compared(array: Matrix, n_jobs: int | None = 1) -> Matrix:
         return array
     warn_of_flushing()
     cells = array.data if is_sparse(array) else array
-    if cells.dtype.kind != "f" or cells.dtype.itemsize == 2 or not any(_by_rows(has_subnormals, cells, n_jobs)):
+    if (
+        cells.dtype.kind != "f"
+        or cells.dtype.itemsize == 2
+        or not any(_by_rows(has_subnormals, cells, n_jobs))
+    ):
         return array
     flushed = cells * cells.dtype.type(1)
-    return type(array)((flushed, array.indices, array.indptr), array.shape) if is_sparse(array) else flushed
+    return (
+        type(array)((flushed, array.indices, array.indptr), array.shape)
+        if is_sparse(array)
+        else flushed
+    )
 
 
 def refuse_unreal(

@@ -237,7 +237,14 @@ def add_replicates(
 
 
 def resample(
-    offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float, seed: int, first: int, n_bootstraps: int
+    offsets: Ints,
+    tp: Ints,
+    fp: Ints,
+    positives: Ints,
+    beta_squared: float,
+    seed: int,
+    first: int,
+    n_bootstraps: int,
 ) -> tuple[Ints, Floats]:
     """Return the step of highest F-beta in each replicate, and what these steps reach on the rows of weight 0.
 

@@ -382,7 +382,9 @@ def _log_chance(k: int, start: float, positives: int, tied: int, others: int) ->
 
 
 @kernel
-def _first_to_matter(low: int, high: int, start: float, positives: int, tied: int, others: int) -> int:
+def _first_to_matter(
+    low: int, high: int, start: float, positives: int, tied: int, others: int
+) -> int:
     """Return the number of positives from which on to `high`, or down to it, they are likely enough to matter.
 
     The law rises from `low` to `high`, or falls if `high` is below it. It is the last number that is left out, or

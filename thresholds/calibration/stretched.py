@@ -19,6 +19,7 @@ from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.log_odds import log_odds, sigmoid
 
+
 @dataclass(frozen=True, eq=False, slots=True)
 class StretchedCurves:
     """The curve of all labels, and for each the slope and the intercept on the logit of it."""

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.blocks import bounded_parts
+from thresholds._arrays.blocks import bounded_parts, in_pieces
 from thresholds._arrays.kinds import Kinds
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._kernels.evidence import likely_numbers, p_values_of_best_f1, p_values_of_rank_sums
@@ -45,6 +45,7 @@ _CERTAIN = 1e-12  # a p-value of ranks that no other test need confirm
 _MAX_STEPS = 2.0**31  # of the exact test of F1, about .3 s: above, a bound must do
 _FEW_STEPS = 2.0**16  # tens of microseconds: many labels may be asked at once
 _NO_STEPS = -1.0
+_BOUNDED_AT_ONCE = 2**20  # numbers of true positives, in some arrays of 8 MB
 _NUMBERS_AT_ONCE = 2**18  # of positives outside a tie group, some 30 ms
 
 
@@ -219,13 +220,18 @@ def _bound_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
     from scipy.special import rel_entr
 
     b = positives / n
-    m = np.arange(1, positives + 1)
-    k = np.minimum(m * (positives + predicted) // tp - positives, n)
-    possible = k >= m
-    m = m[possible]
-    k = k[possible]
-    q = np.maximum(m / k, b)
-    return min(1.0, float(np.exp(-k * (rel_entr(q, b) + rel_entr(1 - q, 1 - b))).sum()))
+    total = 0.0
+    for some in in_pieces(slice(1, positives + 1), _BOUNDED_AT_ONCE):
+        m = np.arange(some.start, some.stop)
+        k = np.minimum(m * (positives + predicted) // tp - positives, n)
+        possible = k >= m
+        m = m[possible]
+        k = k[possible]
+        q = np.maximum(m / k, b)
+        total += float(np.exp(-k * (rel_entr(q, b) + rel_entr(1 - q, 1 - b))).sum())
+        if total >= 1:
+            break
+    return min(1.0, total)
 
 
 def _p_of_ranks(ranks: Ranks, positives: Ints, n: Ints) -> Floats:
@@ -244,7 +250,7 @@ def _p_of_ranks(ranks: Ranks, positives: Ints, n: Ints) -> Floats:
     # Where many are, normal given how many positives lie outside the largest tie group.
     some = np.flatnonzero((ranks.n_most_tied > MANY_TIED * n) & ~np.isnan(ranks.auroc))
     rank_sum = ranks.auroc[some] * pairs[some] + positives[some] * (positives[some] + 1) / 2
-    asked = (
+    asked: tuple[Any, ...] = (
         n[some],
         positives[some],
         rank_sum,

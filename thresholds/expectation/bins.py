@@ -304,7 +304,9 @@ class CutSearch:
         """Keep the cuts of groups that are settled, and what they count."""
         weight, tp = self._labels.at(np.broadcast_to(predicted_from, self.cuts.size))
         of_labels = np.broadcast_to(settled, self.cuts.size)
-        found = np.broadcast_to(np.maximum(cuts, least_positive(np.dtype(np.float64))), self.cuts.size)
+        found = np.broadcast_to(
+            np.maximum(cuts, least_positive(np.dtype(np.float64))), self.cuts.size
+        )
         self.cuts = np.where(of_labels, found, self.cuts)
         self.sums[:2] = np.where(of_labels, np.stack([tp, weight]), self.sums[:2])
 

@@ -236,7 +236,9 @@ class RowSearch:
         """Return the lowest threshold that is not subnormal; of the fit, all stored scores above `missing` reach it."""
         problem = self.problem
         at = float(next_above(np.array([problem.missing]), problem.dtype)[0])
-        return float(problem.scores.data.min(where=problem.scores.data > problem.missing, initial=at))
+        return float(
+            problem.scores.data.min(where=problem.scores.data > problem.missing, initial=at)
+        )
 
     def _guarantees(
         self, tested: Units, instead: str = "", needed: float = np.nan
