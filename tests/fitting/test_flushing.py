@@ -85,6 +85,7 @@ def answers(*, replaced: bool) -> Iterator[list[object]]:
 
 
 @can_flush
+@pytest.mark.slow
 def test_fits_do_as_for_scores_of_0_in_place_of_subnormal_ones() -> None:
     program = "import warnings; warnings.simplefilter('ignore'); print(json.dumps(list(answers(replaced=False))))"
     assert json.loads(in_that_mode(program)) == json.loads(json.dumps(list(answers(replaced=True))))
@@ -127,6 +128,7 @@ for rule in (thresholds.ThresholdRule([just_above, TINY]), thresholds.RegionRule
     assert in_that_mode(program) == 6 * "[[0, 0], [1, 1]]\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 def test_pytorch_sets_that_mode() -> None:
     program = """

@@ -30,11 +30,10 @@ def flushes_subnormals() -> bool:
 
 def least_positive(dtype: np.dtype[Any]) -> float:
     """Return the smallest positive number of a floating dtype that this thread tells from 0."""
-    if (
-        flushes_subnormals() and dtype.itemsize > 2
-    ):  # NumPy compares float16 in float32, where all are normal.
-        return float(np.finfo(dtype).tiny)
-    return float(np.nextafter(dtype.type(0), dtype.type(1)))
+    numbers = np.finfo(dtype)
+    # NumPy compares float16 in float32, where all of its numbers are normal.
+    is_flushed = dtype.itemsize > 2 and flushes_subnormals()
+    return float(numbers.tiny if is_flushed else numbers.smallest_subnormal)
 
 
 def rounded_up(values: Floats, dtype: np.dtype[Any]) -> Dense:
