@@ -4,6 +4,7 @@ A refusal is an `InputError` that names the argument, what was found and what wa
 """
 
 from thresholds._checks.arrays import (
+    FlushToZeroWarning,
     Pair,
     are_real,
     indicator,
@@ -25,7 +26,6 @@ from thresholds._checks.arrays import (
     weights_of_rows,
 )
 from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
-from thresholds._checks.flushing import FlushToZeroWarning
 from thresholds._checks.frames import (
     RowOrderWarning,
     aligned,

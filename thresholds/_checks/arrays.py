@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,8 +15,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import on_threads, workers
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks.cells import first_bad_cell, first_value
-from thresholds._checks.flushing import warn_of_flushing
-from thresholds._checks.frames import aligned, columns_of, read_frame
+from thresholds._checks.frames import aligned, columns_of, read_frame, warn_caller
 from thresholds._checks.labels import one_name_each
 from thresholds._checks.options import real
 from thresholds._checks.plain import LARGEST_EXACT_INTEGER, numbers, stacked
@@ -59,11 +59,25 @@ def scores(
     return _as_compared(array, n_jobs)
 
 
+class FlushToZeroWarning(UserWarning):
+    """Issued once in a process that takes subnormal numbers for 0, as after `torch.set_flush_denormal(True)`."""
+
+
+@cache
+def _warn_of_flushing() -> None:
+    """Say, once in a process, what subnormal scores count as."""
+    warn_caller(
+        "this process flushes subnormal numbers to zero, as after torch.set_flush_denormal(True): scores below 2.2e-308"
+        " in size (float32: 1.2e-38) count as 0",
+        FlushToZeroWarning,
+    )
+
+
 def _as_compared(array: Matrix, n_jobs: int | None = 1) -> Matrix:
     """Return scores as this thread compares them: where it takes subnormal ones for 0, that is said, and they are 0."""
     if not flushes_subnormals():
         return array
-    warn_of_flushing()
+    _warn_of_flushing()
     cells = array.data if is_sparse(array) else array
     if (
         cells.dtype.kind != "f"
