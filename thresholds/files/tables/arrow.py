@@ -15,13 +15,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from csv import reader as cells_of
-from itertools import chain
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.blocks import ceil_div, in_pieces
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
@@ -50,6 +49,8 @@ from thresholds.results import counted
 
 # For each column of parquet: as fast as a map of the file, of which all pages stay resident.
 _BUFFER_BYTES = 2**16
+# Of parquet with lists that are read at once, whatever the length of the first: as fast as many more.
+_ROWS_OF_LISTS = 2**12
 # Of a csv that are read at once: pyarrow asks for the header, and any row, to fit.
 _BLOCK_BYTES = 2**20
 _ROWS_IN_BLOCK = 8
@@ -186,35 +187,39 @@ class ParquetTable(ArrowTable):
         return parts
 
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Read row groups piece by piece, each by itself: pyarrow joins no lists of dictionary text across them."""
+        """Read row groups piece by piece; fewer rows at once where there are lists, by the length of the first.
+
+        What the file says of its columns is not asked: there pyarrow ends the process over a damaged byte.
+        """
         with self._open(self._path) as file:
-            lists = _lists_in(file, columns)
-            for group in self._groups:
-                yield from self._batches_of(file, group, columns, n_rows, lists)
+            step = n_rows
+            lists = [column for column in columns if self.columns[column].form == "list"]
+            for _, batch in self._first_of(file, lists, 1):
+                array = getattr(batch.column(0), "storage", batch.column(0))
+                step = min(step, _ROWS_OF_LISTS, rows_per_block(len(array.flatten())))
+            yield from self._batches_of(file, columns, step)
 
     def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
         """Read one column after another, as a page of each is in memory while it is read."""
         with self._open(self._path) as file:
-            for column in columns:
-                batches = chain.from_iterable(
-                    self._batches_of(file, group, [column], n_rows) for group in self._groups
-                )
-                batch = next((batch for batch in batches if batch.num_rows), None)
-                if batch is not None:
-                    yield column, batch
+            yield from self._first_of(file, columns, n_rows)
 
-    @staticmethod
-    def _batches_of(
-        file: Any, group: int, columns: Sequence[str], n_rows: int, lists: Sequence[int] = ()
-    ) -> Iterator[Any]:
-        """Read columns of a row group; fewer rows where `lists`, by their place in the file, are long on average."""
-        described, step = file.metadata.row_group(group), n_rows
-        for place in lists:
-            mean = ceil_div(described.column(place).num_values, max(1, described.num_rows))
-            step = min(step, rows_per_block(mean))
-        return iter(
-            file.iter_batches(step, row_groups=[group], columns=list(columns), use_threads=False)
-        )
+    def _first_of(
+        self, file: Any, columns: Sequence[str], n_rows: int
+    ) -> Iterator[tuple[str, Any]]:
+        """Return each column with a batch that has its first rows, if there are any."""
+        for column in columns:
+            batches = self._batches_of(file, [column], n_rows)
+            batch = next((batch for batch in batches if batch.num_rows), None)
+            if batch is not None:
+                yield column, batch
+
+    def _batches_of(self, file: Any, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read row groups, each by itself: pyarrow joins no lists of dictionary text across them."""
+        for group in self._groups:
+            yield from file.iter_batches(
+                n_rows, row_groups=[group], columns=list(columns), use_threads=False
+            )
 
     @staticmethod
     def _open(path: Path) -> Any:
@@ -424,17 +429,6 @@ class DatasetTable(ArrowTable):
             return sum(
                 _n_rows(message.metadata) for message in messages if message.type == "record batch"
             )
-
-
-def _lists_in(file: Any, columns: Sequence[str]) -> list[int]:
-    """Return the places of the columns of lists in a parquet file."""
-    leaves = [file.schema.column(place) for place in range(len(file.schema))]
-    names = tuple(columns)
-    return [
-        place
-        for place, leaf in enumerate(leaves)
-        if leaf.max_repetition_level and leaf.path.startswith(names)
-    ]
 
 
 def _n_rows(header: Any) -> int:
