@@ -1,6 +1,6 @@
 """Files that are damaged, or made to harm: well-formed ones of every format, mutated, and what commands make of them.
 
-A mutant is told by two numbers, a seed and its own. `fuzz.py` runs many.
+A mutant is told by two numbers, a seed and its own. `fuzz.py` runs many, in processes that they may end.
 """
 
 import contextlib
@@ -535,6 +535,14 @@ def unpacked(rng: Any, found: bytes) -> bytes:
     return gzip.compress(change(rng, gzip.decompress(found)))
 
 
+def footer(rng: Any, found: bytes) -> bytes:
+    """A bit of the footer of parquet is another: what it says of its columns."""
+    size = struct.unpack("<I", found[-8:-4])[0]
+    changed = bytearray(found)
+    changed[len(found) - 8 - int(rng.integers(1, size + 1))] ^= 1 << int(rng.integers(0, 8))
+    return bytes(changed)
+
+
 _BYTES = (flipped, flipped, cut, lost, repeated, spliced, junk, integer)
 _OF_SUFFIX: dict[str, tuple[Callable[[Any, bytes], bytes], ...]] = {
     ".npz": (*_BYTES, *4 * (member,), *4 * (zipped,)),
@@ -545,6 +553,7 @@ _OF_SUFFIX: dict[str, tuple[Callable[[Any, bytes], bytes], ...]] = {
     ".svm": (*_BYTES, *4 * (token,), line, line),
     ".csv": (*_BYTES, *6 * (token,), line, line),
     ".gz": (*_BYTES, *8 * (unpacked,)),
+    ".parquet": (*_BYTES, *8 * (footer,)),
 }
 
 
@@ -622,15 +631,6 @@ def wrong(mutated: Mutant, outcome: Outcome, original: Outcome | None) -> str | 
             return "no output"
         return _misread(mutated, outcome, original) if mutated.changed.endswith(".npz") else None
     return None
-
-
-def misdeed(cases: Sequence[Case], seed: int, number: int, folder: Path) -> str | None:
-    """Run one mutant, and say what is wrong with what came of it."""
-    mutated = mutant(cases, seed, number)
-    outcome = run(mutated.files, mutated.command, folder)
-    original = run(mutated.case.files, mutated.command, folder) if outcome.status in (0, 3) else None
-    found = wrong(mutated, outcome, original)
-    return None if found is None else f"mutant {number}, {mutated.case.name}, {' '.join(mutated.command)}: {found}"
 
 
 def _misread(mutated: Mutant, outcome: Outcome, original: Outcome) -> str | None:

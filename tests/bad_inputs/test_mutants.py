@@ -1,15 +1,10 @@
 """Mutated files through every command: no traceback, nothing written on an error, no more than a stated memory."""
 
-import resource
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-from tests.bad_inputs import mutants
-
-_MOST = 2**30  # bytes that reading takes beside what it reads (docs/files.md)
-_SEED = 0
+from tests.bad_inputs import fuzz, mutants
 
 
 @cache
@@ -21,11 +16,18 @@ def cases() -> list[mutants.Case]:
 @pytest.mark.slow
 @pytest.mark.each_value(part=1)
 @pytest.mark.parametrize("part", range(4))
-def test_mutated_files_are_refused_or_read(part: int, tmp_path: Path) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for number in range(60 * part, 60 * (part + 1)):
-        assert mutants.misdeed(cases(), _SEED, number, tmp_path / "run") is None
-    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < _MOST
+def test_mutated_files_are_refused_or_read(part: int) -> None:
+    assert fuzz.said_of("mutants.core_cases()", 60, 60 * part) is None
+
+
+def test_a_mutant_that_ends_its_process_has_failed_and_is_named() -> None:
+    """The second of three ends it; the third is run all the same."""
+    code = "judged, fuzz._judged = fuzz._judged, lambda *given: os.abort() if given[3] == 6 else judged(*given)"
+    said = fuzz.said_of("mutants.core_cases()", 3, 5, before=code)
+    assert said is not None
+    assert "mutant 6 (" in said
+    assert "the process died or hung" in said
+    assert "1 failed" in said
 
 
 def test_a_mutant_is_told_by_its_numbers_and_differs_from_its_file() -> None:
