@@ -19,8 +19,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
     The file is on the disk before it takes the place of another, so that a loss of power leaves one of the two, whole.
     What is no regular file, a pipe or a device, is written to as it is.
     """
-    if os.path.isdir(path) or os.fspath(path).endswith(os.sep):
-        raise IsADirectoryError(errno.EISDIR, "is a folder, expected a file", os.fspath(path))
+    refuse_no_place(path)
     if os.path.exists(path) and not os.path.isfile(path):
         with _naming(path), open(path, "wb") as stream:
             write(stream)
@@ -40,6 +39,35 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
         raise
     with suppress(OSError):  # The file is there; Windows opens no folders.
         _sync_folder(target.parent)
+
+
+def refuse_no_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that no file can be written to, which is asked before the work whose result it is to hold.
+
+    Raises
+    ------
+    OSError
+        For a folder, for a file in a folder that is not there or may not be written to, and for a pipe or device that
+        may not be written to.
+    """
+    name = os.fspath(path)
+    if os.path.isdir(path) or name.endswith(os.sep):
+        raise IsADirectoryError(errno.EISDIR, "is a folder, expected a file", name)
+    if os.path.exists(path) and not os.path.isfile(path):
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+        return
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.exists(folder):
+        raise FileNotFoundError(
+            errno.ENOENT, "its folder does not exist, expected one that does", name
+        )
+    if not os.path.isdir(folder):
+        raise NotADirectoryError(errno.ENOTDIR, "is in a file, expected it in a folder", name)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(
+            errno.EACCES, "its folder may not be written to, expected one that may", name
+        )
 
 
 @contextmanager

@@ -5,6 +5,7 @@ Exit status: 0 done, 1 bad input (one line on stderr), 2 wrong usage, 3 a condit
 A stream that is closed from the start is not missed: nobody wants what would be printed there.
 """
 
+import argparse
 import io
 import os
 import signal
@@ -16,6 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from thresholds._checks import InputError
+from thresholds.atomic import refuse_no_place
 from thresholds.cli import printing
 from thresholds.cli.parser import parser
 from thresholds.errors import MissingLibraryError
@@ -37,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         with _as_a_program():
+            _refuse_no_place(options)
             options.run(options)
             print(end="", flush=True)
     except BrokenPipeError as error:
@@ -59,6 +62,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", status=130)
     return int(options.status)
+
+
+def _refuse_no_place(options: argparse.Namespace) -> None:
+    """Refuse an output that cannot be written, before any work; not every command has one."""
+    for name in ("output", "repair"):
+        path = getattr(options, name, None)
+        if path is not None:
+            refuse_no_place(path)
 
 
 @contextmanager

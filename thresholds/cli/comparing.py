@@ -12,12 +12,15 @@ from thresholds.results import counted, wrapped
 if TYPE_CHECKING:
     from thresholds.comparison.result import Comparison
     from thresholds.files import LabelledFile
+    from thresholds.rule import Rule
 
 _OF_FIT = {"missing": 0.0, "all": False}  # with what they usually are
 
 
 def compare(options: argparse.Namespace) -> None:
     """Print rules side by side, judged on the test rows."""
+    from thresholds.rule import load_rule
+
     given = options.rules or []
     n_rules = len(given)
     for path in given:
@@ -34,11 +37,13 @@ def compare(options: argparse.Namespace) -> None:
         raise InputError(
             "--fail-on is given with --confidence none, expected a confidence: a rule fails by its interval"
         )
-    data = reading.labelled(options)
+    rules = {path: load_rule(path) for path in given}
+    names = (rule.label_names for rule in rules.values() if rule.label_names is not None)
+    data = reading.labelled(options, names=next(names, None))
     if options.rules is None:
         result, about = _usual_rules(options, data)
     else:
-        result, about = _saved_rules(options, data)
+        result, about = _saved_rules(options, data, rules)
     lost = failing.losses(options.fail_on, result)
     options.status = failing.STATUS if lost.broken else 0
     if options.json:
@@ -114,14 +119,12 @@ def _usual_rules(
 
 
 def _saved_rules(
-    options: argparse.Namespace, data: "LabelledFile"
+    options: argparse.Namespace, data: "LabelledFile", rules: "dict[str, Rule]"
 ) -> tuple["Comparison", dict[str, Any]]:
     """Judge saved rules on the test rows, with the file's labels in the order of the first rule's."""
     from thresholds.comparison.compare import about_given_rules, compare
-    from thresholds.rule import load_rule
 
     fit_options.refuse_unused(options, ("beta", "zero_division"), _OF_FIT, "--rule")
-    rules = {path: load_rule(path) for path in options.rules}
 
     # `compare` matches the labels of the other rules with those of the first that has names.
     with_names = [path for path, rule in rules.items() if rule.label_names is not None]

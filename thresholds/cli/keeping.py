@@ -57,10 +57,10 @@ def folder_for(source: "Source", options: argparse.Namespace) -> str | None:
     size = size_of(source, options.file, SHARE * left)
     if size.n_bytes <= SHARE * left:
         return None
-    return _in_files(source, size, left)
+    return _in_files(source, size, left, has_option=hasattr(options, "spill"))
 
 
-def _in_files(source: "Source", size: Size, left: int) -> str | None:
+def _in_files(source: "Source", size: Size, left: int, *, has_option: bool) -> str | None:
     """Choose a folder where rows take much of the memory; refuse them where no place has room."""
     from thresholds.chunks.spilling import Folder
 
@@ -77,9 +77,12 @@ def _in_files(source: "Source", size: Size, left: int) -> str | None:
     if not size.is_sparse:
         room = 0 if folder is None else folder.most
         where = f"temporary files may take {_gigabytes(room)}"
+    others = ", or TMPDIR on a disk with room"
+    if has_option:
+        others = ", --spill FOLDER on a disk with room, or --spill none to try it all the same"
     raise InputError(
         f"{source.name} takes about {_gigabytes(size.n_bytes)} of memory, of which {_gigabytes(left)} are left, and"
-        f" {where}; expected more memory, --spill FOLDER on a disk with room, or --spill none to try it all the same"
+        f" {where}; expected more memory{others}"
     )
 
 
@@ -149,22 +152,22 @@ def _copied(matrix: Matrix, rows: Ints, labels: "Ints | slice") -> Matrix:
     found = Folder.of(_AUTO)
     folder = None if found is None or n_bytes > found.most else found.path
     copy = Gathered("rows", folder, n_rows=len(rows))
-    with refusing_a_full_disk(folder):
+    with refusing_a_full_disk(folder, "TMPDIR"):
         for piece in row_blocks(len(rows), matrix.shape[1]):
             copy.add(matrix[rows[piece]][:, labels])
     return copy.matrix()
 
 
 @contextmanager
-def refusing_a_full_disk(folder: str | None) -> Iterator[None]:
-    """Say where a disk is full, which a file without a name does not tell."""
+def refusing_a_full_disk(folder: str | None, other: str = "--spill FOLDER") -> Iterator[None]:
+    """Say where a disk is full, which a file without a name does not tell; `other` is what names another."""
     try:
         yield
     except OSError as error:
         if folder is None or error.filename is not None:
             raise
         raise InputError(
-            f"{folder} takes no more rows: {error.strerror}; expected --spill FOLDER on a disk with room"
+            f"{folder} takes no more rows: {error.strerror}; expected {other} on a disk with room"
         ) from None
 
 

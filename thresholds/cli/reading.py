@@ -32,26 +32,32 @@ if TYPE_CHECKING:
 FileOrLabelled = TypeVar("FileOrLabelled", bound="ScoreFile")
 
 
-def opened(options: argparse.Namespace, rule: "Rule | None" = None) -> "Source":
-    """Open the file of scores that the options name, those of text in the dtype that the rule was fitted on."""
+def opened(
+    options: argparse.Namespace, rule: "Rule | None" = None, names: tuple[str, ...] | None = None
+) -> "Source":
+    """Open the file of scores that the options name, those of text in the dtype that the rule was fitted on.
+
+    `names` are those of a rule that says nothing of the dtype.
+    """
     from thresholds.files import InDtype, Wanted, open_scores, read_label_names
 
     values = vars(options)  # Not every command has all of these options.
     truth = values.get("truth")
     _refuse_overwriting_input(values)
-    names = None
+    given = None
     if options.label_names is not None:
-        names = read_label_names(options.label_names)
+        given = read_label_names(options.label_names)
     wanted = Wanted(
         scores=options.score_key,
         truth=values.get("truth_column"),
         groups=values.get("groups"),
         key=tuple(values.get("key") or ()) or None,
         labels=options.label_column,
-        label_names=names,
+        label_names=given,
         with_truth="truth" in values,
         unknown=values.get("unknown"),
-        rule_names=None if rule is None else rule.label_names,
+        rule_names=names if rule is None else rule.label_names,
+        offered=tuple(f"--{name}" for name in ("groups", "key", "truth") if name in values),
     )
     source = open_scores(options.file, wanted, truth_path=truth, logits=options.logits)
     if "truth" in values and options.key and truth is None and source.label_column is None:
@@ -85,7 +91,8 @@ def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFil
 
     source = opened(options, rule)
     folder = keeping.folder_for(source, options)
-    with keeping.refusing_a_full_disk(folder):
+    other = "--spill FOLDER" if hasattr(options, "spill") else "TMPDIR"
+    with keeping.refusing_a_full_disk(folder, other):
         data = gather(source, progress(source, "reading"), folder)
     unknown = getattr(options, "unknown", None)  # Not every command asks for it, nor for `missing`.
     if unknown is not None and data.y_true is None:
@@ -93,12 +100,14 @@ def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFil
     return data
 
 
-def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "LabelledFile":
+def labelled(
+    options: argparse.Namespace, rule: "Rule | None" = None, names: tuple[str, ...] | None = None
+) -> "LabelledFile":
     """Read a file with truth, and check it whole, so that errors name its own rows."""
     from thresholds.data.problem import Problem
     from thresholds.files import gather_labelled
 
-    source = opened(options, rule)
+    source = opened(options, rule, names)
     folder = keeping.folder_for(source, options)
     with keeping.refusing_a_full_disk(folder):
         data = gather_labelled(source, progress(source, "reading"), folder)

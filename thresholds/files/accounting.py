@@ -100,6 +100,22 @@ def refuse_scores_of_text(table: Table, columns: Sequence[str], label: str) -> N
             )
 
 
+def refuse_scores_called_truth(table: Table) -> None:
+    """Refuse to take a column for truth that is called so, and has scores beside others: it may be a label."""
+    column = table.columns.get("y_true")
+    if column is None or column.form != "flat" or column.kind != "float":
+        return
+    for key, batch in table.beginnings(["y_true"]):
+        cells = np.empty(0) if batch is None else np.asarray(batch.columns[key], np.float64)
+        parts = np.flatnonzero(cells % 1 != 0)
+        if parts.size:
+            row = int(parts[0])
+            raise InputError(
+                f"column {key!r} of {table.name} has {cells[row]:g} at row {row}, expected truth, 0 or 1; if it has the"
+                " scores of a label called so, --label-names names the labels"
+            )
+
+
 def of_text(table: Table, columns: Collection[str]) -> list[str]:
     """Return those of the columns that hold one text in each row."""
     return [

@@ -79,6 +79,9 @@ def open_scores(
         _given(path),
         wanted if truth_path is None else replace(wanted, truth=None, with_truth=False),
     )
+    names = wanted.rule_names
+    if source.label_names is None and names is not None and len(names) == source.n_labels:
+        source.label_names = names  # nothing says otherwise
     if truth_path is not None:
         wanted = replace(wanted, key=wanted.key or source.key_columns or None)
         truth = _open_truth(_given(truth_path), wanted, source)
@@ -110,10 +113,10 @@ def read_label_names(path: StrPath) -> tuple[str, ...]:
     else:
         with reading(path, "label names"):
             names = [line.strip() for line in path.read_text("utf-8-sig").split("\n")]
+        while names and names[-1] == "":
+            names.pop()
     if not isinstance(names, list):
         raise InputError(f"{path} is no list, expected label names in order")
-    while names and names[-1] == "":
-        names.pop()
     if not names or "" in names:
         raise InputError(
             f"{path} has {'an empty line' if names else 'no names'}, expected one label name in each line"
@@ -256,12 +259,13 @@ def _shards(name: str, paths: list[Path], text: Sequence[str], unknown: object) 
 def _one_table(path: Path, text: Sequence[str]) -> Table:
     """Open one file."""
     suffix = _suffix(path.name)
+    path.stat()  # so that a missing file is named by Python's own error
     if suffix not in _TABLES:
         raise InputError(
             f"{path} ends in {suffix!r}, expected {', '.join((*_ARRAYS, *_TABLES))}, a folder or pattern of shards, or"
             " a Hugging Face dataset folder"
         )
-    open(path, "rb").close()  # so that a missing file is named by Python's own error
+    open(path, "rb").close()  # likewise one that may not be read
     return _TABLES[suffix](path, text)
 
 

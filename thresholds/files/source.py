@@ -48,6 +48,11 @@ class Wanted:
     unknown: object = None
     # Of a rule: all labels that there are, of which a file that names labels line by line may lack some.
     rule_names: tuple[str, ...] | None = None
+    offered: tuple[str, ...] = (
+        "--groups",
+        "--key",
+        "--truth",
+    )  # which of these the caller has, for messages
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -217,7 +217,7 @@ class FitOptions:
         elif self.average == "samples" and self.per_label:
             raise InputError(
                 "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
-                " (--shared on the command line), or a rule such as 'instance, platt' (--rule)"
+                " (--shared on the command line), or a rule such as 'instance, platt' (fit --rule)"
             )
         self._refuse_limits_within_budget()
         _ = self.chosen_guard  # refuses a guard that does not fit the average

@@ -117,9 +117,10 @@ class TextSource(Source):
         if not self._has_labels or self._truth_only:
             return
         if int(numbers[1]) != self.n_labels:
+            may_be_truth = "; a data set may be --truth" if "--truth" in wanted.offered else ""
             raise InputError(
                 f"{self.name} has {int(numbers[1]):,} features for {self.n_labels:,} labels, expected scores: a header"
-                " of two numbers and label:score pairs; a data set may be --truth"
+                f" of two numbers and label:score pairs{may_be_truth}"
             )
         if wanted.with_truth:
             self.truth_key = f"{self.score_key} (labels)"
@@ -178,8 +179,9 @@ class SvmLightSource(Source):
         need("scipy", f"the sparse matrix of {path}")
         self.name, self.score_key = path.name, path.stem
         if not truth_only:
+            may_be_truth = "it as --truth of " if "--truth" in wanted.offered else ""
             raise InputError(
-                f"{path.name} has labels and features, no scores, expected it as --truth of a file of scores"
+                f"{path.name} has labels and features, no scores, expected {may_be_truth}a file of scores"
             )
         refuse_columns(path.name, wanted)
         refuse_unknown(path.name, wanted)

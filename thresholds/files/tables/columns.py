@@ -125,6 +125,9 @@ def choose_scores(
                 f"{name} has no column {wanted.scores!r}, expected one of {listed(columns)}"
             )
         return _of_scores(name, columns, asked_for)
+    by_name = _called_as_roles(columns, wanted.label_names or wanted.rule_names)
+    if by_name is not None:
+        return by_name
     usual = _named(columns, "y_score")
     if usual is not None:
         return _of_scores(name, columns, usual)
@@ -156,12 +159,15 @@ def choose_truth(
                 f"{name} has no column {wanted.truth!r}, expected one of {listed(columns)}"
             )
         return asked_for
+    taken = set(scores.columns) if scores is not None else set()
+    by_name = None if scores is not None else _called_as_roles(columns, wanted.label_names)
+    if by_name is not None:
+        return by_name
     usual = _named(columns, "y_true")
-    if usual is not None:
+    if usual is not None and taken.isdisjoint(usual.columns):
         return usual
 
     # No name says it: columns named for the labels, the only column of lists, or, of truth alone, all of numbers.
-    taken = set(scores.columns) if scores is not None else set()
     others = {key: column for key, column in _others(columns, wanted).items() if key not in taken}
     if scores is None and wanted.label_names is not None and _all_flat(others, wanted.label_names):
         return ColumnChoice("label columns", wanted.label_names, wanted.label_names, "wide")
@@ -237,6 +243,16 @@ def _all_flat(columns: Columns, names: Sequence[str]) -> bool:
     )
 
 
+def _called_as_roles(columns: Columns, names: tuple[str, ...] | None) -> ColumnChoice | None:
+    """Return the columns that are named for the labels, where one of these is called as scores or truth are."""
+    if names is None or not _all_flat(columns, names):
+        return None
+    roles = [_named(columns, role) for role in ("y_score", "y_true")]
+    if not any(role is not None and set(role.columns) & set(names) for role in roles):
+        return None
+    return ColumnChoice("label columns", names, names, "wide")
+
+
 def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
     """Leave out columns that are named for something else, truth among them."""
     taken = {wanted.groups, *wanted.keys}
@@ -304,15 +320,16 @@ def _all_numeric(
     name: str, others: Columns, wanted: Wanted, because: Callable[[str], str]
 ) -> ColumnChoice:
     """Take the columns that are named for labels, else all columns of numbers."""
-    if wanted.label_names is not None:
+    names = wanted.label_names or wanted.rule_names
+    if names is not None:
         numbers = {key: column for key, column in others.items() if _all_flat(others, (key,))}
-        lacking = [label for label in wanted.label_names if label not in numbers]
+        lacking = [label for label in names if label not in numbers]
         if lacking:
+            of = "of --label-names" if wanted.label_names is not None else "label of the rule"
             raise InputError(
-                f"{name} has no scores of {listed(lacking)}, expected a column for each of --label-names"
-                f"{because(lacking[0])}"
+                f"{name} has no scores of {listed(lacking)}, expected a column for each {of}{because(lacking[0])}"
             )
-        return ColumnChoice("label columns", wanted.label_names, wanted.label_names, "wide")
+        return ColumnChoice("label columns", names, names, "wide")
     numbers = _of_numbers(others)
     if not numbers:
         described = [
@@ -325,8 +342,12 @@ def _all_numeric(
     kinds = {column.kind == "float" for column in numbers.values() if column.kind != "none"}
     if len(kinds) > 1:
         whole = [key for key, column in numbers.items() if column.kind in ("int", "bool")]
+        options = " or ".join(
+            option for option in ("--key", "--groups") if option in wanted.offered
+        )
+        named = f"{options} to name them, " if options else ""
         raise InputError(
-            f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected --key or --groups to"
-            " name them, --score-column a prefix, or --label-names the labels"
+            f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected {named}--score-column a"
+            " prefix, or --label-names the labels"
         )
     return ColumnChoice("all columns", tuple(numbers), tuple(numbers), "wide")

@@ -69,7 +69,7 @@ def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
     elif score not in table.columns and wanted.labels is None:
         return None  # a prefix of wide columns
     truth = wanted.truth if wanted.truth is not None else _called(table, ("y_true",), *NUMBERS)
-    keys = wanted.keys or _row_columns(table, {label, score, truth})
+    keys = wanted.keys or _row_columns(table, {label, score, truth}, wanted)
     return LongColumns(keys, label, score, truth if wanted.with_truth else None)
 
 
@@ -185,7 +185,7 @@ class LongSource(Source):
 
         # The matrices of scores and truth have a cell for each line.
         order = np.lexsort((label, row))
-        self._refuse_doubled(row[order], label[order], entries.keys)
+        self._refuse_doubled(row[order], label[order], entries.keys, wanted)
         y_score = _csr(score[kept][order], row[order], label[order], shape)
         y_true = None
         if truth is not None:
@@ -195,16 +195,21 @@ class LongSource(Source):
         of_rows = None if groups is None else _of_rows(groups, entries, wanted.groups, table.name)
         self._rows = Block(y_score, y_true, of_rows, entries.keys)
 
-    def _refuse_doubled(self, row: Ints, label: Ints, keys: Dense) -> None:
+    def _refuse_doubled(self, row: Ints, label: Ints, keys: Dense, wanted: Wanted) -> None:
         """Refuse two lines with scores of one label of one row."""
         again = np.flatnonzero((row[1:] == row[:-1]) & (label[1:] == label[:-1]))
         if again.size:
             at = int(again[0])
             assert self.label_names is not None
             key, name = shown_key(as_one(keys)[row[at]]), shown(self.label_names[label[at]])
+            columns = f"columns that tell rows apart, here {listed(self.key_columns)}"
+            how = (
+                f": --key names the {columns}"
+                if "--key" in wanted.offered
+                else f" by the {columns}"
+            )
             raise InputError(
-                f"{self.name} has several scores of the label {name} in the row {key}, expected one: --key names the"
-                f" columns that tell rows apart, here {listed(self.key_columns)}"
+                f"{self.name} has several scores of the label {name} in the row {key}, expected one{how}"
             )
 
 
@@ -425,7 +430,7 @@ def _only_float(table: Table, wanted: Wanted) -> str:
     return floats[0]
 
 
-def _row_columns(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+def _row_columns(table: Table, taken: set[str | None], wanted: Wanted) -> tuple[str, ...]:
     """Find the columns that tell to which row a line belongs: one of a few names, or a file and times in it."""
     free = [key for key in table.columns if key not in taken]
 
@@ -437,9 +442,11 @@ def _row_columns(table: Table, taken: set[str | None]) -> tuple[str, ...]:
         return (*files, *starts, *ends)
     rows = called((*_ROWS, *_FILES))
     if len(rows) != 1 or starts:
+        by = "--key with each column that tells"
+        if "--key" not in wanted.offered:
+            by = "a column called row_id, or file and start, to tell"
         raise InputError(
-            f"{table.name} has one label a line, in columns {listed(free)}, expected --key with each column that tells"
-            " to which row a line belongs"
+            f"{table.name} has one label a line, in columns {listed(free)}, expected {by} to which row a line belongs"
         )
     return tuple(rows)
 

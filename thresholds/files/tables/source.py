@@ -32,6 +32,7 @@ from thresholds.files.tables.decoding import (
     stacked,
 )
 from thresholds.files.unknown import hint_of, is_truth
+from thresholds.results import counted
 
 Decode = Callable[[Batch], Matrix]
 
@@ -54,6 +55,8 @@ class TableSource(Source):
             table.name, table.columns, wanted, partial(accounting.because, table, None)
         )
         accounting.refuse_other_than_numbers(table, scores, "scores")
+        if scores.key == "all columns":
+            accounting.refuse_scores_called_truth(table)
         truth = (
             choose_truth(table.name, table.columns, wanted, scores) if wanted.with_truth else None
         )
@@ -63,7 +66,7 @@ class TableSource(Source):
         self.score_key = scores.key
         self.label_names = _label_names(table, scores, wanted)
         self._scores = _ordered(scores, self.label_names)
-        self.n_labels = _n_labels(table, self._scores, self.label_names)
+        self.n_labels = _n_labels(table, self._scores, self.label_names, wanted)
         self._truth: Truth | None = None
         if truth is not None:
             self.truth_key = truth.key
@@ -357,14 +360,14 @@ def _numbers(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
 
 
 def _label_names(table: Table, scores: ColumnChoice, wanted: Wanted) -> tuple[str, ...] | None:
-    """Find the label names: asked for, those of the scores' columns, the file's own, those that numbers stand for."""
+    """Find the label names: asked for, of the scores' columns, the file's own, what numbers stand for, the rule's."""
     names = wanted.label_names
     places(names, scores.names, "--label-names", f"the same labels as {table.name}", "")
     class_names = {
         column.names for column in table.columns.values() if column.form == "list" and column.names
     }
     only_class_names = class_names.pop() if len(class_names) == 1 else None
-    for candidate in (names, scores.names, table.label_names, only_class_names):
+    for candidate in (names, scores.names, table.label_names, only_class_names, wanted.rule_names):
         if candidate is not None:
             return names_of_labels(candidate)
     return None
@@ -383,12 +386,14 @@ def _ordered(choice: ColumnChoice, label_names: tuple[str, ...] | None) -> Colum
     return choice._replace(names=label_names, columns=tuple(choice.columns[k] for k in order))
 
 
-def _n_labels(table: Table, scores: ColumnChoice, label_names: tuple[str, ...] | None) -> int:
+def _n_labels(
+    table: Table, scores: ColumnChoice, label_names: tuple[str, ...] | None, wanted: Wanted
+) -> int:
     """Count the labels: columns, names, or the length of the first list."""
-    if scores.form == "wide":
-        return len(scores.columns)
     column = scores.columns[0]
     width = table.columns[column].width if scores.form == "list" else len(scores.names or ())
+    if scores.form == "wide":
+        width = len(scores.columns)
     if width is None:
         # So many labels that a row is a block: lists may be long, and one tells their length.
         single_rows = batches(table, [column], scores, BLOCK_CELLS, label_names)
@@ -399,8 +404,9 @@ def _n_labels(table: Table, scores: ColumnChoice, label_names: tuple[str, ...] |
             f"{table.name} has no scores in the first row, expected at least one row and one label"
         )
     if label_names is not None and len(label_names) != width:
+        of_rule = wanted.label_names is None and label_names == wanted.rule_names
         raise InputError(
-            f"scores {scores.key!r} of {table.name} have {width} labels, expected {len(label_names)}, as"
-            " there are label names"
+            f"scores {scores.key!r} of {table.name} have {counted(width, 'label')}, expected {len(label_names)}, as"
+            f" {'the rule has' if of_rule else 'there are label names'}"
         )
     return width

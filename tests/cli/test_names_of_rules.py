@@ -1,0 +1,168 @@
+"""Commands that are given a rule know its labels: columns, lists and truth are read by its names.
+
+No command recommends an option that it does not have.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thresholds
+from thresholds import cli
+from thresholds.cli.parser import parser
+
+pytestmark = pytest.mark.each_value
+
+NAMES = ("cat", "dog", "emu")
+N_ROWS = 40
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """Write lines of JSON."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def run(*arguments: object) -> int:
+    """Call the command line in this process."""
+    return cli.main([str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Rules, scores in columns and in lists, and truth as lists of names."""
+    rng = np.random.default_rng(0)
+    truth = rng.random((N_ROWS, 3)) < 0.4
+    scores = np.round(0.5 * truth + 0.5 * rng.random((N_ROWS, 3)), 3)
+    rule = thresholds.fit_empirical(truth[::2], scores[::2], label_names=NAMES)
+    rule.save(tmp_path / "rule.json")
+    rule.replace({"emu": 0.9}).save(tmp_path / "other.json")
+    tags = [[name for name, true in zip(NAMES, row, strict=True) if true] for row in truth]
+    columns = [dict(zip(NAMES, row, strict=True)) for row in scores.tolist()]
+    written(tmp_path / "wide.jsonl", [{"id": i, "year": 1999 + i, **row} for i, row in enumerate(columns)])
+    lists = [{"p": list(row.values()), "tags": some} for row, some in zip(columns, tags, strict=True)]
+    written(tmp_path / "lists.jsonl", lists)
+    written(tmp_path / "tags.jsonl", [{"tags": some} for some in tags])
+    np.save(tmp_path / "s.npy", scores)
+    np.savez(tmp_path / "known.npz", y_score=scores, y_true=truth, label_names=np.array(NAMES))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("predict", "rule.json", "wide.jsonl", "--key", "id", "-o", "out.jsonl"),
+        ("monitor", "rule.json", "wide.jsonl"),
+        ("diff", "rule.json", "other.json", "wide.jsonl"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_columns_are_told_by_the_names_of_the_rule(
+    command: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert run(*command) == 0
+    assert re.search(r"left out: .*'year' \(whole numbers\)", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("scores", [("lists.jsonl",), ("s.npy", "--truth", "tags.jsonl")], ids=["lists", "array"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("update", "rule.json", "FILE", "-o", "out.json"),
+        ("compare", "FILE", "--rule", "rule.json", "--rule", "other.json"),
+        ("diagnose", "FILE", "--rule", "rule.json"),
+        ("annotate", "FILE", "--rule", "rule.json"),
+        ("report", "FILE", "--rule", "rule.json", "-o", "out.html"),
+        ("report", "FILE", "--against", "rule.json", "-o", "out.html"),
+    ],
+    ids=" ".join,
+)
+def test_truth_in_lists_of_names_is_read_by_the_names_of_the_rule(
+    command: tuple[str, ...],
+    scores: tuple[str, ...],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    if command[0] == "report":
+        pytest.importorskip("jinja2")
+    written = [word for part in command for word in (scores if part == "FILE" else (part,))]
+    assert run(*written) == 0, capsys.readouterr().err
+    said = capsys.readouterr().out
+    assert run(*written, "--label-names", names_in(folder)) == 0
+    without = [re.sub(r" --label-names \S+", "", text) for text in (said, capsys.readouterr().out)]
+    assert without[0] == without[1]
+
+
+def names_in(folder: Path) -> Path:
+    """A file of the names."""
+    (folder / "names.txt").write_text("\n".join(NAMES))
+    return folder / "names.txt"
+
+
+def test_a_label_of_the_rule_without_a_column_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(folder / "s.jsonl", [{"cat": 0.5, "dog": 0.25, "year": 1999}])
+    assert run("predict", folder / "rule.json", folder / "s.jsonl", "-o", folder / "out.jsonl") == 1
+    assert "s.jsonl has no scores of 'emu', expected a column for each label of the rule" in capsys.readouterr().err
+
+
+def test_lists_that_are_not_as_long_as_the_rule_has_labels_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(folder / "s.jsonl", [{"p": [0.5, 0.25]}])
+    assert run("predict", folder / "rule.json", folder / "s.jsonl", "-o", folder / "out.jsonl") == 1
+    assert "have 2 labels, expected 3, as the rule has" in capsys.readouterr().err
+
+
+ASK_FOR_OPTIONS = {
+    "whole.jsonl": [{"a": 0.5, "b": 1.5, "year": 1999}],
+    "long.jsonl": [{"first": 1, "second": 2, "label": "cat", "score": 0.5}],
+    "twice.jsonl": 2 * [{"id": 1, "label": "cat", "score": 0.5}],
+    "lists.jsonl": [{"p": [0.5], "q": [0.25], "y_true": [1]}],
+    "texts.jsonl": [{"a": "0.5", "b": 0.25}],
+    "none.jsonl": [{"a": "b"}],
+}
+
+
+@pytest.mark.parametrize("name", [*ASK_FOR_OPTIONS, "d.txt", "d.svm"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("fit", "FILE", "-o", "out.json"),
+        ("fit", "FILE", "--expected", "-o", "out.json"),
+        ("update", "nameless.json", "FILE", "-o", "out.json"),
+        ("predict", "nameless.json", "FILE", "-o", "out.jsonl"),
+        ("monitor", "nameless.json", "FILE"),
+        ("diff", "nameless.json", "nameless.json", "FILE"),
+        ("compare", "FILE", "--rule", "nameless.json"),
+        ("diagnose", "FILE"),
+        ("annotate", "FILE"),
+        ("report", "FILE", "-o", "out.html"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_recommends_no_option_that_it_does_not_have(
+    command: tuple[str, ...],
+    name: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    for file, rows in ASK_FOR_OPTIONS.items():
+        written(folder / file, rows)
+    Path("d.txt").write_text("2 5 3\n0 0:0.5\n1 4:1\n")
+    Path("d.svm").write_text("0 1:0.5\n1 2:0.5\n")
+    rng = np.random.default_rng(0)
+    thresholds.fit_empirical(rng.random((40, 3)) < 0.4, rng.random((40, 3))).save("nameless.json")
+    assert run(*(name if word == "FILE" else word for word in command)) == 1
+    said = capsys.readouterr().err
+    described = parser()._subparsers._group_actions[0].choices[command[0]]  # type: ignore[union-attr,index]
+    named = set(re.findall(r"--[a-z][a-z-]+", said))
+    assert named <= set(described._option_string_actions), said
