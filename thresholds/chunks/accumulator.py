@@ -5,6 +5,8 @@ they have as many cells as there are bins, so that every cell takes part in few 
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -144,8 +146,8 @@ class Accumulator:
         Raises
         ------
         InputError
-            As `fit_empirical`, and for a batch of another form than those before. It says where the batch begins;
-            nothing of the batch is kept.
+            As `fit_empirical`, and for a batch of another form than those before, or that the disk of `spill` has no
+            room for. It says where the batch begins; nothing of the batch is kept.
 
         Examples
         --------
@@ -161,7 +163,8 @@ class Accumulator:
         2
         """
         try:
-            self._take(y_true, y_score, sample_weight)
+            with self._refusing_a_full_disk():
+                self._take(y_true, y_score, sample_weight)
         except InputError as error:
             raise InputError(f"{error} (in the batch that begins at row {len(self)})") from None
 
@@ -186,6 +189,19 @@ class Accumulator:
         if self._keep == "counts":
             _refuse_fractions(weights)
         self._append(truth, batch.scores, batch.label_names, weights)
+
+    @contextmanager
+    def _refusing_a_full_disk(self) -> Iterator[None]:
+        """Say where a disk is full, which a file without a name does not tell; rows that were there stay."""
+        try:
+            yield
+        except OSError as error:
+            if self._spill is None or error.filename is not None:
+                raise
+            raise InputError(
+                f"spill is {_checks.shown(self._spill)}, which takes no more after {len(self):,} rows"
+                f" ({error.strerror}), expected a folder on a larger disk, or None to keep rows in memory"
+            ) from None
 
     def merge(self, other: "Accumulator") -> None:
         """Append the rows of another accumulator, or add its counts; it stays as it is.
@@ -213,7 +229,8 @@ class Accumulator:
             return
         if self._keep == "counts":
             _refuse_fractions(other.sample_weight)
-        self._append(other.y_true, other.y_score, other.label_names, other.sample_weight)
+        with self._refusing_a_full_disk():
+            self._append(other.y_true, other.y_score, other.label_names, other.sample_weight)
 
     @with_fit_options(DEFAULTS)
     def compute(
@@ -552,7 +569,8 @@ class Accumulator:
         if "counted" in state:
             self._counted, self._label_names = state["counted"]
         if "rows" in state:
-            self._append(*state["rows"])
+            with self._refusing_a_full_disk():
+                self._append(*state["rows"])
 
 
 def _kept(keep: object, exact: object) -> Keep:

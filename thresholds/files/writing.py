@@ -183,13 +183,17 @@ class _Npz(_Writer):
 
     def write(self, blocks: Iterable[Decided]) -> None:
         """Gather positions and row lengths in temporary files, and write the arrays when their sizes are known."""
-        with tempfile.TemporaryFile() as positions, tempfile.TemporaryFile() as lengths:
+        # Without buffers: what did not fit would be written again when they are closed.
+        with (
+            tempfile.TemporaryFile(buffering=0) as positions,
+            tempfile.TemporaryFile(buffering=0) as lengths,
+        ):
             n_rows = n_stored = 0
             keys: dict[str, list[Dense]] = {column: [] for column in self.form.key}
             for decided in blocks:
                 columns, offsets = label_lists.lists_of(decided.y_pred)
-                positions.write(columns.astype(np.int32).tobytes())
-                lengths.write(np.diff(offsets).astype(np.int32).tobytes())
+                _append(positions, columns)
+                _append(lengths, np.diff(offsets))
                 n_rows += offsets.size - 1
                 n_stored += columns.size
                 for column, some in self.keys(decided).items():
@@ -293,6 +297,17 @@ _WRITERS: dict[str, type[_Writer]] = {
 }
 
 
+def _append(file: IO[bytes], numbers: Dense) -> None:
+    """Write numbers into a temporary file; it has no name, so that an error names its folder, not the output."""
+    unwritten = memoryview(numbers.astype(np.int32).tobytes())
+    try:
+        while unwritten:
+            unwritten = unwritten[file.write(unwritten) :]
+    except OSError as error:
+        said = f"{error.strerror}, expected TMPDIR on a disk with room"
+        raise OSError(error.errno, said, tempfile.gettempdir()) from None
+
+
 def _put(
     archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, pieces: Iterator[Dense]
 ) -> None:
@@ -318,8 +333,8 @@ def _ones(size: int) -> Iterator[Dense]:
 def _read(file: IO[bytes]) -> Iterator[Dense]:
     """Read back what was gathered."""
     file.seek(0)
-    while piece := file.read(4 * _CHUNK):
-        yield np.frombuffer(piece, np.int32)
+    while (piece := np.fromfile(file, np.int32, _CHUNK)).size:
+        yield piece
 
 
 def _starts(lengths: Iterator[Dense], dtype: npt.DTypeLike) -> Iterator[Dense]:
