@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -330,7 +331,8 @@ def test_a_full_disk_leaves_no_trace(limit: int, first: bool, tmp_path: Path) ->
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
-        with pytest.raises(OSError, match="File too large"):
+        said = f"spill is '{tmp_path}', which takes no more after {start} rows (File too large), expected a folder on"
+        with pytest.raises(InputError, match=f"^{re.escape(said)}"):
             rows.update(y_true, y_score)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

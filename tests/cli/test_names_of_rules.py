@@ -166,3 +166,45 @@ def test_a_command_recommends_no_option_that_it_does_not_have(
     described = parser()._subparsers._group_actions[0].choices[command[0]]  # type: ignore[union-attr,index]
     named = set(re.findall(r"--[a-z][a-z-]+", said))
     assert named <= set(described._option_string_actions), said
+
+
+@pytest.mark.parametrize("label", ["y_true", "y_score", "y_true_x", "y_score_x", "label", "__index_level_0__"])
+def test_a_label_may_be_called_as_a_role_where_labels_are_named(
+    label: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In wide tables of scores and of truth; the rule is that of any other name."""
+    monkeypatch.chdir(folder)
+    known = np.load("known.npz")
+    outcomes = []
+    for name in ("emu", label):
+        names = ("cat", "dog", name)
+        scores = [dict(zip(names, row, strict=True)) for row in known["y_score"].tolist()]
+        written(folder / "s.jsonl", scores)
+        truth = [dict(zip(names, row, strict=True)) for row in known["y_true"].astype(int).tolist()]
+        written(folder / "t.jsonl", truth)
+        (folder / "names.txt").write_text("\n".join(names))
+        fit = ("fit", "s.jsonl", "--truth", "t.jsonl", "--label-names", "names.txt", "-o", "new.json", "--cv", "0")
+        assert run(*fit) == 0, capsys.readouterr().err
+        assert run("predict", "new.json", "s.jsonl", "-o", "out.csv") == 0, capsys.readouterr().err
+        decided = (folder / "out.csv").read_text().splitlines()
+        assert decided[0].replace('"', "") == ",".join(names)
+        outcomes.append((thresholds.load_rule("new.json").thresholds.tolist(), decided[1:]))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_scores_that_are_called_truth_are_not_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = np.load(folder / "known.npz")
+    rows = [dict(zip(("cat", "dog", "y_true"), row, strict=True)) for row in known["y_score"].tolist()]
+    written(folder / "s.jsonl", rows)
+    assert run("fit", folder / "s.jsonl", "--truth", folder / "tags.jsonl", "-o", folder / "new.json") == 1
+    assert re.search(
+        r"column 'y_true' of s.jsonl has 0\.\d+ at row 0, expected truth, 0 or 1; .* --label-names",
+        capsys.readouterr().err,
+    )
+
+
+def test_an_empty_name_at_the_end_of_a_list_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "names.json").write_text(json.dumps(["cat", "dog", "emu", ""]))
+    status = run("fit", folder / "lists.jsonl", "--label-names", folder / "names.json", "-o", folder / "new.json")
+    assert status == 1
+    assert "names.json has an empty line, expected one label name in each line" in capsys.readouterr().err

@@ -199,7 +199,7 @@ class Accumulator:
             if self._spill is None or error.filename is not None:
                 raise
             raise InputError(
-                f"spill is {_checks.shown(self._spill)}, which takes no more after {len(self):,} rows"
+                f"spill is {self._spill!r}, which takes no more after {len(self):,} rows"
                 f" ({error.strerror}), expected a folder on a larger disk, or None to keep rows in memory"
             ) from None
 

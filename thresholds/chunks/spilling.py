@@ -110,7 +110,7 @@ def spilled(
                 if not folder.is_asked_for:
                     return None
                 raise InputError(
-                    f"spill is {shown(folder.path)}, which takes no more after {len(rows):,} rows ({error.strerror}),"
+                    f"spill is {folder.path!r}, which takes no more after {len(rows):,} rows ({error.strerror}),"
                     f" {_EXPECTED}"
                 ) from None
             # What all rows will take, where their number is known.
@@ -156,7 +156,7 @@ def _refuse_if_asked_for(folder: Folder, needed: float, n_rows: int) -> None:
     """Refuse to write more than there is room for, if the folder was asked for; else let the rows be read again."""
     if folder.is_asked_for:
         raise InputError(
-            f"spill is {shown(folder.path)}, which had {folder.most / 1e9:.3g} GB of room, too little after"
+            f"spill is {folder.path!r}, which had {folder.most / 1e9:.3g} GB of room, too little after"
             f" {n_rows:,} rows for {needed / 1e9:.3g} GB of them, {_EXPECTED}"
         )
 

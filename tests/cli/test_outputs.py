@@ -1,0 +1,109 @@
+"""Where outputs go: a place that none can be written to is refused before any work, and a full disk is named."""
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thresholds
+from thresholds import cli
+from thresholds.cli import reading
+
+SCORES = np.linspace(0.05, 0.95, 40).reshape(20, 2)
+COMMANDS = {
+    "fit": ("fit", "s.npz", "-o", "OUT"),
+    "fit --expected": ("fit", "s.npz", "--expected", "-o", "OUT"),
+    "update": ("update", "rule.json", "s.npz", "-o", "OUT"),
+    "predict": ("predict", "rule.json", "s.npz", "-o", "OUT"),
+    "export": ("export", "rule.json", "-o", "OUT"),
+    "report": ("report", "s.npz", "-o", "OUT"),
+    "diagnose": ("diagnose", "s.npz", "--repair", "OUT"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with scores, a rule, and a folder."""
+    monkeypatch.chdir(tmp_path)
+    np.savez("s.npz", y_score=SCORES, y_true=(SCORES > 0.4).astype(np.uint8))
+    thresholds.FixedRule(0.5, 2).save("rule.json")
+    Path("folder").mkdir()
+    return tmp_path
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("nowhere/out.json", "nowhere/out.json: its folder does not exist, expected one that does"),
+        ("folder", "folder: is a folder, expected a file"),
+        ("new/", "new/: is a folder, expected a file"),
+        ("s.npz/out.json", "s.npz/out.json: is in a file, expected it in a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(
+    command: str, out: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work(*_: object) -> None:
+        raise AssertionError("a file is read")
+
+    monkeypatch.setattr(reading, "opened", work)
+    monkeypatch.setattr("thresholds.rule.load_rule", work)
+    assert cli.main([out if word == "OUT" else word for word in COMMANDS[command]]) == 1
+    assert capsys.readouterr().err == f"thresholds: error: {said}\n"
+
+
+def test_a_folder_that_may_not_be_written_to_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the system says; whoever is root may write to all."""
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: os.path.basename(path) != "folder" and allowed(path, mode))
+    assert cli.main(["fit", "s.npz", "-o", "folder/rule.json"]) == 1
+    assert "folder/rule.json: its folder may not be written to, expected one that may" in capsys.readouterr().err
+
+
+def test_a_rule_is_saved_nowhere_with_the_same_words(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="its folder does not exist, expected one that does"):
+        thresholds.FixedRule(0.5, 2).save("nowhere/rule.json")
+
+
+@pytest.mark.parametrize("path", ["nowhere", "nowhere/", "nowhere.txt/s"])
+def test_a_folder_of_scores_that_does_not_exist_is_named(
+    path: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["fit", path, "-o", "rule.json"]) == 1
+    assert capsys.readouterr().err == f"thresholds: error: {path.rstrip('/')}: No such file or directory\n"
+
+
+def test_a_full_disk_of_temporary_files_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Full:
+        """A temporary file on a disk that takes some bytes of what is written, and then no more."""
+
+        def __init__(self, **_: object) -> None:
+            self.n_left = 10
+
+        def __enter__(self) -> "Full":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def write(self, content: Any) -> int:
+            if not self.n_left:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            n, self.n_left = self.n_left, 0
+            return min(n, len(content))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", Full)
+    assert cli.main(["predict", "rule.json", "s.npz", "-o", "out.npz"]) == 1
+    said = f"{tempfile.gettempdir()}: {os.strerror(errno.ENOSPC)}, expected TMPDIR on a disk with room"
+    assert capsys.readouterr().err == f"thresholds: error: {said}\n"
+    assert sorted(os.listdir()) == ["folder", "rule.json", "s.npz"]
