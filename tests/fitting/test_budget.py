@@ -92,7 +92,7 @@ def test_a_shared_cut_keeps_a_budget_of_weights(average: str) -> None:
 def test_a_budget_is_refused_that_contradicts_itself() -> None:
     claims: Any = {"max_predicted": 2.0, "predicted": 2.0, "objective": 0.75, "bound": 0.75, "is_optimal": True}
     Budget(**claims)
-    with pytest.raises(InputError, match="predicted of the budget is 3.0, expected 0 to 2, its max_predicted"):
+    with pytest.raises(InputError, match=r"predicted of the budget is 3.0, expected 0 to 2, its max_predicted"):
         Budget(**{**claims, "predicted": 3.0})
     with pytest.raises(InputError, match=r"bound of the budget is 0.7, expected at least 0.75, its objective"):
         Budget(**{**claims, "bound": 0.7})

@@ -273,7 +273,9 @@ class CutsWithin(NamedTuple):
     """The cuts of labels within a budget, and what is known of them."""
 
     cuts: Cuts
-    bound: float | None  # that the F of no cuts within the budget exceeds; None where the best cuts of all keep it
+    bound: (
+        float | None
+    )  # that the F of no cuts within the budget exceeds; None where the best cuts of all keep it
     is_optimal: bool  # shown, but for rounding
 
 
