@@ -3,6 +3,7 @@ promised of them."""
 
 import json
 import math
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -234,6 +235,7 @@ def test_scores_that_are_all_equal_give_rates(method: Any) -> None:
 
 @each_method
 @pytest.mark.parametrize("seed", [88, 122, 139])
+@pytest.mark.filterwarnings("ignore:curves that lean on each other did not settle")
 def test_weights_may_differ_by_sixteen_orders_of_magnitude(seed: int, method: Any) -> None:
     rng = np.random.default_rng([76, seed])
     truth = (rng.random((3, 4)) < [0.0, 0.1, 0.5, 0.9]).astype(np.uint8)
@@ -241,6 +243,30 @@ def test_weights_may_differ_by_sixteen_orders_of_magnitude(seed: int, method: An
     weights = rng.choice([0, 1e-8, 1, 1e8], 3)
     p = calibrate(truth, x, method, sample_weight=weights).transform(x)
     assert ((p >= 0) & (p <= 1)).all()
+
+
+@each_method
+@pytest.mark.parametrize("ratio", [1e6, 1e12])
+@pytest.mark.filterwarnings("ignore:curves that lean on each other did not settle")
+def test_the_order_of_labels_tells_nothing(ratio: float, method: Any) -> None:
+    for seed, n in ((0, 6), (3, 6), (0, 20), (3, 20)):
+        truth, x = draw(n, lines_of(4, 1.0, seed), seed)
+        for weights in (np.where(np.arange(n) == 0, ratio, 1.0), np.geomspace(1, ratio, n)):
+            expected = calibrate(truth, x, method, sample_weight=weights).transform(x)
+            for order in ([3, 0, 1, 2], [1, 0, 3, 2]):
+                p = calibrate(truth[:, order], x[:, order], method, sample_weight=weights).transform(x[:, order])
+                np.testing.assert_allclose(p, expected[:, order], rtol=1e-9)
+
+
+def test_a_fit_that_does_not_settle_says_so() -> None:
+    truth, x = draw(20, lines_of(4, 1.0, 0), seed=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("thresholds.calibration.hierarchy._MOST_ROUNDS", 2)
+        with pytest.warns(UserWarning, match="^curves that lean on each other did not settle in 2 rounds"):
+            calibrate(truth, x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        calibrate(truth, x)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-6, 1e6, 1e300])
@@ -306,7 +332,7 @@ def test_a_saved_stretch_that_was_spoilt_is_refused(tmp_path: Path) -> None:
 @pytest.mark.each_value
 @each_method
 @pytest.mark.parametrize("exponent", [4, 8, 15])
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:curves that lean on each other did not settle")
 def test_weights_of_any_size_give_probabilities(method: str, exponent: int) -> None:
     """A spread over labels that runs away in the search has no inverse; weights of 1e4 beside 1e-4 made it so."""
     for seed in (7, 23, 27):
