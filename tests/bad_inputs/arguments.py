@@ -1199,6 +1199,16 @@ CROSS_FITS = [
         ["expected"],
         "confidence is 'expected' with average 'macro', whose floors are those of each label; expected a probability",
     ),
+    BadInput(
+        "cross_fit: weights in units of their own",
+        lambda: cross_fit(min_recall=0.5, confidence=0.9, sample_weight=[0.1, 0.3, 0.5, 0.7]),
+        "sample_weight has 0.7 with confidence, whose tests count rows; expected weights of 0 and 1 only",
+    ),
+    BadInput(
+        "cross_fit: weights of 1 and others",
+        lambda: cross_fit(min_recall=0.5, confidence=0.9, sample_weight=[0.5, 0.5, 1, 1]),
+        "sample_weight has 0.5 with confidence",
+    ),
     *each(
         {"fit micro, weighted": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
         "sample_weight",

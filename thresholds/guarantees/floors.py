@@ -154,13 +154,14 @@ def refuse_weights(problem: Problem) -> None:
                 "sample_weight was counted with confidence, whose tests count rows; expected weights of 0 and 1 only"
             )
         return
-    weights = problem.sample_weight
-    if weights is None:
+    if problem.sample_weight is None:
         return
-    odd = weights[(weights != 0) & (weights != 1)]
-    if odd.size:
+    if ((problem.sample_weight != 0) & (problem.sample_weight != 1)).any():
+        # In the terms of the caller; the largest of them, from which units take no digit that is shown.
+        weights = problem.row_weights * np.float64(problem.unit)
+        odd = weights[(weights != 0) & (weights != 1)].max()
         raise InputError(
-            f"sample_weight has {odd[0]:g} with confidence, whose tests count rows; expected weights of 0 and 1 only"
+            f"sample_weight has {odd:g} with confidence, whose tests count rows; expected weights of 0 and 1 only"
         )
 
 
