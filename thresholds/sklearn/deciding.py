@@ -27,12 +27,28 @@ _WHY_NOT = {
 _OF_SCORES = ("rows", "y_score", "folds")  # what `cv_results_` has, whatever rule decides
 
 
+class _OfSomeFits:
+    """An attribute that not every fit gives: an instance that has it has its own; of others it is asked here."""
+
+    def __init__(self, why_not: str) -> None:
+        self.why_not = why_not
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        check_is_fitted(instance)
+        raise AttributeError(f"{self.name} {self.why_not}")
+
+
 class Deciding:
     """A fitted estimator that decides by a rule, which may be replaced."""
 
     estimator_: Any
-    cv_results_: dict[str, Any]
-    label_names_in_: npt.NDArray[Any]
+    cv_results_: Any = _OfSomeFits("was not kept: fit with store_cv_results=True")
+    label_names_in_: Any = _OfSomeFits("is not known: y of the fit was no frame with column names")
     _method: str  # that gives scores
     _n_labels: int
     _extremes: Matrix  # (2, n_labels), the lowest and the highest score of each label that the rule was fitted on
