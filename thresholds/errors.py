@@ -13,10 +13,10 @@ class MissingLibraryError(ImportError):
     """Raised where a library is needed that is not installed: names what needs it, and what pip installs."""
 
 
-def need(library: str, what: str, brought_by: str = "f1-thresholds") -> None:
-    """Refuse to do what needs a library that is not installed; `brought_by` is what pip installs for it."""
+def need(library: str, what: str) -> None:
+    """Refuse to do what needs a library that is not installed; pip knows it by the name that imports it."""
     if find_spec(library) is None:
-        raise MissingLibraryError(f"{what} needs {library}: pip install '{brought_by}'")
+        raise MissingLibraryError(f"{what} needs {library}: pip install {library}")
 
 
 def shown(value: object) -> str:

@@ -29,7 +29,7 @@ def test_other_files_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_onnx_it_says_what_to_install(capsys: pytest.CaptureFixture[str]) -> None:
-    sentence = "to_onnx() needs onnx: pip install 'f1-thresholds[onnx]'"
+    sentence = "to_onnx() needs onnx: pip install onnx"
     assert refusal("-o", "rule.onnx", capsys=capsys) == f"thresholds: error: {sentence}\n"
     with pytest.raises(ImportError) as caught:
         FixedRule(0.5, 2).to_onnx()

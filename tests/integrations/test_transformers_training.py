@@ -539,7 +539,7 @@ def test_the_library_is_named_where_it_is_missing() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert ran.stderr.splitlines()[-1] == (
         "thresholds.errors.MissingLibraryError: thresholds.training.transformers needs Transformers:"
-        " pip install 'f1-thresholds[transformers]'"
+        " pip install 'transformers[torch]'"
     )
 
 

@@ -113,7 +113,7 @@ def test_without_matplotlib_one_sentence_says_what_to_install(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError) as refused:
         Dots().plot()
-    assert str(refused.value) == "Dots.plot() needs matplotlib: pip install 'f1-thresholds[plot]'"
+    assert str(refused.value) == "Dots.plot() needs matplotlib: pip install matplotlib"
 
 
 def test_a_result_is_drawn_by_its_display(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         library = (error.name or "").partition(".")[0]
         if library not in _DEPENDENCIES:
             raise
-        return _fail(f"this command needs {library}: pip install 'f1-thresholds'")
+        return _fail(f"this command needs {library}: pip install {library}")
     except OSError as error:
         if error.filename is None:
             _print_no_more()

@@ -56,8 +56,7 @@ files of scores:
                   that tell its row (--key), the label (--label-column) and its score
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
 predict, monitor, diff, fit --expected and fit --rule '..., label-free' need no truth. Parquet, csv and datasets need
-pyarrow: pip install 'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'. report needs Jinja2:
-pip install 'f1-thresholds[report]'.
+pyarrow: pip install pyarrow. export needs onnx: pip install onnx. report needs Jinja2: pip install jinja2.
 """
 
 

@@ -78,7 +78,7 @@ class Display(ABC):
 
         A new figure is a column wide if it has one panel, else a page. `ax` is one axes, or as many as panels.
         """
-        need("matplotlib", f"{type(self).__name__}.plot()", "f1-thresholds[plot]")
+        need("matplotlib", f"{type(self).__name__}.plot()")
         with in_force():
             self.axes_ = self._new_axes(width) if ax is None else _given_axes(ax, self._n_panels)
             self.ax_ = self.axes_[0]

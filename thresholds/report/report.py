@@ -172,7 +172,7 @@ def make_report(
     InputError
         For bad arrays and options, rules of other labels, and a single row or group without a rule.
     MissingLibraryError
-        If Jinja2 is not installed: pip install 'f1-thresholds[report]'.
+        If Jinja2 is not installed: pip install jinja2.
 
     Notes
     -----
@@ -195,7 +195,7 @@ def make_report(
     '1 of 2 labels is not to be trusted; it makes 78 % of all marks.'
     >>> report.save("report.html")  # doctest: +SKIP
     """
-    need("jinja2", "make_report()", "f1-thresholds[report]")
+    need("jinja2", "make_report()")
     confidence = _checks.inside(confidence, "confidence")
     min_f = _checks.inside(min_f, "min_f")
     min_skill = checked_skill(min_skill)

@@ -388,7 +388,7 @@ class Rule(Shown):
         InputError
             For another dtype.
         ImportError
-            If onnx is not installed: pip install 'f1-thresholds[onnx]'.
+            If onnx is not installed: pip install onnx.
 
         Notes
         -----
@@ -405,7 +405,7 @@ class Rule(Shown):
         >>> session.run(["y_pred"], {"y_score": np.array([[0.5, 0.1]], np.float32)})  # doctest: +SKIP
         [array([[1, 0]], dtype=uint8)]
         """
-        need("onnx", "to_onnx()", "f1-thresholds[onnx]")
+        need("onnx", "to_onnx()")
         from thresholds.rule.serving.onnx import model_of
 
         return model_of(self, dtype)

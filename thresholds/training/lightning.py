@@ -1,6 +1,6 @@
 """How do I fit thresholds in Lightning? By a callback that fits them in validation, and keeps them in checkpoints.
 
-`pip install 'f1-thresholds[lightning]'` brings Lightning. What happens when:
+It needs Lightning: `pip install lightning`. What happens when:
 
 * When a validation ends, its rows fit a rule. F out of fold is logged as "val_macro_f1", to be monitored, and F on the
   rows of the fit as "val_macro_f1_in_sample", which is too high.
@@ -38,7 +38,7 @@ except ImportError:
         from pytorch_lightning import Callback
     except ImportError as error:
         raise MissingLibraryError(
-            "thresholds.training.lightning needs Lightning: pip install 'f1-thresholds[lightning]'"
+            "thresholds.training.lightning needs Lightning: pip install lightning"
         ) from error
 
 _IN_CHECKPOINT = "threshold_rules"  # by name of the figure, plain values, or None where no rule belongs to the weights

@@ -1,6 +1,6 @@
 """How do I fit and judge thresholds with TorchMetrics? By two metrics: one fits a rule, the other judges one.
 
-`pip install 'f1-thresholds[torchmetrics]'` brings TorchMetrics. Its metrics take `(preds, target)`, scores first: the
+It needs TorchMetrics: `pip install torchmetrics`. Its metrics take `(preds, target)`, scores first: the
 other way round than all else here. Swapped arguments are refused, not fitted.
 """
 
@@ -21,7 +21,7 @@ try:
     from torchmetrics import Metric
 except ImportError as error:
     raise MissingLibraryError(
-        "thresholds.training.torchmetrics needs TorchMetrics: pip install 'f1-thresholds[torchmetrics]'"
+        "thresholds.training.torchmetrics needs TorchMetrics: pip install torchmetrics"
     ) from error
 
 

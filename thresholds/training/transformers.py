@@ -38,7 +38,7 @@ try:
     from transformers import TrainerCallback
 except ImportError as error:
     raise MissingLibraryError(
-        "thresholds.training.transformers needs Transformers: pip install 'f1-thresholds[transformers]'"
+        "thresholds.training.transformers needs Transformers: pip install 'transformers[torch]'"
     ) from error
 
 FILE = "rule.json"

@@ -1,6 +1,6 @@
 """Files that pyarrow reads: parquet, csv and the datasets of Hugging Face's library, which it reads without that.
 
-`pip install 'f1-thresholds[arrow]'` brings pyarrow.
+It needs pyarrow: `pip install pyarrow`.
 """
 
 import codecs
@@ -77,7 +77,7 @@ _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may s
 
 def pyarrow(name: str) -> Any:
     """Import pyarrow, which a file needs."""
-    need("pyarrow", name, "f1-thresholds[arrow]")
+    need("pyarrow", name)
     import pyarrow
 
     return pyarrow

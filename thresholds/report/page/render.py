@@ -74,7 +74,7 @@ def _filled(content: Content, labels: str, curves: str, n_curves: int) -> str:
 @cache
 def _template() -> Any:
     """Return the template, compiled."""
-    need("jinja2", "a report", "f1-thresholds[report]")
+    need("jinja2", "a report")
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
