@@ -32,7 +32,7 @@ AWKWARD = ThresholdRule(
     unsupported=np.arange(10) == 7,
     missing=-inf,
     placement="mid",
-    fitted_on=FittedOn(3, (1.0, 2**-62) + (0.0,) * 8, "float32", (-1e-310, 0.1, 0.1, 0.2), "0.1.0"),
+    fitted_on=FittedOn(3, (1.0, 2**-62) + (0.0,) * 8, "float32", (-1e-310, 0.1, 0.1, 0.2, 0.2, 0.2, 0.2), "0.1.0"),
     out_of_fold=OutOfFold(
         1 / 3,
         5,

@@ -1,14 +1,18 @@
 """Rules outlive their process: files, copies, and nothing that changes under a user's hands."""
 
+import contextlib
 import copy
 import dataclasses
+import itertools
 import json
 import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -240,3 +244,93 @@ def test_a_rule_of_any_kind_comes_back_from_its_values(name: str) -> None:
         other.from_dict(rule.to_dict())
     with pytest.raises(InputError, match=r"^values is not a rule: expected a JSON object with format"):
         thresholds.Rule.from_dict({"thresholds": [0.5]})
+
+
+# Spoilt values
+
+SPOILT = ("\ud800", "x", 2**64, 2**1100, -1, 1e308, True, None, [], {}, ["\ud800"], [2**64])
+SPOILT_KINDS = (
+    "cross-fitted",
+    "within a budget",
+    "capped",
+    "fitted top k",
+    "fitted regions",
+    "isotonic, moved",
+    "platt",
+)
+
+
+def places_of(values: object, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every field of a saved rule, and the first and the last of every list."""
+    items = values.items() if isinstance(values, dict) else ()
+    if isinstance(values, list) and values:
+        items = ((k, values[k]) for k in sorted({0, len(values) - 1}))
+    for key, value in items:
+        yield (*place, key)
+        yield from places_of(value, (*place, key))
+
+
+def spoil(values: dict[str, Any], place: tuple[Any, ...], spoilt: object) -> dict[str, Any]:
+    """A copy with another value in one place."""
+    values = copy.deepcopy(values)
+    holder: Any = values
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = spoilt
+    return values
+
+
+def refused_or_good(values: dict[str, Any], folder: Path) -> bool:
+    """Whether a rule is refused when it is loaded; else it has to be fit for use, whatever part is asked."""
+    (folder / "spoilt.json").write_text(json.dumps(values))
+    try:
+        rule = load_rule(folder / "spoilt.json")
+    except InputError:
+        return True
+    parts = [getattr(rule, name, None) for name in ("fitted_on", "out_of_fold", "made_by", "guarantees", "gains")]
+    for part in (rule, *(part for part in parts if part is not None)):
+        (str(part) + repr(part) + part._repr_html_()).encode()
+        part.to_dict()
+        part.to_frame()
+    assert saved(rule, folder).to_dict() == rule.to_dict()
+    with contextlib.suppress(InputError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rule.predict(np.random.default_rng(0).random((3, rule.n_labels or 4)))
+    return False
+
+
+@pytest.mark.parametrize("name", SPOILT_KINDS)
+def test_what_a_file_spoils_is_refused_when_it_is_loaded_or_does_no_harm(name: str, tmp_path: Path) -> None:
+    values = RULES[name].to_dict()
+    pairs = list(itertools.product(places_of(values), SPOILT))
+    chosen = np.random.default_rng([7, len(pairs)]).choice(len(pairs), 80, replace=False)
+    refused = [refused_or_good(spoil(values, *pairs[k]), tmp_path) for k in chosen.tolist()]
+    assert sum(refused) > 30
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "spoilt", "message"),
+    [
+        (
+            "macro",
+            ("fitted_on", "positives", 0),
+            2**64,
+            "positives has the integer 18446744073709551616, expected at mo",
+        ),
+        ("macro", ("fitted_on", "quantiles"), [0.5], "quantiles has 1 values, expected 7, or none"),
+        ("capped", ("gains", "level", 0), 2**64, "level has the integer 18446744073709551616, expected at most 2"),
+        (
+            "guarded",
+            ("made_by", "options", "guard"),
+            "\ud800",
+            "the option 'guard' is .*, expected text that can be writ",
+        ),
+        ("macro", ("made_by", "options"), {"\ud800": 1}, "the name of an option is .*, expected text that can be writ"),
+    ],
+)
+def test_values_that_no_rule_has_are_refused(
+    name: str, place: tuple[Any, ...], spoilt: object, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "spoilt.json").write_text(json.dumps(spoil(RULES[name].to_dict(), place, spoilt)))
+    with pytest.raises(InputError, match=message):
+        load_rule(tmp_path / "spoilt.json")

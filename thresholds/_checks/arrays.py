@@ -17,8 +17,8 @@ from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks.cells import first_bad_cell, first_value
 from thresholds._checks.frames import aligned, columns_of, read_frame, warn_caller
 from thresholds._checks.labels import one_name_each
-from thresholds._checks.options import real
-from thresholds._checks.plain import LARGEST_EXACT_INTEGER, numbers, stacked
+from thresholds._checks.options import LARGEST_EXACT_INTEGER, real
+from thresholds._checks.plain import numbers, stacked
 from thresholds._checks.sparse import sound_csr, without_zeros
 from thresholds.errors import InputError, shown
 

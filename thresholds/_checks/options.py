@@ -16,6 +16,8 @@ Placement = Literal["low", "mid", "score"]
 AVERAGES: tuple[Average, ...] = ("macro", "weighted", "micro", "samples")
 PLACEMENTS: tuple[Placement, ...] = ("low", "mid", "score")
 
+LARGEST_EXACT_INTEGER = 2**53
+
 _LARGEST_BETA = 1e100  # Its square times any count is still a finite float.
 
 
@@ -45,8 +47,20 @@ def reals(values: Sequence[object] | Numbers, name: str) -> Floats:
         return values.astype(np.float64, copy=False)
     if set(map(type, values)) <= {int, float}:
         with suppress(OverflowError):
-            return np.array(values, np.float64)
+            numbers_found = np.array(values, np.float64)
+            if (np.abs(numbers_found) > LARGEST_EXACT_INTEGER).any():
+                _refuse_large_integers(values, name)
+            return numbers_found
     return np.array([real(value, name) for value in values], np.float64)
+
+
+def _refuse_large_integers(values: Sequence[object] | Numbers, name: str) -> None:
+    """Refuse integers that float64 may not hold: elsewhere they would be no numbers of NumPy."""
+    for value in values:
+        if isinstance(value, int) and abs(value) > LARGEST_EXACT_INTEGER:
+            raise InputError(
+                f"{name} has the integer {shown(value)}, expected at most 2**53 in absolute value"
+            )
 
 
 def finites(values: Sequence[object] | Numbers, name: str) -> Floats:

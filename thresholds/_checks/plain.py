@@ -9,10 +9,9 @@ from thresholds._arrays.libraries import is_lazy
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense
 from thresholds._checks.frames import read_frame, refuse_lazy
+from thresholds._checks.options import LARGEST_EXACT_INTEGER
 from thresholds._checks.tensors import from_tensor, without_bfloat16
 from thresholds.errors import InputError, shown
-
-LARGEST_EXACT_INTEGER = 2**53
 
 
 def plain(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:

@@ -52,6 +52,10 @@ class FittedOn(Shown):
         for name in ("dtype", "version"):
             _checks.text(getattr(self, name), name)
         _checks.finites(self.quantiles, "quantiles")
+        if len(self.quantiles) not in (0, len(QUANTILES)):
+            raise InputError(
+                f"quantiles has {len(self.quantiles)} values, expected {len(QUANTILES)}, or none"
+            )
         for name in ("positives", "known"):
             weights = as_given(self, name)
             if weights is not None and (_checks.finites(weights, name) < 0).any():

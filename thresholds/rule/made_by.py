@@ -46,7 +46,10 @@ class MadeBy(Shown):
         if not isinstance(self.options, Mapping):
             raise InputError(f"options is {shown(self.options)}, expected options by name")
         for name, value in self.options.items():
-            if not isinstance(value, bool | str):
+            _checks.text(name, "the name of an option")
+            if isinstance(value, str):
+                _checks.text(value, f"the option {shown(name)}")
+            elif not isinstance(value, bool):
                 _checks.finite(value, f"the option {shown(name)}")
 
     @classmethod
