@@ -599,7 +599,7 @@ def names_of(label_names: Sequence[str] | None, n_labels: int) -> npt.NDArray[An
 
 def as_frame(rows: Any) -> Any:
     """Return a pandas DataFrame."""
-    need("pandas", "to_frame()", "pandas")
+    need("pandas", "to_frame()")
     import pandas as pd
 
     return pd.DataFrame(rows)

@@ -157,7 +157,7 @@ def test_results_are_stored_on_request_only() -> None:
     assert not hasattr(found, "cv_results_")
     with pytest.raises(AttributeError, match=r"^cv_results_ was not kept: fit with store_cv_results=True$"):
         _ = found.cv_results_
-    with pytest.raises(AttributeError, match="^label_names_in_ is not known: y of the fit was no frame"):
+    with pytest.raises(AttributeError, match=r"^label_names_in_ is not known: y of the fit was no frame"):
         _ = found.label_names_in_
     with pytest.raises(NotFittedError):
         _ = clone(found).cv_results_

@@ -246,7 +246,7 @@ class Calibrator(Shown):
         ImportError
             If PyTorch is not installed.
         """
-        need("torch", "to_torch()", "torch")
+        need("torch", "to_torch()")
         from thresholds.calibration.torch_modules import CalibratorModule
 
         return CalibratorModule(self)

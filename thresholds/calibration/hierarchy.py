@@ -170,7 +170,9 @@ def _order_by_content(cells: Cells, x: Floats) -> Ints:
     for values in (place, cells.weights):
         if values.size:
             checksum = (checksum ^ (checksum >> np.uint64(29))) * _ODD + values.view(np.uint64)
-    sums = np.append(np.uint64(0), np.cumsum(checksum ^ (checksum >> np.uint64(29)), dtype=np.uint64))
+    sums = np.append(
+        np.uint64(0), np.cumsum(checksum ^ (checksum >> np.uint64(29)), dtype=np.uint64)
+    )
     return np.argsort(sums[cells.starts[1:]] - sums[cells.starts[:-1]], kind="stable")
 
 
@@ -198,8 +200,8 @@ def _settle(
             break
     else:
         _checks.warn_caller(
-            f"curves that lean on each other did not settle in {_MOST_ROUNDS} rounds, and may be off; by='label' fits each"
-            " by itself",
+            f"curves that lean on each other did not settle in {_MOST_ROUNDS} rounds, and may be off; by='label' fits"
+            " each by itself",
             UserWarning,
         )
     return data.pull(lines, prior, n_jobs, progress).lines, prior

@@ -61,7 +61,7 @@ class TableRows(NamedTuple):
 
 def to_table(parts: Iterable[TableRows], about: Mapping[str, Any]) -> Any:
     """Return rows as a `pyarrow.Table`, in one of them what they are about."""
-    need("pyarrow", "to_arrow()", "pyarrow")
+    need("pyarrow", "to_arrow()")
     import pyarrow as pa
 
     head = TableRows(*np.array([[-1], [Special.ABOUT], [0], [0], [0]]))
@@ -106,7 +106,7 @@ def _unsealed(text: str, what: str) -> dict[str, Any]:
 
 def from_tables(data: object, what: str) -> tuple[TableRows, list[dict[str, Any]]]:
     """Return all rows of tables or batches of some kind, and what each table is about."""
-    need("pyarrow", "from_arrow()", "pyarrow")
+    need("pyarrow", "from_arrow()")
     import pyarrow as pa
 
     table = _as_table(pa, data)

@@ -354,7 +354,7 @@ class Rule(Shown):
         tensor([[1, 0],
                 [0, 1]], dtype=torch.uint8)
         """
-        need("torch", "to_torch()", "torch")
+        need("torch", "to_torch()")
         return self._to_torch()
 
     def _to_torch(self) -> Any:
