@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from scipy.optimize import brentq, minimize_scalar
+from scipy.special import betainc
 from scipy.stats import binom, norm
 
 from tests.naive.diagnosis import NAN, rejected
@@ -58,14 +59,25 @@ def score(counts: Sequence[float], f: float, beta: float) -> float:
 
 
 def f_interval(tp: float, fn: float, fp: float, beta: float, confidence: float) -> tuple[float, float]:
-    """The F that the score test does not reject; 0 to 1 without a row."""
+    """The F that the score test does not reject, and of F1, nor binomial tails do; 0 to 1 without a row."""
     counts = (tp, fn, fp)
     z = norm.ppf((1 + confidence) / 2)
     f = f_beta(*counts, beta)
     inside = min(max(f, 1e-9), 1 - 1e-9)
     low = 0.0 if not tp else brentq(lambda x: score(counts, x, beta) - z, 1e-12, inside, xtol=1e-13)
     high = 1.0 if not fn and not fp else brentq(lambda x: score(counts, x, beta) + z, inside, 1 - 1e-12, xtol=1e-13)
+    if beta == 1:
+        low, high = min(low, f_of_tail(tp, fn + fp, confidence)), max(high, f_of_tail(fn + fp, tp, confidence, of=-1))
     return low, high
+
+
+def f_of_tail(as_many: float, others: float, confidence: float, of: int = 1) -> float:
+    """F1 at which as many right rows or more (mistakes, of -1) among so many have the probability 1 - confidence."""
+    if not as_many:
+        return (1 - of) / 2
+    share = brentq(lambda p: float(betainc(as_many, others + 1, p)) - (1 - confidence), 0, 1, xtol=1e-14)
+    index = share if of == 1 else 1 - share
+    return 2 * index / (1 + index)
 
 
 # Tests against a bar

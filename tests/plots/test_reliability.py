@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import thresholds
-from thresholds.metrics.intervals import wilson
+from thresholds.metrics.intervals import share_interval
 from thresholds.plots import ReliabilityDisplay
 
 RNG = np.random.default_rng(0)
@@ -44,7 +44,7 @@ def test_bins_hold_equal_parts_of_the_sum_of_deviations(kind: type, weighted: bo
     assert part.n_cells.sum() == pytest.approx(cell_weight.sum())
     assert (part.observed * part.n_cells).sum() == pytest.approx((cell_weight * y).sum())
     np.testing.assert_allclose(shares[1:], 1 / 6, atol=0.02)
-    np.testing.assert_array_equal((part.low, part.high), wilson(part.positives, part.n_cells, 0.95))
+    np.testing.assert_array_equal((part.low, part.high), share_interval(part.positives, part.n_cells, 0.95))
     assert part.heights.sum() == part.n_cells[1:].sum(), "0 is in no column of a logistic histogram"
 
 

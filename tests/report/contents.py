@@ -8,7 +8,7 @@ from numpy.random import Generator
 from thresholds.diagnosis.result import STATES
 from thresholds.diagnosis.sentences import are_on_border, sentence
 from thresholds.diagnosis.verdicts import VERDICTS
-from thresholds.metrics.intervals import score_interval, wilson
+from thresholds.metrics.intervals import score_interval, share_interval
 from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import (
     BORDER,
@@ -192,8 +192,8 @@ def _labels(label_names: Sequence[str], rng: Generator) -> np.ndarray:
 
 def _sentences(columns: dict[str, np.ndarray]) -> list[str]:
     """The sentence on each label, by the library's own words."""
-    precision_low, precision_high = wilson(columns["tp"], columns["predicted"], 0.95)
-    recall_low, recall_high = wilson(columns["tp"], columns["positives"], 0.95)
+    precision_low, precision_high = share_interval(columns["tp"], columns["predicted"], 0.95)
+    recall_low, recall_high = share_interval(columns["tp"], columns["positives"], 0.95)
     rows = rows_of(
         columns
         | {

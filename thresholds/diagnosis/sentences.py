@@ -2,7 +2,7 @@
 
 "Rows" are what is labelled: images, patients, documents. A row is "marked" if the rule predicts the label there, and
 "truly is" the label if the truth says so. Of 100 such rows the sentence says how many truly are, or are marked: by the
-bounds of the table, which are Wilson's for a share, as whole numbers.
+bounds of the table, which are Wilson's for a share, widened where counts are few, as whole numbers.
 
 An unproven label is on the border of good enough if the bounds of its F are at most .2 apart: its F is known to about
 .1, and even so not shown to be above the bar or below. Of all other unproven labels it is too early to say.

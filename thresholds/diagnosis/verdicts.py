@@ -34,7 +34,7 @@ from thresholds.diagnosis.sentences import (
 )
 from thresholds.metrics.clusters import IndependentShares
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
-from thresholds.metrics.intervals import score_interval, wilson
+from thresholds.metrics.intervals import score_interval, share_interval
 from thresholds.results import (
     Columns,
     Result,
@@ -253,10 +253,12 @@ def verdicts_of(
 
     # Bounds, and what would be enough.
     confidence = 1 - criteria.alpha
-    precision_low, precision_high = wilson(
+    precision_low, precision_high = share_interval(
         rule.tp * for_precision, rule.predicted * for_precision, confidence
     )
-    recall_low, recall_high = wilson(rule.tp * for_recall, rule.positives * for_recall, confidence)
+    recall_low, recall_high = share_interval(
+        rule.tp * for_recall, rule.positives * for_recall, confidence
+    )
     f_low, f_high = score_interval(*rule_for_f, beta, confidence)
     needed = positives_needed(rule, rows, p_usable, p_weak, criteria, beta, times, for_f)
     columns = {

@@ -19,7 +19,7 @@ from thresholds.calibration import Calibrator
 from thresholds.calibration.cells import Cells, cells_of
 from thresholds.calibration.measures import problem_of, tally
 from thresholds.data.problem import Problem
-from thresholds.metrics.intervals import wilson
+from thresholds.metrics.intervals import share_interval
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.curves import chosen_labels
 from thresholds.plots.style import AFTER, BEFORE, GREY, REFERENCE, Look, drawable
@@ -57,10 +57,10 @@ class Reliability(NamedTuple):
 class ReliabilityDisplay(Display):
     """How often what has a probability is true: calibrated probabilities lie on the diagonal.
 
-    A mark stands for a bin of probabilities: its mean, and the share of its cells that are true, with Wilson's bounds
-    (1927). They take cells for independent; where labels of a row go together, bounds over all labels are somewhat
-    narrow. At the bottom a histogram of the probabilities, on a logarithmic scale. Both axes are logistic where the
-    mean probability is below a tenth.
+    A mark stands for a bin of probabilities: its mean, and the share of its cells that are true, with its bounds
+    (Wilson 1927, widened where few are true, or few are not). They take cells for independent; where labels of a row go
+    together, bounds over all labels are somewhat narrow. At the bottom a histogram of the probabilities, on a
+    logarithmic scale. Both axes are logistic where the mean probability is below a tenth.
 
     Bins hold equal parts of the sum of sqrt(p (1 - p)) over the cells; cells of p = 0 and of p = 1 have bins of their
     own. Equal p share a bin.
@@ -336,7 +336,7 @@ def _in_bins(
     weight = weight[is_filled]  # (n_bins,), as those below
     positives = positives[is_filled]
     predicted = p[is_filled] / weight
-    low, high = wilson(positives * unit, weight * unit, confidence)
+    low, high = share_interval(positives * unit, weight * unit, confidence)
     weights = cells.weights if cells.weights.size else None
     heights, _ = np.histogram(cells.scores, columns, weights=weights)
     return Reliability(
