@@ -9,7 +9,7 @@ import pytest
 import thresholds
 from tests.report.test_content import NAMES, NOISY, rows
 from thresholds import CrossFit, Report, make_report
-from thresholds.metrics.intervals import wilson
+from thresholds.metrics.intervals import share_interval
 from thresholds.report.content import DISTRUSTED
 from thresholds.results import percent
 
@@ -142,7 +142,7 @@ def test_ranges_of_labels_count_groups() -> None:
         np.testing.assert_allclose(report.labels[name], alone.labels[name])
     cough = report.labels["sentence"][0]
     assert cough == alone.labels["sentence"][0] != narrow.labels["sentence"][0]
-    low, high = wilson(*alone.labels[["tp", "predicted"]][0].item(), 0.95)
+    low, high = share_interval(*alone.labels[["tp", "predicted"]][0].item(), 0.95)
     assert f"probably between {np.floor(100 * low):.0f} and {np.ceil(100 * high):.0f} truly are" in cough
     assert report.content.summary.ranges == (
         'Ranges ("probably between") count 1,500 groups, not 4,500 rows: rows of one patient are alike.'
