@@ -30,6 +30,7 @@ from thresholds.calibration.mixtures import (
     score_of,
 )
 from thresholds.calibration.shifts import followed_rates
+from thresholds.calibration.together import unexplained
 from thresholds.data.problem import Problem
 from thresholds.results import (
     Result,
@@ -45,12 +46,14 @@ from thresholds.rule.base import ScoreChangeWarning
 from thresholds.significance import p_of_z, rejected
 
 MOVED = "moved"
+EITHER = "either"
 SAME = "same"
 CHANGED = "changed"
 UNKNOWN = "unknown"
 
 _MEANINGS = {
-    MOVED: "the base rate has moved; scores mean the same",
+    MOVED: "scores fit another base rate; positives that score otherwise now are not ruled out",
+    EITHER: "base rates have moved, or scores tell less than before, or more: which cannot be told",
     SAME: "the base rate is not shown to have moved",
     CHANGED: "no base rate explains the scores: they changed their meaning",
     UNKNOWN: "cannot be told: too few positives, or scores that know too little",
@@ -90,8 +93,10 @@ class BaseRates(Result):
         by_counts_high (by the share predicted at a cut); p_moved (p-value of no shift), p_fit (p-value of scores that
         mean the same); verdict; rate (what `Calibrator.for_base_rates` uses).
         The verdict is the first of these that applies: "changed" (no base rate explains the scores: they changed
-        their meaning), "unknown" (the rate cannot be told: both intervals are [0, 1] then), "moved", "same" (not shown
-        to have moved).
+        their meaning), "unknown" (the rate cannot be told: both intervals are [0, 1] then), "either" (nearly all shifts
+        go one way, as they do where scores tell positives less well than before, or better: which of the two it is
+        cannot be told), "moved" (the scores fit another base rate; that positives score otherwise now is not ruled
+        out), "same" (not shown to have moved).
     n_samples : new rows
     confidence : of each interval
     alpha : false discovery rate of labels that are called changed, and of those that are called moved
@@ -124,7 +129,14 @@ class BaseRates(Result):
         if row["verdict"] == MOVED:
             return (
                 f"the base rate of {name} seems to have moved from {_percent(row['before'])} to"
-                f" {_percent(row['estimate'])} [{_interval(row['low'], row['high'])}]; its scores mean the same"
+                f" {_percent(row['estimate'])} [{_interval(row['low'], row['high'])}]: its scores fit that; that its"
+                " positives score otherwise now is not ruled out"
+            )
+        if row["verdict"] == EITHER:
+            rises = row["estimate"] > row["before"]
+            return (
+                f"the base rate of {name} has {'risen' if rises else 'fallen'}, or its positives score"
+                f" {'higher' if rises else 'lower'} now: nearly all labels go that way, and which it is cannot be told"
             )
         if row["verdict"] == SAME:
             by_chance = ""
@@ -183,7 +195,8 @@ class BaseRates(Result):
         for verdict, meaning in _MEANINGS.items():
             names = self.table["name"][self.verdict == verdict]
             if names.size:
-                named = f" ({first_names(names, k)})" if verdict in (MOVED, CHANGED) else ""
+                is_named = verdict in (MOVED, EITHER, CHANGED)
+                named = f" ({first_names(names, k)})" if is_named else ""
                 yield f"{counted(names.size, 'label')}: {meaning}{named}"
 
     def _largest(self) -> npt.NDArray[np.intp]:
@@ -206,7 +219,9 @@ def estimate_base_rates(
     This holds where a label's positives score as the positives of the calibration did, and its negatives as those:
     p(score | label) is unchanged, and p(label) may be any. Two estimates are made, with intervals, and this is tested:
     if the two disagree by more than noise, or if no mixture of both classes fits the new scores, then p(score | label)
-    has changed, too, and neither estimate may be trusted.
+    has changed, too, and neither estimate may be trusted. Where nearly all labels move one way, it is tested, too,
+    whether other base rates explain the scores better than positives do that lie nearer to negatives than before, or
+    farther off (`calibration/together.py`); else no shift of that direction is followed.
 
     Parameters
     ----------
@@ -227,8 +242,8 @@ def estimate_base_rates(
         Intervals have the noise of the new rows and that of the calibration in them. They presume that rows are
         independent: where rows come in groups, such as several of one patient, intervals are too short.
         `rate` is what the estimate leaves to follow: its shift of log odds, drawn by its noise towards the shifts that
-        all labels together make likely, and towards none (`calibration/shifts.py`). Where the verdict is "changed" or
-        "unknown" it is the rate before. Of a calibrator that is pooled over labels, the same shift is taken from the
+        all labels together make likely, and towards none (`calibration/shifts.py`). Where the verdict is "changed",
+        "unknown" or "either" it is the rate before. Of a calibrator that is pooled over labels, the same shift is taken from the
         rate that it presumes of the label, as a common curve is too high for rare labels, and too low for others.
         A label with fewer than 5 positives or 5 negatives in the calibration, or whose scores do not tell the two
         apart, is "unknown", with intervals [0, 1].
@@ -241,7 +256,7 @@ def estimate_base_rates(
     Warns
     -----
     ScoreChangeWarning
-        When no base rate explains the scores of some labels.
+        When no base rate explains the scores of some labels, or the shifts of labels that move together are not followed.
 
     References
     ----------
@@ -273,6 +288,7 @@ def estimate_base_rates(
     problem = _problem_of(calibrator, new_scores, sample_weight)
     rates = _rates(calibrator, known, problem, confidence, alpha, n_jobs)
     _warn_of_changed(rates)
+    _warn_of_either(rates)
     return rates
 
 
@@ -399,15 +415,17 @@ def _found(labels: _Tellable, confidence: float, alpha: float) -> dict[str, npt.
     changed = rejected(p_fit, alpha)
     moved = rejected(p_moved, alpha) & (np.sign(z) == np.sign(likeliest - before))
 
-    # What is followed is a shift of what the curve presumes.
+    # What is followed is a shift of what the curve presumes, unless it may be none of base rates.
+    told = ~(unknown | changed)
+    presumed = _inside(known.rates)
     followed = followed_rates(
-        mixture,
-        _inside(known.rates),
-        known.probabilities,
-        before,
-        functions.rate,
-        ~(unknown | changed),
+        mixture, presumed, known.probabilities, before, functions.rate, told
     )
+    shifts = np.log(_odds(followed) / _odds(before))
+    log_ratios = np.log(_odds(known.probabilities) / _odds(presumed)[:, np.newaxis])
+    either = unexplained(mixture, log_ratios, observed, functions.rate, shifts, told)
+    followed = np.where(either, before, followed)
+    either &= moved
     return {
         "estimate": np.where(unknown, np.nan, likeliest),
         "low": by_likelihood.low,
@@ -417,7 +435,9 @@ def _found(labels: _Tellable, confidence: float, alpha: float) -> dict[str, npt.
         "by_counts_high": by_counts.high,
         "p_moved": p_moved,
         "p_fit": p_fit,
-        "verdict": np.select([changed, unknown, moved], [CHANGED, UNKNOWN, MOVED], SAME),
+        "verdict": np.select(
+            [changed, unknown, either, moved], [CHANGED, UNKNOWN, EITHER, MOVED], SAME
+        ),
         "rate": followed,
     }
 
@@ -548,6 +568,18 @@ def _warn_of_changed(rates: BaseRates) -> None:
             f"no base rate explains the scores of {counted(names.size, 'label')}"
             f" ({first_names(names, _NAMES_SHOWN)}): they changed their meaning, and their base rates are left as they"
             " were",
+            ScoreChangeWarning,
+        )
+
+
+def _warn_of_either(rates: BaseRates) -> None:
+    """Warn of labels that move together, whose shifts are not followed."""
+    names = rates.table["name"][rates.verdict == EITHER]
+    if names.size:
+        _checks.warn_caller(
+            f"nearly all labels move one way, {counted(names.size, 'label')} clearly"
+            f" ({first_names(names, _NAMES_SHOWN)}): whether base rates have moved, or scores tell positives less well"
+            " than before, or better, cannot be told, and their base rates are left as they were",
             ScoreChangeWarning,
         )
 

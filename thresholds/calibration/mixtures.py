@@ -340,48 +340,75 @@ def _p_of_fit(mixture: Mixture, t: Floats) -> Floats:
     """Test labels together."""
     from scipy.special import chdtrc
 
-    new, positive, negative = mixture
-    share = mixture.smooth(t)
-    n_positive, n_negative = positive.n[:, np.newaxis], negative.n[:, np.newaxis]
-    counts = positive.shares * n_positive + negative.shares * n_negative  # (n_labels, n_bins)
-    group = _groups(np.minimum(counts, share * new.n[:, np.newaxis]))  # (n_labels, n_bins)
-    n_groups = group[:, -1] + 1
-
-    # Shares and covariances of groups of bins: those of three multinomial samples.
-    def grouped(values: Floats) -> Floats:
-        sums = np.zeros_like(values)
-        np.add.at(sums, (np.arange(len(values))[:, np.newaxis], group), values)
-        return sums
-
-    shares = [grouped(values) for values in (new.shares, positive.shares, negative.shares)]
-    at_rate = grouped(share)
-    weights = grouped(share * new.per_row)
-    smooth = [grouped(sample.smooth) for sample in (positive, negative)]
-    parts = [
-        _covariance(at_rate, weights / np.maximum(at_rate, 1e-300)),
-        _covariance(smooth[0], (t**2 / np.maximum(positive.n, 1))[:, np.newaxis]),
-        _covariance(smooth[1], ((1 - t) ** 2 / np.maximum(negative.n, 1))[:, np.newaxis]),
-    ]
-    covariance = parts[0] + parts[1] + parts[2]  # (n_labels, n_bins, n_bins)
-
-    # Distances add up to 0, and so the covariance is made regular along (1, ..., 1), and in bins that are no group.
-    n_bins = group.shape[1]
-    scale = np.trace(covariance, axis1=1, axis2=2)[:, np.newaxis, np.newaxis]
-    scale = np.where(scale > 0, scale, 1.0)
-    is_group = np.arange(n_bins) < n_groups[:, np.newaxis]
-    both = is_group[:, :, np.newaxis] & is_group[:, np.newaxis]
-    regular = np.where(both, covariance / scale + 1.0, np.eye(n_bins))
-    distance = np.stack([shares[0] - shares[2], shares[1] - shares[2]], axis=2)
-    solved = np.linalg.solve(regular, distance)  # (n_labels, n_bins, 2)
-    products = np.swapaxes(distance, 1, 2) @ solved / scale  # (n_labels, 2, 2)
-
-    # The least distance over all rates.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        explained = products[:, 0, 1] ** 2 / products[:, 1, 1]
-    least = products[:, 0, 0] - np.where(np.isfinite(explained), explained, 0.0)
-    freedom = n_groups - 2
+    space = BinSpace.of(mixture, t)
+    new, positive, negative = (space.grouped(sample.shares) for sample in mixture)
+    least = space.least(np.stack([new - negative, positive - negative], axis=2))
+    freedom = space.n_groups - 2
     p = chdtrc(np.maximum(freedom, 1), np.maximum(least, 0.0))
     return np.asarray(np.where(freedom > 0, p, np.nan))
+
+
+class BinSpace(NamedTuple):
+    """Groups of bins that hold enough rows, and lengths of vectors of shares in them, by the noise of all samples."""
+
+    group: Ints  # (n_labels, n_bins), the group of each bin
+    # (n_labels, n_bins, n_bins), the covariance over the scale, made regular: distances of shares add up to 0.
+    regular: Floats
+    scale: Floats  # (n_labels, 1, 1)
+
+    @classmethod
+    def of(cls, mixture: Mixture, t: Floats, variance_of_rate: Floats | None = None) -> "BinSpace":
+        """Take covariances at rates, (n_labels,), and the noise of a rate before where it is not free."""
+        new, positive, negative = mixture
+        share = mixture.smooth(t)
+        n_positive, n_negative = positive.n[:, np.newaxis], negative.n[:, np.newaxis]
+        counts = positive.shares * n_positive + negative.shares * n_negative  # (n_labels, n_bins)
+        group = _groups(np.minimum(counts, share * new.n[:, np.newaxis]))  # (n_labels, n_bins)
+
+        # Shares and covariances of groups of bins: those of three multinomial samples.
+        at_rate = _grouped(share, group)
+        weights = _grouped(share * new.per_row, group)
+        smooth = [_grouped(sample.smooth, group) for sample in (positive, negative)]
+        parts = [
+            _covariance(at_rate, weights / np.maximum(at_rate, 1e-300)),
+            _covariance(smooth[0], (t**2 / np.maximum(positive.n, 1))[:, np.newaxis]),
+            _covariance(smooth[1], ((1 - t) ** 2 / np.maximum(negative.n, 1))[:, np.newaxis]),
+        ]
+        covariance = parts[0] + parts[1] + parts[2]  # (n_labels, n_bins, n_bins)
+        if variance_of_rate is not None:
+            apart = _grouped(positive.shares - negative.shares, group)
+            product = apart[:, :, np.newaxis] * apart[:, np.newaxis]
+            covariance = covariance + variance_of_rate[:, np.newaxis, np.newaxis] * product
+
+        # Distances add up to 0, and so the covariance is made regular along (1, ..., 1), and in bins that are no group.
+        n_bins = group.shape[1]
+        scale = np.trace(covariance, axis1=1, axis2=2)[:, np.newaxis, np.newaxis]
+        scale = np.where(scale > 0, scale, 1.0)
+        is_group = np.arange(n_bins) <= group[:, -1:]
+        both = is_group[:, :, np.newaxis] & is_group[:, np.newaxis]
+        return cls(group, np.where(both, covariance / scale + 1.0, np.eye(n_bins)), scale)
+
+    @property
+    def n_groups(self) -> Ints:
+        """How many groups each label has: (n_labels,)."""
+        return self.group[:, -1] + 1
+
+    def grouped(self, shares: Floats) -> Floats:
+        """Return the shares of groups of bins, and 0 in bins that are no group: (n_labels, n_bins)."""
+        return _grouped(shares, self.group)
+
+    def squares(self, vectors: Floats) -> Floats:
+        """Return the squared lengths of vectors (n_labels, n_bins, k) by the covariance: (n_labels, k)."""
+        solved = np.linalg.solve(self.regular, vectors)
+        return np.asarray((vectors * solved).sum(axis=1) / self.scale[:, 0])
+
+    def least(self, vectors: Floats) -> Floats:
+        """Return the least squared length of the first of two vectors less a multiple of the second: (n_labels,)."""
+        solved = np.linalg.solve(self.regular, vectors)
+        products = np.swapaxes(vectors, 1, 2) @ solved / self.scale  # (n_labels, 2, 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            explained = products[:, 0, 1] ** 2 / products[:, 1, 1]
+        return np.asarray(products[:, 0, 0] - np.where(np.isfinite(explained), explained, 0.0))
 
 
 def shares_of(counts: Floats) -> Floats:
@@ -403,6 +430,13 @@ def _groups(counts: Floats) -> Ints:
         begins[:, k] = (held >= _FEWEST_IN_BIN) & (rest >= _FEWEST_IN_BIN)
         held[begins[:, k]] = 0.0
     return np.asarray(begins.cumsum(axis=1), np.int64)
+
+
+def _grouped(values: Floats, group: Ints) -> Floats:
+    """Add up the values of bins of one group: (n_labels, n_bins)."""
+    sums = np.zeros_like(values)
+    np.add.at(sums, (np.arange(len(values))[:, np.newaxis], group), values)
+    return sums
 
 
 def _covariance(shares: Floats, per_row: Floats) -> Floats:
