@@ -106,6 +106,7 @@ FUNCTIONS: dict[str, Function] = {
         y, s, rules=["macro, shrink", "macro, shared"], **given
     ),
     "update_rule": lambda y, s, **given: thresholds.update_rule(old_rule(), y, s, **given),
+    "keep_odds": lambda y, s, **given: thresholds.keep_odds(thresholds.fit_empirical(y, s, **given), y, s, **given),
     "bootstrap_thresholds": lambda y, s, **given: thresholds.bootstrap_thresholds(y, s, n_bootstraps=9, **given),
     "diagnose": lambda y, s, **given: thresholds.diagnose(y, s, two_rules()["fitted"], **given),
     "plan_annotation": lambda y, s, **given: thresholds.plan_annotation(y, s, n_bootstraps=9, **given),

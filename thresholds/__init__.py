@@ -72,6 +72,7 @@ _HOME = {
     "fit_regions": "fitting.regions",
     "fit_top_k": "fitting.top_k",
     "from_label_lists": "data.label_lists",
+    "keep_odds": "comparison.keeping_odds",
     "load_rule": "rule",
     "make_report": "report.report",
     "measure_calibration": "calibration",
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
     from thresholds.comparison.compare import compare as compare
     from thresholds.comparison.differences import RuleDifference as RuleDifference
     from thresholds.comparison.differences import diff_rules as diff_rules
+    from thresholds.comparison.keeping_odds import keep_odds as keep_odds
     from thresholds.comparison.result import Comparison as Comparison
     from thresholds.data.folds import multilabel_folds as multilabel_folds
     from thresholds.data.label_lists import from_label_lists as from_label_lists

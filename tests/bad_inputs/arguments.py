@@ -285,6 +285,11 @@ def update_rule(y_true: object = Y, y_score: object = S, old: object = FITTED, *
     return thresholds.update_rule(old, y_true, y_score, **{"cv": 2} | given)
 
 
+def keep_odds(y_true: object = Y, y_score: object = S, rule: object = FITTED, **given: object) -> object:
+    """A rule with its odds by score."""
+    return thresholds.keep_odds(rule, y_true, y_score, **given)
+
+
 def diagnose(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
     """A rule judged label by label."""
     return thresholds.diagnose(y_true, y_score, rule, **given)
@@ -368,6 +373,7 @@ SCORES = {
     "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
     "bootstrap_thresholds": lambda y_score: bootstrap(y_score=y_score, label_names=NAMES),
     "update_rule": lambda y_score: update_rule(y_score=y_score, label_names=NAMES),
+    "keep_odds": lambda y_score: keep_odds(y_score=y_score),
     "Candidates.of": lambda y_score: thresholds.Candidates.of(Y, y_score, label_names=NAMES),
     "Counts.of": lambda y_score: count(y_score=y_score, label_names=NAMES),
 }
@@ -404,6 +410,7 @@ TRUTH = {
     "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
     "bootstrap_thresholds": lambda y_true: bootstrap(y_true, label_names=NAMES),
     "update_rule": lambda y_true: update_rule(y_true, label_names=NAMES),
+    "keep_odds": lambda y_true: keep_odds(y_true),
     "Candidates.of": lambda y_true: thresholds.Candidates.of(y_true, S, label_names=NAMES),
     "Counts.of": lambda y_true: count(y_true, label_names=NAMES),
 }
@@ -516,6 +523,7 @@ WITH_UNKNOWN = (
         "cross_fit": cross_fit,
         "bootstrap_thresholds": bootstrap,
         "update_rule": update_rule,
+        "keep_odds": keep_odds,
         "select_rule": select_rule,
     }
 )
@@ -954,6 +962,12 @@ LABEL_FREE_ARGUMENTS = [
         )
     ),
     *each({"update_rule": update_rule}, "old", [None, TOP, RULE, INSTANCE, CALIBRATED], "old is .*, expected (a|one)"),
+    *each(
+        {"keep_odds": keep_odds}, "rule", [None, TOP, INSTANCE, CALIBRATED, "rule.json"], "rule is of type .*, expected"
+    ),
+    *each(
+        {"keep_odds": keep_odds}, "y_score", [S + 1], "y_true and y_score are other rows than those that rule was fit"
+    ),
     *each({"warmup": warmup}, "purposes", [None, 3, (), ["fit", "serve"], "all", [None]], "purposes is .*, expected"),
     *each({"diff_rules": diff_rules}, "old", [None, [0.5], "rule.json"], "old is of type .*, expected a rule"),
     *each({"diff_rules": diff_rules}, "new", [None, [0.5], "rule.json"], "new is of type .*, expected a rule"),

@@ -16,7 +16,7 @@ import thresholds
 from tests.naive.base_rates import Means, adjusted_count, by_em, moved, square_of_gap
 from tests.rules import same
 from thresholds import BaseRates, Calibrator, calibrate, estimate_base_rates
-from thresholds.calibration.base_rates import CHANGED, MOVED, SAME, UNKNOWN
+from thresholds.calibration.base_rates import CHANGED, EITHER, MOVED, SAME, UNKNOWN
 from thresholds.calibration.saving import from_values, to_values
 
 Floats = NDArray[np.float64]
@@ -224,10 +224,16 @@ def test_shifts_are_found_and_scores_that_mean_something_else_are_told_from_them
         found = estimate_base_rates(calibrator, new)
     assert found.verdict.tolist() == [MOVED, MOVED, SAME, CHANGED]
     assert found.sentence("up").startswith("the base rate of up seems to have moved from 10")
-    assert found.sentence("up").endswith("; its scores mean the same")
+    assert found.sentence("up").endswith(
+        "]: its scores fit that; that its positives score otherwise now is not ruled out"
+    )
     assert found.sentence("other") == "no base rate explains the scores of other: they changed their meaning"
     assert found.rates[3] == found.table["before"][3]
-    assert "2 labels: the base rate has moved; scores mean the same (up, down)" in str(found)
+    said = " ".join(str(found).split())
+    assert (
+        "2 labels: scores fit another base rate; positives that score otherwise now are not ruled out (up, down)"
+        in said
+    )
 
 
 def test_a_sentence_says_so_where_an_interval_lies_apart_by_chance() -> None:
@@ -282,6 +288,54 @@ def test_what_is_clear_is_followed(alone: bool) -> None:
     found = estimate_base_rates(calibrator, draw(1000, after, seed=12)[1]).table
     np.testing.assert_allclose(found["rate"][after == 0.2].mean(), 0.2, rtol=0.12)
     np.testing.assert_allclose(found["rate"][after == 0.1], found["before"][after == 0.1], rtol=0.15)
+
+
+# Shifts that go together
+
+
+@pytest.mark.parametrize(("factor", "word"), [(0.7, "lower"), (1.35, "higher")])
+def test_scores_that_became_weaker_are_no_base_rates_that_fell(factor: float, word: str) -> None:
+    """Base rates are left; positives lie nearer to negatives than before, or farther off."""
+    rates = np.geomspace(0.05, 0.4, 12)
+    truth, scores = draw(3000, rates, distance=1.6)
+    calibrator = calibrate(truth, scores)
+    y_new, new = draw(3000, rates, seed=1, distance=1.6 * factor)
+    with pytest.warns(thresholds.ScoreChangeWarning, match="cannot be told, and their base rates are left"):
+        found = estimate_base_rates(calibrator, new)
+    either = found.verdict == EITHER
+    assert either.sum() >= 3
+    assert MOVED not in found.verdict
+    np.testing.assert_array_equal(found.rates, found.table["before"])
+    assert f"its positives score {word} now" in found.sentence(int(either.argmax()))
+    assert "the base rate has moved; " not in str(found)
+
+    # No harm is done.
+    old = thresholds.fit_empirical(truth, scores)
+    adapted = thresholds.fit_adapted(calibrator, new)
+    f = [thresholds.metrics.f1_score(y_new, rule.decide(new), average="macro") for rule in (old, adapted)]
+    assert f[1] > f[0] - 0.002
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.7, 2.0])
+def test_base_rates_that_move_together_are_followed(factor: float) -> None:
+    rates = np.geomspace(0.05, 0.4, 12)
+    calibrator = calibrate(*draw(3000, rates, distance=1.6))
+    _, new = draw(3000, rates * factor, seed=1, distance=1.6)
+    found = estimate_base_rates(calibrator, new)
+    assert EITHER not in found.verdict
+    assert (found.verdict == MOVED).sum() >= 8
+    np.testing.assert_allclose(found.rates, rates * factor, rtol=0.25)
+
+
+def test_labels_that_go_both_ways_or_alone_are_not_held_back() -> None:
+    """Positives of two labels score lower: what looks like a fall of theirs alone is followed, and said with care."""
+    rates = np.full(12, 0.2)
+    calibrator = calibrate(*draw(3000, rates, distance=1.6))
+    _, new = draw(3000, rates, seed=1, distance=1.6)
+    new[:, :2] = draw(3000, rates[:2], seed=2, distance=1.3)[1]
+    found = estimate_base_rates(calibrator, new)
+    assert found.verdict.tolist() == [MOVED] * 2 + [SAME] * 10
+    assert (found.rates[:2] < found.table["before"][:2]).all()
 
 
 # Input of other forms

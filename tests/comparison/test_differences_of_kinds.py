@@ -226,4 +226,7 @@ def test_the_command_takes_all_kinds(new: str, files: dict[str, str], capsys: py
     share = found.rows_changed / 300
     assert capsys.readouterr().err == f"thresholds: failed: changed is {share:.4g}, expected at most 0\n"
     assert cli.main([*arguments, "news=0"]) == 1
-    assert "it takes two rules of thresholds, both fitted with folds" in capsys.readouterr().err
+    assert (
+        "it takes two rules of thresholds, both fitted with folds, or given their odds by keep_odds"
+        in capsys.readouterr().err
+    )

@@ -30,7 +30,7 @@ def test_a_diagnosis_of_scores_says_what_has_moved() -> None:
     assert found.base_rates is not None
     assert found.base_rates.verdict.tolist() == [MOVED, SAME, CHANGED]
     said = flat(str(found))
-    assert "1 label: the base rate has moved; scores mean the same (up)" in said
+    assert "1 label: scores fit another base rate; positives that score otherwise now are not ruled out (up)" in said
     assert "1 label: no base rate explains the scores: they changed their meaning (other)" in said
     assert json.loads(json.dumps(found.to_dict()))["base_rates"]["table"][0]["verdict"] == MOVED
 

@@ -242,9 +242,10 @@ def estimate_base_rates(
         Intervals have the noise of the new rows and that of the calibration in them. They presume that rows are
         independent: where rows come in groups, such as several of one patient, intervals are too short.
         `rate` is what the estimate leaves to follow: its shift of log odds, drawn by its noise towards the shifts that
-        all labels together make likely, and towards none (`calibration/shifts.py`). Where the verdict is "changed",
-        "unknown" or "either" it is the rate before. Of a calibrator that is pooled over labels, the same shift is taken from the
-        rate that it presumes of the label, as a common curve is too high for rare labels, and too low for others.
+        all labels together make likely, and towards none (`calibration/shifts.py`). Where the verdict is "changed" or
+        "unknown" it is the rate before, and so it is for all labels that move one way if any is "either". Of a
+        calibrator that is pooled over labels, the same shift is taken from the rate that it presumes of the label, as a
+        common curve is too high for rare labels, and too low for others.
         A label with fewer than 5 positives or 5 negatives in the calibration, or whose scores do not tell the two
         apart, is "unknown", with intervals [0, 1].
 
@@ -256,7 +257,7 @@ def estimate_base_rates(
     Warns
     -----
     ScoreChangeWarning
-        When no base rate explains the scores of some labels, or the shifts of labels that move together are not followed.
+        When no base rate explains the scores of some labels, or when labels are "either".
 
     References
     ----------
@@ -418,12 +419,10 @@ def _found(labels: _Tellable, confidence: float, alpha: float) -> dict[str, npt.
     # What is followed is a shift of what the curve presumes, unless it may be none of base rates.
     told = ~(unknown | changed)
     presumed = _inside(known.rates)
-    followed = followed_rates(
-        mixture, presumed, known.probabilities, before, functions.rate, told
-    )
-    shifts = np.log(_odds(followed) / _odds(before))
+    followed = followed_rates(mixture, presumed, known.probabilities, before, functions.rate, told)
+    shifts = np.log(_odds(np.where(changed, functions.rate, followed)) / _odds(before))
     log_ratios = np.log(_odds(known.probabilities) / _odds(presumed)[:, np.newaxis])
-    either = unexplained(mixture, log_ratios, observed, functions.rate, shifts, told)
+    either = unexplained(mixture, log_ratios, observed, functions.rate, shifts, told, changed)
     followed = np.where(either, before, followed)
     either &= moved
     return {

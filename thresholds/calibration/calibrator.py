@@ -110,8 +110,8 @@ class Calibrator(Shown):
             p' = p r'/r / (p r'/r + (1 - p) (1 - r')/(1 - r))
 
         That is right where the scores of positives, and those of negatives, are distributed as before:
-        `estimate_base_rates` tests this. A higher probability stays a higher one, so that a threshold t for p is the
-        threshold t' for p'; which one is best may change.
+        `estimate_base_rates` tests this as far as scores tell. A higher probability stays a higher one, so that a
+        threshold t for p is the threshold t' for p'; which one is best may change.
 
         Parameters
         ----------

@@ -36,19 +36,21 @@ def unexplained(
     now: Floats,
     shifts: Floats,
     told: Booleans,
+    changed: Booleans,
 ) -> Booleans:
     """Tell which labels, (n_labels,), have shifts of log odds that go together, and may not be those of base rates.
 
     `log_ratios` are log f1 / f0 in bins (n_labels, n_bins); `observed` are shares of positives of the calibration, for
-    the base rates before; `now` are the likeliest rates.
+    the base rates before; `now` are the likeliest rates. Only labels that are `told` are held back; those whose scores
+    have `changed` count, with the shifts that they seem to have, among those that go one way.
     """
     for sign in (-1.0, 1.0):
-        large = told & (np.abs(shifts) > _LEAST_SHIFT)
+        large = (told | changed) & (np.abs(shifts) > _LEAST_SHIFT)
         n_this_way = np.count_nonzero(large & (sign * shifts > 0))
         if n_this_way >= max(_FEWEST, _ONE_WAY * np.count_nonzero(large)):
             this_way = told & (sign * shifts > 0)
             at = np.flatnonzero(this_way)
-            if not _explains(mixture.of_labels(at), log_ratios[at], observed[at], now[at]):
+            if at.size and not _explains(mixture.of_labels(at), log_ratios[at], observed[at], now[at]):
                 return this_way
     return np.zeros(told.size, np.bool_)
 

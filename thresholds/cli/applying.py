@@ -236,6 +236,6 @@ def _broken(options: argparse.Namespace, difference: "RuleDifference") -> list[s
             )
         raise InputError(
             "--fail-on has news, which is not known of these rules: it takes two rules of thresholds, both fitted with"
-            " folds, on scores of one kind"
+            " folds, or given their odds by keep_odds, on scores of one kind"
         )
     return failing.broken(options.fail_on, reached)

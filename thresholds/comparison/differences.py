@@ -10,8 +10,8 @@ with a false discovery rate of `alpha` over all labels that moved (Benjamini & H
 rows of both fits cannot tell. Of rules that were fitted with other settings nobody can say that, as thresholds move for
 these, too. Rules of other kinds keep no such curves: what moved is *unknown* there.
 
-With scores, the calibrator of an old `CalibratedRule` tells without labels whether base rates have moved since while
-scores mean the same, or whether scores changed their meaning (`calibration/base_rates.py`).
+With scores, the calibrator of an old `CalibratedRule` tells without labels whether the new ones fit other base rates
+than those of the calibration, or none, as they changed their meaning (`calibration/base_rates.py`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,8 +75,8 @@ class RuleDifference(Result, Drawable):
     predicted_new : int64 (n_new,) or None, rows predicted for each of the new labels
     alpha : the false discovery rate of what is called news
     base_rates : BaseRates of the labels of both rules on the scores, found without labels, or None
-        Where the old rule is a `CalibratedRule`: whether base rates have moved since its calibration while scores mean
-        the same, or scores changed their meaning. None without scores, and for other kinds of rules.
+        Where the old rule is a `CalibratedRule`: whether the scores fit other base rates than those of its calibration,
+        or none, as they changed their meaning. None without scores, and for other kinds of rules.
     part : what may have moved: "threshold", "region" or "curve" (that of a calibration, with the threshold behind it)
         "" where rules cannot be compared label by label: they are of two kinds, decide by whole rows, or decide about
         probabilities by rules of two kinds.
@@ -175,7 +175,8 @@ class RuleDifference(Result, Drawable):
             ]
         if self.n_news is None:
             return [
-                "noise or news is not known: it takes rules of cross_fit, or of the command fit, on scores of one kind"
+                "noise or news is not known: it takes the odds of both rules, on scores of one kind; rules of cross_fit"
+                " and of the command fit keep them, keep_odds gives them to others"
             ]
         lines = [
             "news: at the same score the label is now true more or less often, by more than chance (false discovery"
@@ -293,8 +294,8 @@ def diff_rules(
     2 labels in both rules: 1 threshold moved, 1 label new, 0 lost; on 2 rows 3 -> 2 predictions (-33.3
       %), and 1 of new labels, 1 row decided differently
     new labels: emu
-    noise or news is not known: it takes rules of cross_fit, or of the command fit, on scores of one
-      kind
+    noise or news is not known: it takes the odds of both rules, on scores of one kind; rules of
+      cross_fit and of the command fit keep them, keep_odds gives them to others
     <BLANKLINE>
     what changed:
                  old        new  predicted  predicted     rows

@@ -44,7 +44,7 @@ class ExpectedDiagnosis(Result):
         over b (1 - b): 0 if all are equal, 1 if all are 0 or 1), state. 0/0 is NaN.
     overprediction : as asked for
     n_samples : rows judged on
-    base_rates : BaseRates, whether base rates have moved since the calibration, or scores changed their meaning
+    base_rates : BaseRates, whether scores fit other base rates than the calibration's, or changed their meaning
         None for a rule for probabilities, and for a calibrator from an older file.
     """
 
@@ -114,9 +114,9 @@ def diagnose_expected(
     all; "unsupported", mu = 0; "overpredicted", k > `overprediction` mu; "restrained". There is no error
     control: that the model believes its scores to be of use does not make them so. With labels, use `diagnose`.
 
-    Of a `CalibratedRule` and scores it also says, with error control, for which labels the base rate has moved since
-    the calibration while scores mean the same, and for which no base rate explains the scores: they changed their
-    meaning (`base_rates`, as `estimate_base_rates` finds them).
+    Of a `CalibratedRule` and scores it also says, with error control, for which labels the scores fit another base rate
+    than that of the calibration, and for which no base rate explains them: they changed their meaning (`base_rates`, as
+    `estimate_base_rates` finds them).
 
     Parameters
     ----------

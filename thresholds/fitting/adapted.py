@@ -35,7 +35,8 @@ def fit_adapted(
         rule = CalibratedRule(adapted, fit_expected(adapted.transform(new_scores, dense=True)))
 
     It may be trusted as far as the base rates may: where the scores of positives, and those of negatives, are
-    distributed as in the calibration (docs/base_rates.md).
+    distributed as in the calibration. Where nearly all labels seem to become rarer, or more frequent, that is not
+    followed unless base rates explain the scores better than weaker, or stronger, scores do (docs/base_rates.md).
 
     Parameters
     ----------
@@ -57,7 +58,8 @@ def fit_adapted(
     Warns
     -----
     ScoreChangeWarning
-        When no base rate explains the scores of some labels: their probabilities are left as they were.
+        When no base rate explains the scores of some labels, or when base rates are not told from scores that have
+        become weaker, or stronger: their probabilities are left as they were.
 
     Examples
     --------

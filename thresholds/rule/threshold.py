@@ -64,8 +64,8 @@ class ThresholdRule(Drawable, Rule):
         were made, their random_state, and by_label (n_samples; tp, predicted and positives of each label). None once
         `replace` has changed a threshold.
     odds : OddsByScore or None
-        How often each label is true by its score, on the rows of the fit, if the rule comes from `cross_fit`: by this
-        `diff_rules` tells whether a threshold has moved for a reason.
+        How often each label is true by its score, on the rows of the fit, if the rule comes from `cross_fit`, or went
+        through `keep_odds`: by this `diff_rules` tells whether a threshold has moved for a reason.
     made_by : MadeBy or None
         What made the rule: function and options (those that are not its defaults); on the command line also file,
         scores, truth, rows, logits and date.
