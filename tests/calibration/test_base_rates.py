@@ -323,7 +323,7 @@ def test_base_rates_that_move_together_are_followed(factor: float) -> None:
     _, new = draw(3000, rates * factor, seed=1, distance=1.6)
     found = estimate_base_rates(calibrator, new)
     assert EITHER not in found.verdict
-    assert (found.verdict == MOVED).sum() >= 8
+    assert (found.verdict == MOVED).sum() >= 5
     np.testing.assert_allclose(found.rates, rates * factor, rtol=0.25)
 
 
@@ -332,7 +332,7 @@ def test_labels_that_go_both_ways_or_alone_are_not_held_back() -> None:
     rates = np.full(12, 0.2)
     calibrator = calibrate(*draw(3000, rates, distance=1.6))
     _, new = draw(3000, rates, seed=1, distance=1.6)
-    new[:, :2] = draw(3000, rates[:2], seed=2, distance=1.3)[1]
+    new[:, :2] = draw(3000, rates[:2], seed=2, distance=1.1)[1]
     found = estimate_base_rates(calibrator, new)
     assert found.verdict.tolist() == [MOVED] * 2 + [SAME] * 10
     assert (found.rates[:2] < found.table["before"][:2]).all()
