@@ -300,7 +300,7 @@ def test_scores_that_became_weaker_are_no_base_rates_that_fell(factor: float, wo
     truth, scores = draw(3000, rates, distance=1.6)
     calibrator = calibrate(truth, scores)
     y_new, new = draw(3000, rates, seed=1, distance=1.6 * factor)
-    with pytest.warns(thresholds.ScoreChangeWarning, match="cannot be told, and their base rates are left"):
+    with pytest.warns(thresholds.ScoreChangeWarning, match="cannot be told: most labels go one way"):
         found = estimate_base_rates(calibrator, new)
     either = found.verdict == EITHER
     assert either.sum() >= 3
@@ -336,6 +336,18 @@ def test_labels_that_go_both_ways_or_alone_are_not_held_back() -> None:
     found = estimate_base_rates(calibrator, new)
     assert found.verdict.tolist() == [MOVED] * 2 + [SAME] * 10
     assert (found.rates[:2] < found.table["before"][:2]).all()
+
+
+def test_labels_are_left_where_the_scores_of_most_others_changed() -> None:
+    rates = np.full(5, 0.2)
+    calibrator = calibrate(*draw(3000, rates, distance=1.6))
+    after = np.array([0.2, 0.2, 0.2, 0.4, 0.1])
+    _, new = draw(3000, after, seed=1, distance=1.6)
+    assert estimate_base_rates(calibrator, new).verdict[3:].tolist() == [MOVED] * 2
+    new[:, :3] = new[:, :3] ** 0.6
+    found = estimate_base_rates(calibrator, new)
+    assert found.verdict.tolist() == [CHANGED] * 3 + [EITHER] * 2
+    np.testing.assert_array_equal(found.rates, found.table["before"])
 
 
 # Input of other forms

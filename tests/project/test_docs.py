@@ -425,3 +425,13 @@ def test_three_passes_take_as_long_as_is_said() -> None:
     assert len(found) == 3
     assert 10 <= sum(map(float, found.values())) <= 20
     assert "10 to 20 ns a score for the three passes" in in_one_line((ROOT / "docs" / "scale.md").read_text())
+
+
+def test_base_rates_page_has_the_figures_of_weaker_scores() -> None:
+    page = (ROOT / "docs" / "base_rates.md").read_text()
+    shown = re.findall(r"^\| ((?:distance|rates) .*) \|$", page, re.MULTILINE)
+    results = (ROOT / "experiments" / "base_rates" / "weakened.txt").read_text().splitlines()
+    of_page = [re.split(r"\s{2,}", line.strip())[2:] for line in results if line.startswith("    20  3,000  ")]
+    expected = [" | ".join(cells).replace("-", "−") for cells in of_page if cells[0] != "all of these"]
+    assert len(shown) == 9
+    assert shown == expected

@@ -94,9 +94,9 @@ class BaseRates(Result):
         mean the same); verdict; rate (what `Calibrator.for_base_rates` uses).
         The verdict is the first of these that applies: "changed" (no base rate explains the scores: they changed
         their meaning), "unknown" (the rate cannot be told: both intervals are [0, 1] then), "either" (nearly all shifts
-        go one way, as they do where scores tell positives less well than before, or better: which of the two it is
-        cannot be told), "moved" (the scores fit another base rate; that positives score otherwise now is not ruled
-        out), "same" (not shown to have moved).
+        go one way, as they do where scores tell positives less well than before, or better, and which of the two it is
+        cannot be told; or most labels are "changed"), "moved" (the scores fit another base rate; that positives score
+        otherwise now is not ruled out), "same" (not shown to have moved).
     n_samples : new rows
     confidence : of each interval
     alpha : false discovery rate of labels that are called changed, and of those that are called moved
@@ -136,7 +136,8 @@ class BaseRates(Result):
             rises = row["estimate"] > row["before"]
             return (
                 f"the base rate of {name} has {'risen' if rises else 'fallen'}, or its positives score"
-                f" {'higher' if rises else 'lower'} now: nearly all labels go that way, and which it is cannot be told"
+                f" {'higher' if rises else 'lower'} now: which it is cannot be told, as most"
+                " labels go that way, or changed their meaning"
             )
         if row["verdict"] == SAME:
             by_chance = ""
@@ -243,7 +244,7 @@ def estimate_base_rates(
         independent: where rows come in groups, such as several of one patient, intervals are too short.
         `rate` is what the estimate leaves to follow: its shift of log odds, drawn by its noise towards the shifts that
         all labels together make likely, and towards none (`calibration/shifts.py`). Where the verdict is "changed" or
-        "unknown" it is the rate before, and so it is for all labels that move one way if any is "either". Of a
+        "unknown" it is the rate before, and so for all labels that are held back, "either" or "same". Of a
         calibrator that is pooled over labels, the same shift is taken from the rate that it presumes of the label, as a
         common curve is too high for rare labels, and too low for others.
         A label with fewer than 5 positives or 5 negatives in the calibration, or whose scores do not tell the two
@@ -576,9 +577,9 @@ def _warn_of_either(rates: BaseRates) -> None:
     names = rates.table["name"][rates.verdict == EITHER]
     if names.size:
         _checks.warn_caller(
-            f"nearly all labels move one way, {counted(names.size, 'label')} clearly"
-            f" ({first_names(names, _NAMES_SHOWN)}): whether base rates have moved, or scores tell positives less well"
-            " than before, or better, cannot be told, and their base rates are left as they were",
+            f"whether base rates of {counted(names.size, 'label')} ({first_names(names, _NAMES_SHOWN)}) have moved, or"
+            " scores tell positives less well than before, or better, cannot be told: most labels go one way, or"
+            " changed their meaning; base rates are left as they were",
             ScoreChangeWarning,
         )
 

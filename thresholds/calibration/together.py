@@ -13,6 +13,8 @@ the covariance that the test of fit in `mixtures.py` has. The shifts are followe
 better in both these ways: the sum over labels of the difference of both X^2, which is twice a log-likelihood ratio, is
 that of a ratio of 20 at least; and it is a tenth of what there is to explain, as neither explanation is exact. Else
 nothing tells which of the two it was, and no shift of that direction is followed.
+
+Where no base rate explains the scores of most labels, the others, of which that is not shown, are left as well.
 """
 
 import numpy as np
@@ -38,19 +40,23 @@ def unexplained(
     told: Booleans,
     changed: Booleans,
 ) -> Booleans:
-    """Tell which labels, (n_labels,), have shifts of log odds that go together, and may not be those of base rates.
+    """Tell which labels, (n_labels,), have shifts of log odds that may not be those of base rates, and go together.
 
     `log_ratios` are log f1 / f0 in bins (n_labels, n_bins); `observed` are shares of positives of the calibration, for
     the base rates before; `now` are the likeliest rates. Only labels that are `told` are held back; those whose scores
     have `changed` count, with the shifts that they seem to have, among those that go one way.
     """
+    if 2 * np.count_nonzero(changed) > np.count_nonzero(told | changed):
+        return told
     for sign in (-1.0, 1.0):
         large = (told | changed) & (np.abs(shifts) > _LEAST_SHIFT)
         n_this_way = np.count_nonzero(large & (sign * shifts > 0))
         if n_this_way >= max(_FEWEST, _ONE_WAY * np.count_nonzero(large)):
             this_way = told & (sign * shifts > 0)
             at = np.flatnonzero(this_way)
-            if at.size and not _explains(mixture.of_labels(at), log_ratios[at], observed[at], now[at]):
+            if at.size and not _explains(
+                mixture.of_labels(at), log_ratios[at], observed[at], now[at]
+            ):
                 return this_way
     return np.zeros(told.size, np.bool_)
 
