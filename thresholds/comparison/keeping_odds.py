@@ -1,7 +1,7 @@
 """Odds by score for a rule that a plain fit made: what `diff_rules` tells news from noise by.
 
-A plain fit of dense scores counts them, and sorts none. The curves take a sorted label each, and so two to seven times
-as long as that fit (docs/guards.md). So only `cross_fit`, which sorts anyway, fits them unasked.
+A plain fit of dense scores counts them, and sorts none. The curves take a sorted label each, and so about as long as
+that fit, or several times that. So only `cross_fit`, which sorts anyway, fits them unasked.
 """
 
 from dataclasses import replace
@@ -39,7 +39,7 @@ def keep_odds(
 
     Returns
     -------
-    The rule with `odds`: a logistic curve of each label with its errors, some 50 bytes a label in a file.
+    The rule with `odds`: a logistic curve of each label with its errors, some 70 bytes a label in a file.
 
     Raises
     ------
