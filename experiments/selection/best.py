@@ -35,11 +35,10 @@ import numpy as np
 from thresholds.data.folds import group_numbers
 from thresholds.data.problem import Problem
 from thresholds.files import read_labelled
-from thresholds.fitting.by_name import Calibrators, fit_named, why_not
+from thresholds.fitting.by_name import Calibrators, Shared, fit_named, why_not
 from thresholds.fitting.rules import NamedRule
 from thresholds.metrics.jackknife import leave_out_of, standard_error_of
 from thresholds.metrics.judging import Decisions, f_measure, judge
-from thresholds.results import as_text
 from thresholds.rule import Rule
 from thresholds.validation.contest import Contest, Entry
 from thresholds.validation.cross_fit import in_folds
@@ -146,13 +145,14 @@ def halves(
         random_state=seed,
         sample_weight=None,
         missing=0.0,
+        unknown=None,
         label_names=None,
         keep_sparse=True,
         n_jobs=OPTIONS["n_jobs"],
     )
     rules = [rule for rule in in_order(None, "macro") if why_not(rule, rows.problem) is None]
     calibrators = [Calibrators() for _ in rows.pairs]  # of each fold
-    of_half = Calibrators()
+    of_half = Shared()
     decided = {}
     fitted: dict[str, Rule] = {}
     judged = {}
@@ -221,6 +221,19 @@ def in_lines(halves: list[Half], which: str) -> list[tuple[str, ...]]:
     return lines
 
 
+def table(head: list[tuple[str, ...]], body: list[tuple[str, ...]], left: tuple[int, ...]) -> str:
+    """Align cells in columns, however wide: those whose numbers are in `left` to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*head, *body, strict=True)]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if k in left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+        for cells in (*head, ["-" * width for width in widths], *body)
+    ]
+    return "\n".join(lines)
+
+
 HEAD = [
     ("", "", "", "behind the", "mean", "", "ahead of", "halves", "", "halves", "out of fold"),
     ("", "data", "", "best in", "over", "", "the", "where", "", "where", "above the"),
@@ -255,11 +268,11 @@ def main() -> int:
             "rest": [half for half in halves if half.data_set not in settled_on],
         }
         body = [line for which, of_part in parts.items() if of_part for line in in_lines(of_part, which)]
-        print(as_text(HEAD, body, left=(0, 1)).replace("choice", average.ljust(6), 1))
+        print(table(HEAD, body, left=(0, 1)).replace("choice", average.ljust(6), 1))
         nested = [half.figure_of_choice - half.reached[WAYS[CHOICE](half).name] for half in halves]
         print(f"\nthe figure of the choice itself is above F1 on the other half by {points(nested, halves)}\n")
         broken += claims(average, halves)
-        print(as_text(*chosen_in_each(average, halves), left=(0, 1, 7)) + "\n")
+        print(table(*chosen_in_each(average, halves), left=(0, 1, 7)) + "\n")
     print("\n".join(broken) or "all claims hold")
     return 1 if broken else 0
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from thresholds._arrays.types import AnyFloats, Buckets, Bytes, Floats, Ints, Keys, Weights
 from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after, late_kernel
+from thresholds._kernels._jit import kernel, kernel_after, late_kernel, late_kernel_of
 
 _DIGIT_BITS = 11
 _HIGH_BITS = 16
@@ -340,6 +340,74 @@ def pooled_depths(
                         share = min(max((mean - depth[k - 1]) / gap, 0.0), 1.0)
                         left_out[1, pair] += n_fp * share
     return means, left_out
+
+
+def _n_exps(*arguments: Any) -> float:
+    """Return how many values of a density are computed for groups that are left out."""
+    tp, prior, n_sharpnesses, offsets = (arguments[k] for k in (0, 4, 6, 8))
+    return float(offsets.size * tp.shape[1] * prior.shape[0] * (1 + n_sharpnesses))
+
+
+@late_kernel_of(_n_exps)
+def left_out_groups(
+    tp: AnyFloats,
+    predicted: AnyFloats,
+    depth: Floats,
+    width: Floats,
+    prior: Floats,
+    ratio: float,
+    n_sharpnesses: int,
+    starts: Ints,
+    offsets: Ints,
+    cuts: Ints,
+    run_tp: Floats,
+    run_predicted: Floats,
+) -> Floats:
+    """Return the tp and predictions, (2, n_pairs), if each group is decided by the mean without it.
+
+    All but the groups is as for `pooled_depths`. Label j has the groups `starts[j]:starts[j + 1]`, group g of them the
+    runs `offsets[g]:offsets[g + 1]`, each of which is predicted from one of the `cuts` on, which rise.
+    """
+    n_labels, n_cuts = tp.shape
+    left_out = np.zeros((2, prior.shape[0] * n_sharpnesses))
+    gains = np.empty(n_cuts)
+    density = np.empty(n_cuts)
+    for j in range(n_labels):
+        for p in range(prior.shape[0]):
+            for k in range(n_cuts):
+                gain = np.float64(tp[j, k]) - ratio * np.float64(predicted[j, k])
+                gains[k] = gain + prior[p, k]
+            for g in range(starts[j], starts[j + 1]):
+                # exp of the gain without the group, 1 at its highest.
+                own = 0.0
+                run = offsets[g]
+                highest = -np.inf
+                for k in range(n_cuts):
+                    while run < offsets[g + 1] and cuts[run] == k:
+                        own += run_tp[run] - ratio * run_predicted[run]
+                        run += 1
+                    density[k] = gains[k] - own
+                    highest = max(highest, density[k])
+                for k in range(n_cuts):
+                    density[k] = math.exp(density[k] - highest)
+
+                for s in range(n_sharpnesses):
+                    # Twice as sharp is squared.
+                    total, moment = 0.0, 0.0
+                    for k in range(n_cuts):
+                        if s > 0:
+                            density[k] *= density[k]
+                        total += width[k] * density[k]
+                        moment += width[k] * density[k] * depth[k]
+                    mean = moment / total
+                    pair = p * n_sharpnesses + s
+                    for run in range(offsets[g], offsets[g + 1]):
+                        k = cuts[run]
+                        share = (mean - depth[k - 1]) / (depth[k] - depth[k - 1])
+                        share = min(max(share, 0.0), 1.0)
+                        left_out[0, pair] += run_tp[run] * share
+                        left_out[1, pair] += run_predicted[run] * share
+    return left_out
 
 
 # Bins: the upper bits of a float32.

@@ -88,6 +88,7 @@ def _usual_rules(
     problem = Problem.of(
         reading.taken(data.y_true, calibration),
         reading.taken(data.y_score, calibration),
+        groups=None if data.groups is None else data.groups[calibration],
         missing=options.missing,
         unknown=data.unknown,
         label_names=data.label_names,

@@ -164,8 +164,8 @@ def _fitted(
         "label_names": data.label_names,
     }
     if n_folds == 0:
-        # Without folds, only what is promised looks at groups.
-        about_data["groups"] = groups if given.get("confidence") is not None else None
+        # Without folds only guards and promises look at groups.
+        about_data["groups"] = groups if _looks_at_groups(options, given) else None
     if n_folds == 0 and "rule" in given:
         from thresholds.fitting.by_name import fit as fit_by_name
 
@@ -186,6 +186,16 @@ def _fitted(
         **given,
     )
     return found.rule, found
+
+
+def _looks_at_groups(options: argparse.Namespace, given: dict[str, Any]) -> bool:
+    """Whether a fit of these options asks which rows are of one group."""
+    from thresholds.fitting.options import FitOptions
+    from thresholds.fitting.rules import find_rule
+
+    if "rule" in given:
+        return FitOptions(**(given | {"rule": find_rule(given["rule"]).name})).looks_at_groups
+    return FitOptions(**fit_options.read_all(options)).looks_at_groups
 
 
 def _n_units(rows: "Ints", groups: Any) -> int:

@@ -208,6 +208,7 @@ def _fit_and_compare(
             problem.truth[rows],
             problem.scores[rows],
             sample_weight=row_weights,
+            groups=None if numbers is None else numbers[rows],
             missing=missing,
             unknown_cells=None if problem.unknown is None else problem.unknown[rows],
             label_names=problem.label_names,

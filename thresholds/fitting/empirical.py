@@ -257,10 +257,10 @@ def fit_empirical(
 
 
 def refuse_unused_groups(problem: Problem, options: FitOptions) -> None:
-    """Refuse groups where nothing is promised: no other part of a fit has a use for them."""
-    if problem.groups is not None and options.confidence is None:
+    """Refuse groups where nothing is promised and there is no guard: no other part of a fit has a use for them."""
+    if problem.groups is not None and not options.looks_at_groups:
         raise InputError(
-            "groups is given without confidence, and only promises look at groups; expected None"
+            "groups is given without a guard or confidence, and nothing else looks at groups; expected None"
         )
 
 
@@ -292,6 +292,7 @@ def go_side_by_side(problem: Problem, options: FitOptions) -> bool:
         options.per_label
         and options.max_predicted is None
         and options.confidence is None
+        and (problem.groups is None or options.chosen_guard is None)
         and (is_guard_in_passes or options.guarded_by is None)
     )
     kept = problem.n_labels * _KEPT_BYTES_OF_LABEL

@@ -355,6 +355,11 @@ class FitOptions:
         return chosen_guard(guard, self.average, self.per_label)
 
     @property
+    def looks_at_groups(self) -> bool:
+        """Whether the fit asks which rows are of one group: a guard does, and so do promises."""
+        return self.confidence is not None or self.chosen_guard is not None
+
+    @property
     def guarded_by(self) -> str | None:
         """Name what keeps a fit from its in-sample optimum: a guard, and limits; None is nothing."""
         guard = [] if self.chosen_guard is None else [str(self.chosen_guard)]

@@ -34,12 +34,12 @@ def cut_at_ranks(
     problem: Problem,
     items: Items,
     ranks: Floats,
-    rows_per_unit: float,
+    rows_per_unit: float | Floats,
 ) -> GuardedCuts:
     """Cut at ranks, counted in rows from the top; 0 is above the highest score, -1 never.
 
-    `rows_per_unit` is what the unit of the weights is worth in rows. Positive iff score >=
-    threshold.
+    `rows_per_unit` is what the unit of the weights is worth in rows, of all labels or of each,
+    (n_labels,). Positive iff score >= threshold.
     """
     dtype = threshold_dtype(problem.scores.dtype)
     present = weight_present(problem, items)  # (n_labels,)
@@ -120,7 +120,7 @@ def _scores_between(
     items: Items,
     ranks: Floats,
     present: Ints,
-    rows_per_unit: float,
+    rows_per_unit: float | Floats,
     dtype: np.dtype[Any],
 ) -> Floats:
     """Return the score at each rank, linear between whole ranks, rounded up in that dtype."""

@@ -39,7 +39,7 @@ predictions".
 import math
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, ClassVar, TypeVar
 
@@ -51,7 +51,7 @@ from thresholds._arrays.dtypes import threshold_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints, Keys
 from thresholds._checks import Placement
-from thresholds._kernels.guards import pooled_depths
+from thresholds._kernels.guards import left_out_groups, pooled_depths
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.panels import SortedOnce
 from thresholds.data.problem import Items, Problem
@@ -66,6 +66,7 @@ from thresholds.guards.base import (
     joined,
 )
 from thresholds.guards.cuts import representable, rows_per_unit_of
+from thresholds.guards.groups import Runs, groups_of, rows_alike
 from thresholds.guards.limits import Limits
 from thresholds.metrics.judging import count_cuts
 from thresholds.search.counting.passes import counting_is_faster, map_useful_steps
@@ -88,6 +89,7 @@ _CUTS_PER_OCTAVE = 12
 _MOST_POSITIVES = 1024  # whose scores are tried as cuts
 _LABELS_COUNTED_AT_ONCE = 4096
 _LABELS_PER_BLOCK = 256  # whatever the number of threads, so that sums do not depend on it
+_LABELS_PER_BLOCK_OF_GROUPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,12 @@ class Pool(BaseGuard):
         )
         optimum = best_joint_cuts(hulls, beta)
 
+        # Rows that are alike count for less.
         steps = _steps_of(problem, n_jobs, progress)
+        groups = groups_of(problem)
+        if groups is not None:
+            alike = rows_alike(problem, groups, optimum, beta).in_all()
+            steps = replace(steps, rows_per_unit=steps.rows_per_unit / alike)
         cuts = steps.cuts()
         if not cuts.size:  # No positive has a score to cut at: there is nothing to learn.
             return GuardedFit(_as_they_are(optimum, problem, placement), optimum)
@@ -127,7 +134,8 @@ class Pool(BaseGuard):
         counts = steps.counts(cuts)
         depth = _depths(counts)
         positives = optimum.positives * np.float64(steps.rows_per_unit)  # (n_labels,)
-        u = _pooled(counts, depth, positives.sum(), beta, n_jobs)
+        runs = None if groups is None else Runs.of(problem, groups, cuts, steps.rows_per_unit)
+        u = _pooled(counts, depth, positives.sum(), beta, n_jobs, runs)
         thresholds = _scores_at(u, depth, to_scores(cuts).astype(np.float64), problem)
         return GuardedFit(steps.decided(thresholds, optimum.positives), optimum)
 
@@ -313,19 +321,21 @@ def _pooled(
     positives: float,
     beta: float,
     n_jobs: int | None,
+    runs: Runs | None,
 ) -> Floats:
-    """Return u of each label's threshold, (n_labels,)."""
+    """Return u of each label's threshold, (n_labels,); `runs` are those of groups, which are left out as a whole."""
     strengths = np.unique(np.minimum(_STRENGTHS, positives))
     beta2_positives = beta**2 * positives
     tp, predicted = counts.sum(axis=1, dtype=np.float64)  # (1 + n_cuts,) each, of all labels
     width = np.gradient(depth)
-    blocks = list(in_pieces(slice(0, counts.shape[1]), _LABELS_PER_BLOCK))
+    n_at_once = _LABELS_PER_BLOCK if runs is None else _LABELS_PER_BLOCK_OF_GROUPS
+    blocks = list(in_pieces(slice(0, counts.shape[1]), n_at_once))
 
     ratio = (tp / (beta2_positives + predicted)).max()
     for _ in range(_ROUNDS):
         # Each pair of strength and sharpness: every label's u, and what is reached on rows left out.
         prior = strengths[:, np.newaxis] * (tp - ratio * predicted) / positives
-        read = partial(_read_block, counts, depth, width, prior, ratio)
+        read = partial(_read_block, counts, depth, width, prior, ratio, runs)
         parts = threads.run(read, blocks, n_jobs=n_jobs, cells=counts.size)
         left_out = np.sum([part for _, part in parts], axis=0)  # (2, n_pairs) tp and predicted
 
@@ -346,11 +356,14 @@ def _read_block(
     width: Floats,
     prior: Floats,
     ratio: float,
+    runs: Runs | None,
     labels: slice,
 ) -> tuple[Floats, Floats]:
     """Read some labels."""
     tp, predicted = counts[:, labels]
-    return pooled_depths(tp, predicted, depth, width, prior, ratio, _N_SHARPNESSES)
+    given = tp, predicted, depth, width, prior, ratio, _N_SHARPNESSES
+    u, left_out = pooled_depths(*given)
+    return u, left_out if runs is None else left_out_groups(*given, *runs.of_labels(labels))
 
 
 def _scores_at(u: Floats, depth: Floats, cuts: Floats, problem: Problem) -> Floats:

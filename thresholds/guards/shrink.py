@@ -31,7 +31,7 @@ bounds for statistical estimation"; the shrinkage towards siblings is empirical 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -60,6 +60,7 @@ from thresholds.guards.base import (
 )
 from thresholds.guards.cuts import cut_at_ranks, rows_per_unit_of
 from thresholds.guards.fall_back import fall_back, is_below_always
+from thresholds.guards.groups import Alike, groups_of, rows_alike
 from thresholds.guards.limited import breaks_limits, within_limits
 from thresholds.guards.limits import Limits
 from thresholds.guards.pooled_curve import BinCounts, Bins, LabelBins
@@ -124,6 +125,12 @@ class Shrink(GuardInPasses):
     ) -> Passes[GuardedFit]:
         """Shrink the thresholds of all labels; the average decides whether they fall back."""
         steps = _Steps.of(self, problem, beta, limits, placement)
+        groups = groups_of(problem)
+        if groups is not None:
+            stairs = partial(staircase.of_labels, problem)
+            tiles = yield Pass(lambda first, last: steps.optimum(stairs(first, last)))
+            alike = rows_alike(problem, groups, staircase.all_cuts(tiles), beta)
+            steps = steps.where_rows_are(alike)
         # Of very many labels of few entries nothing is kept between passes: it would take more memory than these.
         cut = (
             steps.read_twice if is_sparse(problem.scores) and not problem.soft else steps.read_once
@@ -146,6 +153,7 @@ class _Said(NamedTuple):
 
     is_supported: Booleans  # (n_labels,)
     positives: Ints  # (n_supported,)
+    in_rows: Floats  # (n_supported,) the positives, those that are alike counting for less
     most: Ints  # (n_supported,) the weight of all cells
     own: Floats  # (n_supported, n_ratios) F-beta
     bins: LabelBins | None
@@ -173,7 +181,8 @@ class _Steps:
     """The steps of the fit that read some labels."""
 
     problem: Problem
-    rows_per_unit: float
+    rows_per_unit: float  # of all labels
+    rows_of_label: Floats | None  # (n_labels,) the same of each, where rows of groups are alike; None where none are
     bins: Bins | None
     siblings: bool
     rank_of_others: int  # without positives
@@ -190,6 +199,7 @@ class _Steps:
         return cls(
             problem,
             rows_per_unit=rows_per_unit_of(problem),
+            rows_of_label=None,
             bins=Bins(problem) if guard.probabilities else None,
             siblings=guard.siblings,
             rank_of_others=_ABOVE_MAX if guard.unsupported == "above_max" else _NEVER,
@@ -198,6 +208,21 @@ class _Steps:
             limits=limits,
             placement=placement,
         )
+
+    def where_rows_are(self, alike: Alike) -> "_Steps":
+        """Return the steps where so many rows are worth one."""
+        in_labels = alike.in_labels(positives_of(self.problem) * self.rows_per_unit)
+        return replace(
+            self,
+            rows_per_unit=self.rows_per_unit / alike.in_all(),
+            rows_of_label=self.rows_per_unit / in_labels,
+        )
+
+    def worth(self, first: int, last: int) -> Any:
+        """Return what the unit of weights is worth in rows: of each label, or of all."""
+        if self.rows_of_label is None:
+            return np.float64(self.rows_per_unit)
+        return self.rows_of_label[first:last]
 
     def read_once(self, n_jobs: int | None) -> Passes[tuple[Cuts, GuardedCuts]]:
         """Return the in-sample optimum, and the cuts of the guard: what labels say is kept."""
@@ -254,7 +279,8 @@ class _Steps:
                 bins, _ = self.bins.of_labels(items, stairs.positives)
             said = self.said(stairs, bins, first, last)
             ranks = self.ranks(prior, said, ends[last])
-            write(shrunk, first, cut_at_ranks(self.problem, items, ranks, self.rows_per_unit))
+            cuts = cut_at_ranks(self.problem, items, ranks, self.worth(first, last))
+            write(shrunk, first, cuts)
 
         yield Pass(cut)
         self.problem.forget()
@@ -262,8 +288,8 @@ class _Steps:
 
     def siblings_of(self, positives: Ints) -> Siblings | None:
         """Return room for the F of labels that have positives."""
-        supported = positives[positives > 0] * np.float64(self.rows_per_unit)
-        return Siblings(supported, RATIOS.size) if self.siblings else None
+        in_rows = positives * self.worth(0, positives.size)
+        return Siblings(in_rows[positives > 0], RATIOS.size) if self.siblings else None
 
     def prior(self, siblings: Siblings | None, counts: Sequence[BinCounts | None]) -> _Prior:
         """Return what all labels say."""
@@ -290,7 +316,7 @@ class _Steps:
             counts = self.bins.counts(items, total)
         said = self.said(stairs, bins, first, last)
         kept = None
-        if isinstance(items, Panel | Rest):
+        if isinstance(items, Panel | Rest) and self.rows_of_label is None:
             kept = KeptItems.of(self.problem, items, _likely_ranks(said), self.room)
         return _View(said, self.optimum(stairs), counts, kept)
 
@@ -314,7 +340,8 @@ class _Steps:
             RATIOS,
             self.beta**2,
         )
-        return _Said(is_supported, positives, most, own, bins)
+        in_rows = (stairs.positives * self.worth(first, last))[is_supported]
+        return _Said(is_supported, positives, in_rows, most, own, bins)
 
     def ranks(self, prior: _Prior, said: _Said, end: int) -> Floats:
         """Return the rank of each label, (n_labels,), from what it says; `end` are all supported up to the last."""
@@ -332,10 +359,9 @@ class _Steps:
         prior_f = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(said.own)
 
         # The evidence: a F_own + 20 F_prior, (n_supported, n_ratios).
-        in_rows = said.positives * np.float64(self.rows_per_unit)
-        evidence = in_rows[:, np.newaxis] * said.own + PRIOR_ROWS * prior_f
+        evidence = said.in_rows[:, np.newaxis] * said.own + PRIOR_ROWS * prior_f
         ranks = np.full(said.is_supported.size, self.rank_of_others, np.float64)
-        ranks[said.is_supported] = _EXTRA_RANKS + in_rows * _mean_ratio(evidence)
+        ranks[said.is_supported] = _EXTRA_RANKS + said.in_rows * _mean_ratio(evidence)
         return ranks
 
     def cut(
@@ -347,7 +373,8 @@ class _Steps:
             return
         labels = slice(missed[0], missed[-1] + 1)  # all between them, too
         items = self.problem.label_items(labels.start, labels.stop)
-        read = cut_at_ranks(self.problem, items, ranks[labels], self.rows_per_unit)
+        worth = self.worth(labels.start, labels.stop)
+        read = cut_at_ranks(self.problem, items, ranks[labels], worth)
         write(found, labels.start, read)
 
     def limit(self, cuts: GuardedCuts, positives: Ints, first: int, last: int) -> GuardedCuts:

@@ -94,8 +94,9 @@ def fit_rule(
         "unknown": None if target.unknown is None else UNKNOWN,
         "label_names": target.label_names,
     }
-    # Groups that folds have kept together already matter to what is promised alone.
-    promised_groups = None if options.get("confidence") is None else groups
+    # Groups that folds have kept together already matter to a guard, and to what is promised.
+    fit_options = FitOptions(**options)
+    groups_of_fit = groups if fit_options.looks_at_groups else None
 
     # Over the folds of the scores.
     if pooled.folds.any():
@@ -103,7 +104,7 @@ def fit_rule(
             truth,
             pooled.scores,
             cv=pooled.folds,
-            groups=promised_groups,
+            groups=groups_of_fit,
             **about_rows,
             **options,
         )
@@ -115,11 +116,10 @@ def fit_rule(
     # Over new ones.
     n_folds = fold_count(len(pooled.rows), weights, groups)
     if n_folds < 2:
-        fit_options = FitOptions(**options)
         problem = Problem.of(
             truth,
             pooled.scores,
-            groups=promised_groups,
+            groups=groups_of_fit,
             **about_rows,
             n_jobs=fit_options.n_jobs,
         )

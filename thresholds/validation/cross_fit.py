@@ -265,7 +265,7 @@ def cross_fit(
         fitted on, never judged), pairs of row numbers (fit on, judge on), or an object with scikit-learn's
         `split(X, y, groups)`
     groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
-        With `confidence`, promises are about new groups, as in `fit_empirical`.
+        A guard takes them for alike, and with `confidence` promises are about new groups, as in `fit_empirical`.
     random_state : seed of the folds; the same each time with 0 (default), others with None
     verdicts : tell which labels may be relied on
         That takes a tenth of the time of dense scores, up to two fifths of others. The curves that `diff_rules` needs
@@ -320,7 +320,7 @@ def cross_fit(
         label_names=label_names,
         keep_sparse=fit.keep_sparse,
         n_jobs=fit.n_jobs,
-        promised=fit.confidence is not None,
+        looked_at=fit.looks_at_groups,
     )
     return cross_fit_rows(rows, fit, verdicts=verdicts, alternatives=alternatives)
 
@@ -355,11 +355,11 @@ def in_folds(
     label_names: object,
     keep_sparse: bool | None,
     n_jobs: int | None,
-    promised: bool = False,
+    looked_at: bool = True,
 ) -> RowsInFolds:
     """Check rows, and choose those that each fold is fitted on and judged on; arguments as in `cross_fit`.
 
-    Groups go with folds that are made already only where something is `promised`, which looks at them.
+    Groups go with folds that are made already only where they are `looked_at` by a fit, too.
     """
     # Put rows and labels in the order of the scores.
     beside = {"y_score": y_score, "y_true": y_true}
@@ -373,6 +373,7 @@ def in_folds(
         y_true,
         y_score,
         sample_weight=sample_weight,
+        groups=groups,
         missing=missing,
         unknown=unknown,
         label_names=label_names,
@@ -384,7 +385,7 @@ def in_folds(
     counts = problem.unit_weights is not None or problem.rows_with_known is not None
     weighted = problem.row_weights > 0 if counts else None  # (n_samples,)
     makes_folds = isinstance(cv, Integral) or hasattr(cv, "split")
-    of_folds = groups if makes_folds or not promised else None
+    of_folds = groups if makes_folds or not looked_at else None
     pairs, how = split_rows(cv, problem.truth, y_true, weighted, of_folds, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
     _refuse_folds_without_weight(problem, pairs, judged_rows)
@@ -400,8 +401,6 @@ def cross_fit_rows(
 ) -> CrossFit:
     """Fit a rule, and estimate what it reaches on new rows."""
     problem, pairs, folds, how = rows[:4]
-    if fit.confidence is not None and rows.groups is not None:
-        problem = replace(problem, groups=group_numbers(rows.groups, problem.n_samples))
 
     # What is asked of labels beside the fits: the odds at which their thresholds lie, so that a change of these can be
     # told from noise; and what the scores know of them on the rows that are judged, for verdicts.

@@ -3,8 +3,8 @@
 All rules are cross-fitted over the same folds. Of two dozen figures the highest is high in part by luck, so the choice
 begins with a reference that does well on most data, and leaves it only for a gain that is shown (`contest.py`):
 
-    average      macro            weighted            micro    samples
-    reference    macro, shrink    weighted, shrink    micro    instance, platt
+    average      macro            weighted            micro          samples
+    reference    macro, shrink    weighted, shrink    micro, pool    instance, platt
 
 A fit without a guard is not chosen where the same fit with its guard takes part: where many labels are rare its
 out-of-fold figure is too high, by more than its standard error knows.
@@ -53,7 +53,7 @@ from thresholds.validation.held_out import decided_out_of_fold, rules_of_folds
 REFERENCES: Mapping[str, str] = {
     "macro": "macro, shrink",
     "weighted": "weighted, shrink",
-    "micro": "micro",
+    "micro": "micro, pool",
     "samples": "instance, platt",
 }
 
@@ -191,9 +191,9 @@ def select_rule(
     Returns
     -------
     RuleSelection
-        1. The reference is, by the average, "macro, shrink", "weighted, shrink", "micro" or "instance, platt". Where
-           that one takes no part, it is the first of `rules` that is fitted for the average, or else the first, but a
-           fit with its guard comes before the same without.
+        1. The reference is, by the average, "macro, shrink", "weighted, shrink", "micro, pool" or "instance, platt".
+           Where that one takes no part, it is the first of `rules` that is fitted for the average, or else the first,
+           but a fit with its guard comes before the same without.
         2. Another rule is chosen only if its gain over the reference is shown to be above 0, one-sided at 5 %: the one
            with the largest gain; of equal ones a rule that is fitted for the average, then the earlier of `rules`.
 

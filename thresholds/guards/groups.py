@@ -1,0 +1,183 @@
+"""Rows that come in groups, as those of a patient, an author or an artist: what they are worth, and where they lie.
+
+Rows of a group are alike, so that n of them say less than n rows of n groups. How much less, the data tell: as many
+rows are worth one row of its own as the variance of the label's F is larger where groups are drawn, not rows. A row
+moves F in proportion to
+
+    psi = (1 + B) tp - F (B true + predicted),    B = beta^2, tp = 1 if it is true and predicted
+
+at the best cut, which sums to 0. So the ratio of the two variances is
+
+    alike = sum over groups of (sum of psi in the group)^2 / sum over rows of psi^2
+
+It is k where each row is there k times, and 1 on average where a group says nothing of its rows (a design effect: Kish
+1965, "Survey Sampling", section 5.4; the variance by groups is that of Liang and Zeger 1986). It is at least 1, and
+at most as many rows as are true.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Floats, Ints, Keys
+from thresholds._kernels.keys import to_keys
+from thresholds.data.matrices import compressed, transposed
+from thresholds.data.problem import Problem
+from thresholds.metrics.counts import f_of_counts
+from thresholds.metrics.judging import Decisions
+from thresholds.rule import ThresholdRule
+from thresholds.search.staircase import Cuts
+
+
+def groups_of(problem: Problem) -> Ints | None:
+    """Return the number of the group of each row, (n_samples,); None where each row that has weight stands alone."""
+    if problem.groups is None:
+        return None
+    present = problem.groups[problem.row_weights > 0]
+    return problem.groups if present.size and np.bincount(present).max() > 1 else None
+
+
+class Alike(NamedTuple):
+    """The two sums of squares of each label, (n_labels,), of groups and of rows."""
+
+    of_groups: Floats
+    of_rows: Floats
+
+    def in_labels(self, most: Floats) -> Floats:
+        """Return how many rows of each label are worth one, (n_labels,), `most` at most."""
+        with np.errstate(invalid="ignore"):
+            alike = np.nan_to_num(self.of_groups / self.of_rows, nan=1.0)
+        return np.clip(alike, 1.0, np.maximum(most, 1.0))
+
+    def in_all(self) -> float:
+        """Return how many rows are worth one, of all labels together."""
+        total = self.of_rows.sum()
+        return max(1.0, float(self.of_groups.sum() / total)) if total > 0 else 1.0
+
+
+def rows_alike(problem: Problem, groups: Ints, optimum: Cuts, beta: float) -> Alike:
+    """Tell how far rows of a group are alike, at the cuts that are best in the sample."""
+    from scipy import sparse
+
+    beta2 = beta**2
+    f = f_of_counts(optimum.tp, optimum.predicted, optimum.positives, beta, 0.0)  # (n_labels,)
+    rule = ThresholdRule(optimum.placed(problem, "score"), missing=problem.missing)
+    decisions = Decisions(rule, problem)
+    weights = problem.row_weights * np.float64(problem.unit)  # (n_samples,)
+    n_groups = int(groups.max()) + 1
+
+    # How F moves with a row that is true and predicted, one that is missed, and a false alarm.
+    moves = {"hit": 1 + beta2 - f * (beta2 + 1), "missed": -f * beta2, "false": -f}
+    in_groups = sparse.csr_array((n_groups, problem.n_labels))
+    of_rows = np.zeros(problem.n_labels)
+    for rows in decisions.row_blocks():
+        decided = sparse.csr_array(decisions.about(rows), dtype=np.float64)
+        true = sparse.csr_array(problem.truth[rows], dtype=np.float64)
+        hit = true.multiply(decided)
+        own = weights[rows]
+        n_rows = own.size
+        membership = sparse.csr_array(
+            (own, (groups[rows], np.arange(n_rows))), shape=(n_groups, n_rows)
+        )
+        for name, cells in (("hit", hit), ("missed", true - hit), ("false", decided - hit)):
+            marked = sparse.csr_array(cells)
+            moved = sparse.csr_array(marked.multiply(moves[name][np.newaxis]))
+            in_groups = in_groups + membership @ moved
+            of_rows += (own**2 @ marked) * moves[name] ** 2
+    of_groups = np.asarray(in_groups.multiply(in_groups).sum(axis=0)).reshape(-1)
+    return Alike(of_groups, of_rows)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What each group has of each label between two cuts, where it has anything there.
+
+    Label j has the groups `starts[j]:starts[j + 1]`, group g the runs `offsets[g]:offsets[g + 1]`.
+    """
+
+    starts: Ints  # (n_labels + 1,)
+    offsets: Ints  # (n_some_groups + 1,)
+    cuts: Ints  # (n_runs,) the highest at which it is predicted, from 1
+    tp: Floats  # (n_runs,) and so is `predicted`
+    predicted: Floats
+
+    def of_labels(self, labels: slice) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+        """Return those of some labels."""
+        starts = self.starts[labels.start : labels.stop + 1]
+        offsets = self.offsets[starts[0] : starts[-1] + 1]
+        own = slice(offsets[0], offsets[-1])
+        return (
+            starts - starts[0],
+            offsets - offsets[0],
+            self.cuts[own],
+            self.tp[own],
+            self.predicted[own],
+        )
+
+    @classmethod
+    def of(cls, problem: Problem, groups: Ints, cuts: Keys, rows_per_unit: float) -> "Runs":
+        """Sort the cells of each label by group, and by the cuts they lie between; these fall."""
+        rising = np.ascontiguousarray(cuts[::-1])
+        columns = _Columns(problem)
+        n_of_label, n_of_group, found = [0], [0], []
+        for j in range(problem.n_labels):
+            rows, keys, true = columns.of_label(j)
+            cut = cuts.size + 1 - rising.searchsorted(keys, "right")
+            used = (cut <= cuts.size) & (problem.row_weights[rows] > 0)
+            rows, cut, true = rows[used], cut[used], true[used]
+            place = groups[rows] * (cuts.size + 1) + cut
+            order = place.argsort(kind="stable")
+            place = place[order]
+            firsts = np.flatnonzero(np.append(True, place[1:] != place[:-1])[: place.size])
+            weight = (problem.row_weights[rows] * np.float64(rows_per_unit))[order]
+            if firsts.size:
+                tp = np.add.reduceat(weight * true[order], firsts)
+                found.append((place[firsts] % (cuts.size + 1), tp, np.add.reduceat(weight, firsts)))
+                n_of_group += np.unique(place[firsts] // (cuts.size + 1), return_counts=True)[1].tolist()
+            n_of_label.append(len(n_of_group) - 1)
+        parts: Any = zip(*found, strict=True) if found else (np.empty((0, 0)),) * 3
+        joined = [np.concatenate(part) for part in parts]
+        return cls(np.array(n_of_label), np.cumsum(n_of_group), joined[0], *joined[1:])
+
+
+class _Columns:
+    """The cells of one label after the other."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._truth, self._scores = problem.by_label
+        self._unknown = None if problem.unknown is None else problem.unknown_by_label
+        self._marks = np.zeros(problem.n_samples, np.bool_)
+
+    def of_label(self, j: int) -> tuple[Ints, Keys, Any]:
+        """Return rows, keys and truth of the cells that may lie above a cut; those of unknown truth are left out."""
+        problem = self._problem
+        if is_sparse(self._scores):
+            column = self._scores[:, [j]]
+            rows, scores = column.indices, column.data.astype(problem.dtype)
+            if not problem.keep_sparse:
+                whole = np.full(problem.n_samples, problem.missing, problem.dtype)
+                whole[rows] = scores
+                rows, scores = np.arange(problem.n_samples), whole
+            keys = to_keys(np.array(scores))
+        else:
+            rows = np.arange(problem.n_samples)
+            keys = to_keys(transposed(self._scores, j, j + 1, problem.dtype))[0]
+        true = self._marked(self._truth, j, rows)
+        if self._unknown is None:
+            return rows, keys, true
+        known = ~self._marked(self._unknown, j, rows)
+        return rows[known], keys[known], true[known]
+
+    def _marked(self, matrix: Any, j: int, rows: Ints) -> Any:
+        """Return in which of some rows a label has an entry other than 0."""
+        if not is_sparse(matrix):
+            return np.asarray(matrix[:, j] != 0)[rows]
+        column = compressed(matrix[:, [j]], "csc")
+        entries = column.indices[column.data != 0]
+        self._marks[entries] = True
+        found = self._marks[rows]
+        self._marks[entries] = False
+        return found
