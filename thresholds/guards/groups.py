@@ -15,7 +15,6 @@ It is k where each row is there k times, and 1 on average where a group says not
 at most as many rows as are true.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,10 +45,14 @@ class Alike(NamedTuple):
     of_rows: Floats
 
     def in_labels(self, most: Floats) -> Floats:
-        """Return how many rows of each label are worth one, (n_labels,), `most` at most."""
+        """Return how many rows of each label are worth one, (n_labels,), `most` at most.
+
+        What a label's few positives say of it is uncertain: it meets what all labels say half way.
+        """
         with np.errstate(invalid="ignore"):
             alike = np.nan_to_num(self.of_groups / self.of_rows, nan=1.0)
-        return np.clip(alike, 1.0, np.maximum(most, 1.0))
+        half_way = np.sqrt(np.maximum(alike, 1.0) * self.in_all())
+        return np.clip(half_way, 1.0, np.maximum(most, 1.0))
 
     def in_all(self) -> float:
         """Return how many rows are worth one, of all labels together."""
@@ -90,56 +93,93 @@ def rows_alike(problem: Problem, groups: Ints, optimum: Cuts, beta: float) -> Al
     return Alike(of_groups, of_rows)
 
 
-@dataclass(frozen=True)
-class Runs:
-    """What each group has of each label between two cuts, where it has anything there.
+class Runs(NamedTuple):
+    """What each group has between two cuts, where it has anything there: of some labels, and of all together.
 
-    Label j has the groups `starts[j]:starts[j + 1]`, group g the runs `offsets[g]:offsets[g + 1]`.
+    Label j has the groups numbered `group[g]` for g in `starts[j]:starts[j + 1]`, each with the runs
+    `offsets[g]:offsets[g + 1]`; group i has the runs `all_offsets[i]:all_offsets[i + 1]` of all labels.
     """
 
     starts: Ints  # (n_labels + 1,)
-    offsets: Ints  # (n_some_groups + 1,)
+    offsets: Ints  # (n_some + 1,)
+    group: Ints  # (n_some,)
     cuts: Ints  # (n_runs,) the highest at which it is predicted, from 1
-    tp: Floats  # (n_runs,) and so is `predicted`
-    predicted: Floats
+    tp: Floats  # (n_runs,)
+    predicted: Floats  # (n_runs,)
+    all_offsets: Ints  # (n_groups + 1,)
+    all_cuts: Ints  # (n_all_runs,)
+    all_tp: Floats  # (n_all_runs,)
+    all_predicted: Floats  # (n_all_runs,)
+    group_positives: Floats  # (n_groups,) of all labels
 
-    def of_labels(self, labels: slice) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+    def of_labels(self, labels: slice) -> "Runs":
         """Return those of some labels."""
         starts = self.starts[labels.start : labels.stop + 1]
-        offsets = self.offsets[starts[0] : starts[-1] + 1]
+        some = slice(starts[0], starts[-1])
+        offsets = self.offsets[some.start : some.stop + 1]
         own = slice(offsets[0], offsets[-1])
-        return (
-            starts - starts[0],
-            offsets - offsets[0],
-            self.cuts[own],
-            self.tp[own],
-            self.predicted[own],
+        return self._replace(
+            starts=starts - starts[0],
+            offsets=offsets - offsets[0],
+            group=self.group[some],
+            cuts=self.cuts[own],
+            tp=self.tp[own],
+            predicted=self.predicted[own],
         )
 
     @classmethod
     def of(cls, problem: Problem, groups: Ints, cuts: Keys, rows_per_unit: float) -> "Runs":
-        """Sort the cells of each label by group, and by the cuts they lie between; these fall."""
+        """Sort the cells of each label by group, and by the cuts that they lie between; cuts fall."""
         rising = np.ascontiguousarray(cuts[::-1])
+        in_rows = problem.row_weights * np.float64(rows_per_unit)  # (n_samples,)
+        n_groups, n_places = int(groups.max()) + 1, cuts.size + 1
         columns = _Columns(problem)
-        n_of_label, n_of_group, found = [0], [0], []
+        group_positives = np.zeros(n_groups)
+        of_labels = []
         for j in range(problem.n_labels):
             rows, keys, true = columns.of_label(j)
-            cut = cuts.size + 1 - rising.searchsorted(keys, "right")
-            used = (cut <= cuts.size) & (problem.row_weights[rows] > 0)
+            group_positives += np.bincount(groups[rows], in_rows[rows] * true, n_groups)
+            cut = n_places - rising.searchsorted(keys, "right")
+            used = (cut < n_places) & (in_rows[rows] > 0)
             rows, cut, true = rows[used], cut[used], true[used]
-            place = groups[rows] * (cuts.size + 1) + cut
-            order = place.argsort(kind="stable")
-            place = place[order]
-            firsts = np.flatnonzero(np.append(True, place[1:] != place[:-1])[: place.size])
-            weight = (problem.row_weights[rows] * np.float64(rows_per_unit))[order]
-            if firsts.size:
-                tp = np.add.reduceat(weight * true[order], firsts)
-                found.append((place[firsts] % (cuts.size + 1), tp, np.add.reduceat(weight, firsts)))
-                n_of_group += np.unique(place[firsts] // (cuts.size + 1), return_counts=True)[1].tolist()
-            n_of_label.append(len(n_of_group) - 1)
-        parts: Any = zip(*found, strict=True) if found else (np.empty((0, 0)),) * 3
-        joined = [np.concatenate(part) for part in parts]
-        return cls(np.array(n_of_label), np.cumsum(n_of_group), joined[0], *joined[1:])
+            of_labels.append(
+                _added_up(groups[rows] * n_places + cut, in_rows[rows] * true, in_rows[rows])
+            )
+
+        # Of each label its groups, of each group its runs.
+        place, tp, predicted = (np.concatenate(part) for part in zip(*of_labels, strict=True))
+        label = np.repeat(np.arange(problem.n_labels), [part[0].size for part in of_labels])
+        group, cut = np.divmod(place, n_places)
+        is_first = np.ones(place.size, np.bool_)
+        is_first[1:] = (group[1:] != group[:-1]) | (label[1:] != label[:-1])
+        firsts = np.flatnonzero(is_first)
+        n_of_label = np.bincount(label[firsts], minlength=problem.n_labels)
+        all_place, all_tp, all_predicted = _added_up(place, tp, predicted)
+        all_group, all_cut = np.divmod(all_place, n_places)
+        return cls(
+            np.append(0, n_of_label.cumsum()),
+            np.append(firsts, place.size),
+            group[firsts],
+            cut,
+            tp,
+            predicted,
+            np.append(0, np.bincount(all_group, minlength=n_groups).cumsum()),
+            all_cut,
+            all_tp,
+            all_predicted,
+            group_positives,
+        )
+
+
+def _added_up(place: Ints, tp: Floats, predicted: Floats) -> tuple[Ints, Floats, Floats]:
+    """Add up what lies at one place; places rise."""
+    if not place.size:
+        return place, tp, predicted
+    order = place.argsort(kind="stable")
+    place = place[order]
+    firsts = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+    sums = (np.add.reduceat(values[order], firsts) for values in (tp, predicted))
+    return place[firsts], *sums
 
 
 class _Columns:

@@ -18,7 +18,7 @@ from thresholds._arrays.kinds import Kinds
 from thresholds._arrays.types import Dense, Floats, Integers, Ints, Numbers
 from thresholds._checks import Average, InputError
 from thresholds.data import panels
-from thresholds.data.folds import N_SPLITS, SEED, group_numbers, seed_of_folds, split_rows
+from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.data.panels import Question
 from thresholds.data.problem import Problem
 from thresholds.diagnosis import Diagnosis, Verdicts
