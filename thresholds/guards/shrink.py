@@ -182,7 +182,9 @@ class _Steps:
 
     problem: Problem
     rows_per_unit: float  # of all labels
-    rows_of_label: Floats | None  # (n_labels,) the same of each, where rows of groups are alike; None where none are
+    rows_of_label: (
+        Floats | None
+    )  # (n_labels,) the same of each, where rows of groups are alike; None where none are
     bins: Bins | None
     siblings: bool
     rank_of_others: int  # without positives
