@@ -1,6 +1,6 @@
 """Which rule should a choice by micro F1 begin with? "micro" against "micro, pool" where rows are few.
 
-    python experiments/selection/few_rows.py FOLDER [--repeats 10]
+    python experiments/selection/few_rows.py FOLDER [--repeats 6]
 
 Of each file of dense scores in FOLDER, random rows of one half (`calib_idx`) are fitted, and the other half
 (`test_idx`) judges by micro F1. The first table is what both rules reach there; in the second a rule is chosen among
@@ -72,7 +72,7 @@ def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Hold two references against each other where rows are few.")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="holds the files")
-    parser.add_argument("--repeats", type=int, default=10, help="samples of each size")
+    parser.add_argument("--repeats", type=int, default=6, help="samples of each size")
     options = parser.parse_args()
     warnings.simplefilter("ignore", thresholds.ScoreChangeWarning)
 

@@ -159,7 +159,7 @@ BAD_CHUNKS = [
     BadInput(
         "fit_chunks: groups",
         read(PAIR, groups=np.arange(len(Y))),
-        "groups is array.*, which promises read row by row; expected None",
+        "groups is array.*, which guards and promises read row by row; expected None",
     ),
     *(
         BadInput(f"fit_chunks: {what}, {way}", read(source, spill=spill), message)

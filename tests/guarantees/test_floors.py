@@ -351,7 +351,7 @@ def test_a_rule_that_would_break_promises_is_refused() -> None:
     for bad, words in (
         ({"confidence": 0.9}, r"^confidence is 0\.9 without a floor"),
         ({"min_precision": 0.5, "family": "all"}, r"^family is 'all' without confidence"),
-        ({"min_precision": 0.5, "groups": np.zeros(400)}, r"^groups is given without confidence"),
+        ({"min_precision": 0.5, "groups": np.zeros(400)}, r"^groups is given without a guard or confidence"),
         ({"min_precision": 0.5, "confidence": 1.0}, r"^confidence is 1\.0"),
         ({"min_precision": {"x": 0.5}, "confidence": 0.9}, r"^min_precision has a floor for 'x'"),
         ({"min_precision": [0.5, 0.5]}, r"^min_precision has 2 floors, expected 5"),

@@ -6,12 +6,13 @@ row of weight w counts as w rows; a row of weight 0 is absent. Scores are dense;
 
 The guard "shrink" moves each label's cut to a rank between those that its own F, the F of labels of similar frequency
 and the F that pooled probabilities promise would choose; "pool", for micro F, draws it towards one cut of all labels,
-and leaves out rows one by one to find how far. Limits follow below.
+and leaves out rows one by one to find how far. Rows of a group count for less, and are left out together. Limits
+follow below.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -73,6 +74,51 @@ class Cells:
     def positives(self) -> Floats:
         """Weight of each label's positives."""
         return self.weights @ self.truth
+
+    def at(self, rows: Array) -> "Cells":
+        """Some of the rows."""
+        kept = [weight for weight, is_kept in zip(self.exact_weights, rows.tolist(), strict=True) if is_kept]
+        return replace(self, truth=self.truth[rows], scores=self.scores[rows], exact_weights=kept)
+
+    def where(self, alike: float) -> "Cells":
+        """The same where so many rows are worth one."""
+        return replace(self, exact_weights=[weight / Fraction(alike) for weight in self.exact_weights])
+
+
+# Rows of groups
+
+
+def squares(cells: Cells, groups: Array, optimum: Array, beta: float) -> tuple[Floats, Floats]:
+    """Sums of squares by label, of what groups do to F and of what rows do, at the best cuts in the sample."""
+    b = beta**2
+    of_groups, of_rows = np.zeros((2, cells.truth.shape[1]))
+    for j, threshold in enumerate(optimum):
+        f = float(f_of(cells, j, threshold, beta))
+        decided = cells.scores[:, j] >= threshold
+        psi = (1 + b) * cells.truth[:, j] * decided - f * (b * cells.truth[:, j] + decided)
+        moved = cells.weights * psi
+        of_rows[j] = (moved**2).sum()
+        of_groups[j] = sum(moved[groups == group].sum() ** 2 for group in set(groups.tolist()))
+    return of_groups, of_rows
+
+
+def alike_in_all(of_groups: Floats, of_rows: Floats) -> float:
+    """How many rows are worth one, of all labels together."""
+    return max(1.0, float(of_groups.sum() / of_rows.sum())) if of_rows.sum() > 0 else 1.0
+
+
+def alike_in_label(of_groups: Floats, of_rows: Floats, j: int, positives: float) -> float:
+    """The same of one label: half way, in ratio, to all; no more than there are positives."""
+    own = max(1.0, of_groups[j] / of_rows[j]) if of_rows[j] > 0 else 1.0
+    return min(math.sqrt(own * alike_in_all(of_groups, of_rows)), max(positives, 1.0))
+
+
+def groups_of(groups: Array | None, sample_weight: Array | None) -> Array | None:
+    """The groups of the rows that have weight; None where each stands alone."""
+    if groups is None:
+        return None
+    used = np.asarray(groups)[np.ones(len(groups), bool) if sample_weight is None else np.asarray(sample_weight) > 0]
+    return used if len(set(used.tolist())) < len(used) else None
 
 
 # Curves over the c highest cells of a label
@@ -237,12 +283,18 @@ def chosen_rank(own: Floats, prior: Floats | float, a: float) -> float:
 
 
 def ranks(
-    cells: Cells, beta: float = 1.0, missing: float = 0.0, siblings: bool = True, probabilities: bool = True
+    cells: Cells,
+    beta: float = 1.0,
+    missing: float = 0.0,
+    siblings: bool = True,
+    probabilities: bool = True,
+    alike: Sequence[float] | None = None,
+    in_all: float = 1.0,
 ) -> list[float]:
     """The rank at which the guard cuts each label, before it is held within the data; NaN without positives."""
-    b, a = beta**2, cells.positives
+    b, a = beta**2, cells.positives if alike is None else cells.positives / alike
     own = {j: own_f(cells, j, b) for j in np.flatnonzero(a > 0)}
-    pooled = pooled_probabilities(cells, missing) if probabilities else None
+    pooled = pooled_probabilities(cells.where(in_all), missing) if probabilities else None
     chosen = [math.nan] * a.size
     for j in own:
         prior = [siblings_f(own, a, j)] if siblings else []
@@ -316,14 +368,22 @@ def shrink(
     unsupported: str = "above_max",
     keep_sparse: bool = False,
     average: str = "macro",
+    groups: Array | None = None,
+    optimum: Array | None = None,
 ) -> list[float]:
-    """The thresholds of the guard "shrink"."""
+    """The thresholds of the guard "shrink"; with groups it takes those of the optimum in the sample."""
     cells = Cells.of(y_true, y_score, sample_weight)
+    groups = groups_of(groups, sample_weight)
+    alike, in_all = [1.0] * cells.truth.shape[1], 1.0
+    if groups is not None and optimum is not None:
+        sums = squares(cells, groups, optimum, beta)
+        alike = [alike_in_label(*sums, j, cells.positives[j]) for j in range(len(alike))]
+        in_all = alike_in_all(*sums)
     thresholds = []
-    for j, rank in enumerate(ranks(cells, beta, missing, siblings, probabilities)):
+    for j, rank in enumerate(ranks(cells, beta, missing, siblings, probabilities, alike, in_all)):
         scores = cells.scores[:, j]
         if not math.isnan(rank):
-            t = threshold_at(rank, scores, cells.exact_weights, cells.dtype, missing)
+            t = threshold_at(rank, scores, cells.where(alike[j]).exact_weights, cells.dtype, missing)
         elif unsupported == "never" or scores.max() == -math.inf:
             t = NEVER
         else:
@@ -427,8 +487,40 @@ def decided_by_others(
     return hits, decided
 
 
-def pooled_depths(tp: Floats, predicted: Floats, depth: Floats, positives: float, b: float) -> Floats:
-    """The u of each label: the mean over strengths and sharpnesses, by what they reach on rows left out."""
+def decided_by_other_groups(
+    tp: Floats,
+    predicted: Floats,
+    own: Sequence[tuple[Floats, Floats]],
+    prior: Floats,
+    depth: Floats,
+    ratio: float,
+    sharpness: float,
+) -> tuple[float, float]:
+    """The same where each group is decided by the others; `own` has the tp and predictions of each."""
+    hits, decided = 0.0, 0.0
+    for own_tp, own_predicted in own:
+        if not own_predicted.any():
+            continue
+        gain = (tp - own_tp) - ratio * (predicted - own_predicted)
+        u = mean_depth(gain + prior, depth, sharpness)
+        for k in range(1, depth.size):
+            n_tp, n = own_tp[k] - own_tp[k - 1], own_predicted[k] - own_predicted[k - 1]
+            if n > 0:
+                share = min(max((u - depth[k - 1]) / (depth[k] - depth[k - 1]), 0.0), 1.0)
+                hits += n_tp * share
+                decided += n * share
+    return hits, decided
+
+
+def pooled_depths(
+    tp: Floats,
+    predicted: Floats,
+    depth: Floats,
+    positives: float,
+    b: float,
+    own: Sequence[tuple[Floats, Floats]] | None = None,
+) -> Floats:
+    """The u of each label: the mean over strengths and sharpnesses, by what they reach on rows, or groups, left out."""
     labels, total_tp, total_predicted = range(len(tp)), tp.sum(axis=0), predicted.sum(axis=0)
     ratio = float((total_tp / (b * positives + total_predicted)).max())
     for _ in range(ROUNDS):
@@ -437,7 +529,12 @@ def pooled_depths(tp: Floats, predicted: Floats, depth: Floats, positives: float
             prior = strength * (total_tp - ratio * total_predicted) / positives
             for sharpness in SHARPNESSES:
                 gains = tp - ratio * predicted + prior
-                found = [decided_by_others(tp[j], predicted[j], prior, depth, ratio, sharpness) for j in labels]
+                if own is None:
+                    found = [decided_by_others(tp[j], predicted[j], prior, depth, ratio, sharpness) for j in labels]
+                else:
+                    given = prior, depth, ratio, sharpness
+                    parts = [[(own_tp[j], own_predicted[j]) for own_tp, own_predicted in own] for j in labels]
+                    found = [decided_by_other_groups(tp[j], predicted[j], parts[j], *given) for j in labels]
                 means.append([mean_depth(gains[j], depth, sharpness) for j in labels])
                 numerators.append((1 + b) * sum(hits for hits, _ in found))
                 denominators.append(b * positives + sum(decided for _, decided in found))
@@ -455,15 +552,24 @@ def pool(
     sample_weight: Array | None = None,
     missing: float = 0.0,
     keep_sparse: bool = False,
+    groups: Array | None = None,
+    optimum: Array | None = None,
 ) -> list[float] | None:
-    """The thresholds of the guard "pool"; None where there is nothing to cut at."""
+    """The thresholds of the guard "pool"; None where there is nothing to cut at. With groups it takes the optimum."""
     cells = Cells.of(y_true, y_score, sample_weight)
+    groups = groups_of(groups, sample_weight)
+    if groups is not None and optimum is not None:
+        cells = cells.where(alike_in_all(*squares(cells, groups, optimum, beta)))
     cuts = cuts_of_positives(cells, missing, keep_sparse)
     if not cuts:
         return None
     tp, predicted, depth = counts_at(cells, cuts)
+    own = None
+    if groups is not None:
+        parts = [cells.at(groups == group) for group in sorted(set(groups.tolist()))]
+        own = [counts_at(part, cuts)[:2] for part in parts]
     thresholds = []
-    for u in pooled_depths(tp, predicted, depth, float(cells.positives.sum()), beta**2):
+    for u in pooled_depths(tp, predicted, depth, float(cells.positives.sum()), beta**2, own):
         k = max(sum(depth[1:] <= u) - 1, 0)  # the cut above, of `cuts`
         upper, lower = cuts[k], cuts[min(k + 1, len(cuts) - 1)]
         share = 0.0 if upper == lower else max((u - depth[1 + k]) / (depth[2 + k] - depth[1 + k]), 0.0)

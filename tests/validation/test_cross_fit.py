@@ -797,7 +797,7 @@ def test_a_row_judged_twice_in_one_fold_is_refused() -> None:
 @pytest.mark.parametrize("cv", [FOLDS, pairs_of(FOLDS), pair_by_pair(FOLDS)], ids=lambda cv: type(cv).__name__)
 def test_groups_beside_folds_that_are_made_are_refused(cv: object) -> None:
     with pytest.raises(InputError, match=r"^groups is given with folds in cv, expected None: the folds are made alr"):
-        cross_fit(Y, S, cv=cv, groups=ROWS // 2)
+        cross_fit(Y, S, cv=cv, groups=ROWS // 2, guard=None)
 
 
 def test_a_fold_that_leaves_no_weight_to_fit_on_is_refused() -> None:

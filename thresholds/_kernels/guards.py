@@ -344,8 +344,8 @@ def pooled_depths(
 
 def _n_exps(*arguments: Any) -> float:
     """Return how many values of a density are computed for groups that are left out."""
-    tp, strengths, n_sharpnesses, offsets = (arguments[k] for k in (0, 4, 8, 10))
-    return float(offsets.size * tp.shape[1] * strengths.size * (1 + n_sharpnesses))
+    tp, prior, n_sharpnesses, offsets = (arguments[k] for k in (0, 4, 6, 8))
+    return float(offsets.size * tp.shape[1] * prior.shape[0] * (1 + n_sharpnesses))
 
 
 @late_kernel_of(_n_exps)
@@ -354,58 +354,39 @@ def left_out_groups(
     predicted: AnyFloats,
     depth: Floats,
     width: Floats,
-    strengths: Floats,
-    shared: Floats,
-    positives: float,
+    prior: Floats,
     ratio: float,
     n_sharpnesses: int,
     starts: Ints,
     offsets: Ints,
-    group: Ints,
     cuts: Ints,
     run_tp: Floats,
     run_predicted: Floats,
-    all_offsets: Ints,
-    all_cuts: Ints,
-    all_tp: Floats,
-    all_predicted: Floats,
-    group_positives: Floats,
 ) -> Floats:
     """Return the tp and predictions, (2, n_pairs), if each group is decided by the mean without it.
 
-    As for `pooled_depths`, with the prior strengths * shared / positives, from which the group is left out, too.
-    Label j has the groups numbered `group[g]` for g in `starts[j]:starts[j + 1]`, each with the runs
-    `offsets[g]:offsets[g + 1]`, which are predicted from one of the `cuts` on, and rise. Group i has `all_offsets[i]:
-    all_offsets[i + 1]` of all labels together, and so many positives.
+    All but the groups is as for `pooled_depths`. Label j has the groups `starts[j]:starts[j + 1]`, group g of them the
+    runs `offsets[g]:offsets[g + 1]`, each of which is predicted from one of the `cuts` on, which rise.
     """
     n_labels, n_cuts = tp.shape
-    left_out = np.zeros((2, strengths.size * n_sharpnesses))
-    own_gain = np.empty(n_cuts)
-    shared_gain = np.empty(n_cuts)
+    left_out = np.zeros((2, prior.shape[0] * n_sharpnesses))
+    gains = np.empty(n_cuts)
     density = np.empty(n_cuts)
     for j in range(n_labels):
-        for g in range(starts[j], starts[j + 1]):
-            # The gain of the label, and that of all, without the group.
-            i = group[g]
-            run, all_run = offsets[g], all_offsets[i]
-            own, of_all = 0.0, 0.0
-            others = positives - group_positives[i]
+        for p in range(prior.shape[0]):
             for k in range(n_cuts):
-                while run < offsets[g + 1] and cuts[run] == k:
-                    own += run_tp[run] - ratio * run_predicted[run]
-                    run += 1
-                while all_run < all_offsets[i + 1] and all_cuts[all_run] == k:
-                    of_all += all_tp[all_run] - ratio * all_predicted[all_run]
-                    all_run += 1
                 gain = np.float64(tp[j, k]) - ratio * np.float64(predicted[j, k])
-                own_gain[k] = gain - own
-                shared_gain[k] = (shared[k] - of_all) / others if others > 0 else 0.0
-
-            for p in range(strengths.size):
-                # exp of the gain, 1 at its highest.
+                gains[k] = gain + prior[p, k]
+            for g in range(starts[j], starts[j + 1]):
+                # exp of the gain without the group, 1 at its highest.
+                own = 0.0
+                run = offsets[g]
                 highest = -np.inf
                 for k in range(n_cuts):
-                    density[k] = own_gain[k] + strengths[p] * shared_gain[k]
+                    while run < offsets[g + 1] and cuts[run] == k:
+                        own += run_tp[run] - ratio * run_predicted[run]
+                        run += 1
+                    density[k] = gains[k] - own
                     highest = max(highest, density[k])
                 for k in range(n_cuts):
                     density[k] = math.exp(density[k] - highest)

@@ -164,8 +164,8 @@ def _refuse_columns(options: Mapping[str, Any]) -> None:
         )
     if options.get("groups") is not None:
         raise InputError(
-            f"groups is {shown(options['groups'])}, which promises read row by row; expected None, or fit_empirical"
-            " with the rows"
+            f"groups is {shown(options['groups'])}, which guards and promises read row by row; expected None, or"
+            " fit_empirical with the rows"
         )
 
 

@@ -19,10 +19,10 @@ from thresholds.data.unknown import blanked
 from thresholds.expectation.counts import Probabilities
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.empirical import (
+    check_groups,
     fit_problem,
     fit_side_by_side,
     go_side_by_side,
-    refuse_unused_groups,
 )
 from thresholds.fitting.expected import best_expected
 from thresholds.fitting.options import (
@@ -165,7 +165,7 @@ def fit(
         keep_sparse=fit_options.keep_sparse,
         n_jobs=fit_options.n_jobs,
     )
-    refuse_unused_groups(problem, fit_options)
+    check_groups(problem, fit_options)
     return fit_named(problem, fit_options)
 
 

@@ -24,6 +24,7 @@ from thresholds.data.tiles import Pass, Passes, side_by_side
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.fitting.record import data_in_brief, profile_of
+from thresholds.guarantees.copies import warn_of_copies
 from thresholds.guarantees.floors import Floors
 from thresholds.guarantees.rows import RowFit, RowSearch
 from thresholds.guards.base import GuardedFit, GuardInPasses
@@ -148,7 +149,8 @@ def fit_empirical(
         with as many positives, the more the fewer they are. The threshold lies between two scores of the guard's own
         choice, whatever `placement`; that of a label without positives lies just above its highest score.
         "pool", for "micro": each threshold is drawn towards one that all labels share, as far as pays on rows that are
-        left out of the fit, one by one. It lies between two scores of positives, of any label, whatever `placement`.
+        left out of the fit, one by one, or group by group. It lies between two scores of positives, of any label,
+        whatever `placement`.
         "auto": the guard for the average, None where all labels share a threshold.
     max_overprediction, min_precision, min_recall : float or None
         Limits for each label on the rows of the fit: predictions over positives, precision, recall. For "macro" and
@@ -174,8 +176,10 @@ def fit_empirical(
     max_predicted_per_row : int or None
         The most labels of any row, new ones too: of those that the rule predicts, the ones that add most to F
         (docs/budgets.md). The result is a `CappedRule` around the thresholds.
-    groups : (n_samples,) names or numbers, with `confidence`: rows of a group are alike, groups are drawn by themselves
-        The tests look at one row of each group, drawn without looking at truth; F is maximised on all rows.
+    groups : (n_samples,) names or numbers: rows of a group are alike, as those of a patient, new rows are of others
+        With a guard: rows that are alike count for less, as many for one as the data show, and "pool" leaves out whole
+        groups (docs/guards.md). With `confidence`: the tests look at one row of each group, drawn without looking at
+        truth; F is maximised on all rows. Refused where there is neither.
     missing : score of the entries that a sparse `y_score` leaves out
     unknown : what stands in `y_true` for truth that is not known; such a cell counts as if its label lacked the row
         None (default): nothing does. "nan": NaN, None, pandas.NA, masked cells. A number other than 0 and 1, as -1.
@@ -252,16 +256,18 @@ def fit_empirical(
         n_jobs=options.n_jobs,
         reads_scores=not _counts_first(options),
     )
-    refuse_unused_groups(problem, options)
+    check_groups(problem, options)
     return with_cap(fit_problem(problem, options), problem, options)
 
 
-def refuse_unused_groups(problem: Problem, options: FitOptions) -> None:
-    """Refuse groups where nothing is promised and there is no guard: no other part of a fit has a use for them."""
+def check_groups(problem: Problem, options: FitOptions) -> None:
+    """Refuse groups that nothing looks at; warn where rows of which something is promised seem to lack them."""
     if problem.groups is not None and not options.looks_at_groups:
         raise InputError(
             "groups is given without a guard or confidence, and nothing else looks at groups; expected None"
         )
+    if options.confidence is not None:
+        warn_of_copies(problem)
 
 
 class _Found(NamedTuple):

@@ -94,57 +94,40 @@ def rows_alike(problem: Problem, groups: Ints, optimum: Cuts, beta: float) -> Al
 
 
 class Runs(NamedTuple):
-    """What each group has between two cuts, where it has anything there: of some labels, and of all together.
+    """What each group has of each label between two cuts, where it has anything there.
 
-    Label j has the groups numbered `group[g]` for g in `starts[j]:starts[j + 1]`, each with the runs
-    `offsets[g]:offsets[g + 1]`; group i has the runs `all_offsets[i]:all_offsets[i + 1]` of all labels.
+    Label j has the groups `starts[j]:starts[j + 1]`, group g of them the runs `offsets[g]:offsets[g + 1]`.
     """
 
     starts: Ints  # (n_labels + 1,)
     offsets: Ints  # (n_some + 1,)
-    group: Ints  # (n_some,)
     cuts: Ints  # (n_runs,) the highest at which it is predicted, from 1
     tp: Floats  # (n_runs,)
     predicted: Floats  # (n_runs,)
-    all_offsets: Ints  # (n_groups + 1,)
-    all_cuts: Ints  # (n_all_runs,)
-    all_tp: Floats  # (n_all_runs,)
-    all_predicted: Floats  # (n_all_runs,)
-    group_positives: Floats  # (n_groups,) of all labels
 
     def of_labels(self, labels: slice) -> "Runs":
         """Return those of some labels."""
         starts = self.starts[labels.start : labels.stop + 1]
-        some = slice(starts[0], starts[-1])
-        offsets = self.offsets[some.start : some.stop + 1]
+        offsets = self.offsets[starts[0] : starts[-1] + 1]
         own = slice(offsets[0], offsets[-1])
-        return self._replace(
-            starts=starts - starts[0],
-            offsets=offsets - offsets[0],
-            group=self.group[some],
-            cuts=self.cuts[own],
-            tp=self.tp[own],
-            predicted=self.predicted[own],
-        )
+        of_runs = (self.cuts[own], self.tp[own], self.predicted[own])
+        return Runs(starts - starts[0], offsets - offsets[0], *of_runs)
 
     @classmethod
     def of(cls, problem: Problem, groups: Ints, cuts: Keys, rows_per_unit: float) -> "Runs":
         """Sort the cells of each label by group, and by the cuts that they lie between; cuts fall."""
         rising = np.ascontiguousarray(cuts[::-1])
         in_rows = problem.row_weights * np.float64(rows_per_unit)  # (n_samples,)
-        n_groups, n_places = int(groups.max()) + 1, cuts.size + 1
+        n_places = cuts.size + 1
         columns = _Columns(problem)
-        group_positives = np.zeros(n_groups)
         of_labels = []
         for j in range(problem.n_labels):
             rows, keys, true = columns.of_label(j)
-            group_positives += np.bincount(groups[rows], in_rows[rows] * true, n_groups)
             cut = n_places - rising.searchsorted(keys, "right")
             used = (cut < n_places) & (in_rows[rows] > 0)
             rows, cut, true = rows[used], cut[used], true[used]
-            of_labels.append(
-                _added_up(groups[rows] * n_places + cut, in_rows[rows] * true, in_rows[rows])
-            )
+            place = groups[rows] * n_places + cut
+            of_labels.append(_added_up(place, in_rows[rows] * true, in_rows[rows]))
 
         # Of each label its groups, of each group its runs.
         place, tp, predicted = (np.concatenate(part) for part in zip(*of_labels, strict=True))
@@ -154,25 +137,12 @@ class Runs(NamedTuple):
         is_first[1:] = (group[1:] != group[:-1]) | (label[1:] != label[:-1])
         firsts = np.flatnonzero(is_first)
         n_of_label = np.bincount(label[firsts], minlength=problem.n_labels)
-        all_place, all_tp, all_predicted = _added_up(place, tp, predicted)
-        all_group, all_cut = np.divmod(all_place, n_places)
-        return cls(
-            np.append(0, n_of_label.cumsum()),
-            np.append(firsts, place.size),
-            group[firsts],
-            cut,
-            tp,
-            predicted,
-            np.append(0, np.bincount(all_group, minlength=n_groups).cumsum()),
-            all_cut,
-            all_tp,
-            all_predicted,
-            group_positives,
-        )
+        starts, offsets = np.append(0, n_of_label.cumsum()), np.append(firsts, place.size)
+        return cls(starts, offsets, cut, tp, predicted)
 
 
 def _added_up(place: Ints, tp: Floats, predicted: Floats) -> tuple[Ints, Floats, Floats]:
-    """Add up what lies at one place; places rise."""
+    """Add up what lies at one place, and put places in order."""
     if not place.size:
         return place, tp, predicted
     order = place.argsort(kind="stable")

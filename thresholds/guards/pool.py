@@ -334,12 +334,8 @@ def _pooled(
     ratio = (tp / (beta2_positives + predicted)).max()
     for _ in range(_ROUNDS):
         # Each pair of strength and sharpness: every label's u, and what is reached on rows left out.
-        shared = tp - ratio * predicted
-        prior = strengths[:, np.newaxis] * shared / positives
-        read = partial(_read_block, counts, depth, width, prior, ratio)
-        if runs is not None:
-            given = strengths, shared, positives, ratio, runs
-            read = partial(_read_block_of_groups, counts, depth, width, prior, *given)
+        prior = strengths[:, np.newaxis] * (tp - ratio * predicted) / positives
+        read = partial(_read_block, counts, depth, width, prior, ratio, runs)
         parts = threads.run(read, blocks, n_jobs=n_jobs, cells=counts.size)
         left_out = np.sum([part for _, part in parts], axis=0)  # (2, n_pairs) tp and predicted
 
@@ -360,30 +356,14 @@ def _read_block(
     width: Floats,
     prior: Floats,
     ratio: float,
+    runs: Runs | None,
     labels: slice,
 ) -> tuple[Floats, Floats]:
-    """Read some labels."""
+    """Read some labels; leave out groups in place of rows, if there are any."""
     tp, predicted = counts[:, labels]
-    return pooled_depths(tp, predicted, depth, width, prior, ratio, _N_SHARPNESSES)
-
-
-def _read_block_of_groups(
-    counts: AnyFloats,
-    depth: Floats,
-    width: Floats,
-    prior: Floats,
-    strengths: Floats,
-    shared: Floats,
-    positives: float,
-    ratio: float,
-    runs: Runs,
-    labels: slice,
-) -> tuple[Floats, Floats]:
-    """Read some labels, and leave out groups in place of rows."""
-    tp, predicted = counts[:, labels]
-    u, _ = pooled_depths(tp, predicted, depth, width, prior, ratio, _N_SHARPNESSES)
-    given = tp, predicted, depth, width, strengths, shared, float(positives), float(ratio)
-    return u, left_out_groups(*given, _N_SHARPNESSES, *runs.of_labels(labels))
+    given = tp, predicted, depth, width, prior, float(ratio), _N_SHARPNESSES
+    u, left_out = pooled_depths(*given)
+    return u, left_out if runs is None else left_out_groups(*given, *runs.of_labels(labels))
 
 
 def _scores_at(u: Floats, depth: Floats, cuts: Floats, problem: Problem) -> Floats:

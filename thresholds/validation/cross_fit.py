@@ -36,6 +36,7 @@ from thresholds.fitting.options import (
     FitOptions,
     with_fit_options,
 )
+from thresholds.guarantees.copies import warn_of_copies
 from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import count_decisions, f_measure, judge
@@ -322,6 +323,8 @@ def cross_fit(
         n_jobs=fit.n_jobs,
         looked_at=fit.looks_at_groups,
     )
+    if fit.confidence is not None:
+        warn_of_copies(rows.problem)
     return cross_fit_rows(rows, fit, verdicts=verdicts, alternatives=alternatives)
 
 
