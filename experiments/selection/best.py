@@ -5,9 +5,8 @@
 For every score key of every `.npz` in FOLDER, and both directions of its halves (`calib_idx`, `test_idx`): every rule
 of the list is cross-fitted on one half, as `select_rule` does, fitted on all of it, and judged on the other half by
 macro, weighted, micro and samples F1. An F of 0/0 is 0. Sparse scores are cut above the entries that they leave out, as
-on the command line. Rows of a patient stay in one
-fold, where the file names patients. With `--average` it is by that average alone, and of the rules that are fitted for
-it.
+on the command line. Rows of a patient stay in one fold, where the file names patients. With `--average` it is by that
+average alone, and of the rules that are fitted for it.
 
 Printed, for each average, in points of F1: how far each way of choosing is behind the rule that is best on the other
 half in hindsight, and ahead of the reference; on how many halves it is worse than the reference; and how far the
@@ -21,9 +20,9 @@ the rest stand apart. That fits without a guard are not chosen was settled when 
 
 At last, where `select_rule` leaves the reference, and what comes of it, with the standard error on the other half.
 `best.txt` has what was printed last, `other_folds.txt` what `--seed 1` printed; both began by micro F1 from the fit
-without a guard. `micro.txt` has what `--average micro` printed since it begins from "micro, pool". The exit status is 1
-if a claim of `select_rule` is broken: on average over halves it is at most .3 points behind the best, and never worse
-than the reference by macro and micro F1 (with other folds it is, by at most .03 points).
+without a guard, not from "micro, pool". The exit status is 1 if a claim of `select_rule` is broken: on average over
+halves it is at most .3 points behind the best, and never worse than the reference by macro and micro F1 (with other
+folds it is, by at most .03 points).
 """
 
 import argparse

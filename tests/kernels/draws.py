@@ -839,6 +839,19 @@ def of_pooled_depths(rng: Generator, dtype: Any) -> Arguments:
     return *counts, depth, np.gradient(depth), prior, rng.uniform(0, 0.5), int(rng.integers(1, 6))
 
 
+def of_left_out_groups(rng: Generator, dtype: Any) -> Arguments:
+    """Groups of a few runs each, with what they have added up, and more."""
+    *counts, depth, width, prior, ratio, n_sharpnesses = of_pooled_depths(rng, dtype)
+    n_labels, n_cuts = counts[0].shape
+    n_of_label = rng.integers(0, 4, n_labels)
+    own = [np.flatnonzero(rng.random(n_cuts - 1) < 0.4)[:5] + 1 for _ in range(n_of_label.sum())]
+    cuts = np.concatenate([np.empty(0, np.int64), *own])
+    tp = rng.poisson(1, cuts.size).astype(np.float64)
+    offsets = np.append(0, np.cumsum([runs.size for runs in own], dtype=np.int64))
+    runs = np.append(0, n_of_label.cumsum()), offsets, cuts, tp, tp + rng.poisson(2, cuts.size)
+    return *counts, depth, width, prior, ratio, n_sharpnesses, *runs
+
+
 # refining
 
 
@@ -1264,6 +1277,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "guards.counts_at_cuts": of_counts_at_cuts,
     "guards.expected_f_at_ratios": of_binned_ratios,
     "guards.f_at_ratios": of_ratios,
+    "guards.left_out_groups": of_left_out_groups,
     "guards.pooled_depths": of_pooled_depths,
     "guards.keys_at_ranks": of_keys_at_ranks,
     "guards.count_at_keys": of_counts_at_keys,

@@ -246,7 +246,7 @@ def test_the_page_on_choosing_shows_what_was_measured() -> None:
     shown = [re.split(r" *\| *", line)[1:-1] for line in page.splitlines() if re.match(r"\| (ma|we|mi|sa)", line)]
     assert len(shown) == 12
     for average, way, behind, most, counts, above in shown:
-        block = printed[printed.index(f"\n{average} ") :].splitlines()
+        block = printed[printed.index(f"\n{average.split(',')[0]} ") :].splitlines()
         line = next(line for line in block if re.match(f"{ways.get(way, way)} +all", line))
         cells = re.split(r" {2,}", line)[3:]
         worse, better = counts.split(", ")

@@ -477,7 +477,7 @@ def _add_file(
         command.add_argument(
             "--groups",
             metavar="KEY",
-            help="array or column with a group for each row, kept together",
+            help="array or column with a group for each row: kept together, and alike to a guard",
         )
 
 

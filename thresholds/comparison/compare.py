@@ -52,7 +52,7 @@ def compare(
         Rules that are fitted here are fitted for it.
     sample_weight : (n_samples,) non-negative, or None
     groups : (n_samples,) names or numbers, or None
-        Rows of a group stay in one half, and intervals are those for other groups.
+        Rows of a group stay in one half, guards take them for alike, and intervals are those for other groups.
     random_state : as in `multilabel_folds`, which makes the halves; without `rules`
     unknown : what stands in `y_true` for truth that is not known, as in `fit_empirical`: such cells count for no rule
     missing, label_names : as in `fit_empirical`; without `rules`, which have their own

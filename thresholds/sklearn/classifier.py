@@ -225,7 +225,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         **params : with metadata routing, what `estimator.fit` and `cv.split` request
             And sample_weight, (n_samples,) non-negative: the rule counts rows by it, whether or not the classifier
             requests it. And groups, (n_samples,) names or numbers: rows of a group stay in one fold, also in the folds
-            of `cross_fitted_score_`.
+            of `cross_fitted_score_`, and a guard takes them for alike.
 
         Returns
         -------
