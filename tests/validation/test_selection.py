@@ -86,7 +86,7 @@ def test_another_rule_is_chosen_where_the_reference_is_shown_to_be_worse() -> No
     # The scores of each label lie higher than those of the one before: no threshold suits all.
     truth, scores = drawn(1, 300)
     shifted = scores + np.array([0.0, 3.0, 6.0, 9.0])
-    found = select_rule(truth, shifted, "micro", rules=["micro, shared", "macro, shrink", "micro, pool"], cv=3)
+    found = select_rule(truth, shifted, "micro", rules=["micro, shared", "macro, shrink", "macro"], cv=3)
     assert found.reference == "micro, shared"
     assert found.name == choice_of(found) != found.reference
     gain, _, lowest = found.candidates[found.candidates["chosen"]][["gain", "standard_error", "lowest"]][0]
@@ -102,12 +102,19 @@ def test_the_reference_is_the_usual_rule_of_the_average(average: str) -> None:
 
 
 def test_without_the_usual_rule_the_reference_is_the_first_for_the_average_or_else_the_first() -> None:
-    names = ["top-k", "macro", "micro, shared", "micro, pool"]
-    assert [rule.name for rule in in_order(names, "micro")] == ["micro, shared", "micro, pool", "top-k", "macro"]
+    names = ["top-k", "macro", "micro, shared", "micro"]
+    assert [rule.name for rule in in_order(names, "micro")] == ["micro, shared", "micro", "top-k", "macro"]
     assert [rule.name for rule in in_order(["top-k", "macro"], "micro")] == ["top-k", "macro"]
     guarded = ["macro", "micro, shared", "macro, shrink"]
     assert [rule.name for rule in in_order(guarded, "micro")] == ["micro, shared", "macro, shrink", "macro"]
     assert [rule.name for rule in in_order([" MACRO ,shrink", "micro"], "micro")] == ["micro", "macro, shrink"]
+
+
+def test_by_micro_f1_a_choice_of_few_rows_begins_from_the_guarded_fit() -> None:
+    truth, scores = drawn(4, 60)
+    found = select_rule(truth, scores, "micro", rules=["micro", "micro, shared", "micro, pool"], cv=3)
+    assert found.reference == found.name == "micro, pool"
+    assert found.candidates["name"][0] == "micro, pool"
 
 
 def test_of_equal_rules_one_for_the_average_is_chosen_then_the_earlier() -> None:
@@ -276,7 +283,7 @@ def test_it_is_shown_as_text_html_a_frame_and_plain_values() -> None:
     assert list(found.to_frame().columns) == list(found.candidates.dtype.names)
     values = json.loads(json.dumps(found.to_dict()))
     assert values["name"] == found.name
-    assert values["candidates"][0]["name"] == "micro"
+    assert values["candidates"][0]["name"] == "micro, pool"
     assert repr(found).startswith("RuleSelection(name='micro")
 
 

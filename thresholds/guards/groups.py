@@ -148,8 +148,8 @@ def _added_up(place: Ints, tp: Floats, predicted: Floats) -> tuple[Ints, Floats,
     order = place.argsort(kind="stable")
     place = place[order]
     firsts = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
-    sums = (np.add.reduceat(values[order], firsts) for values in (tp, predicted))
-    return place[firsts], *sums
+    tp, predicted = (np.add.reduceat(values[order], firsts) for values in (tp, predicted))
+    return place[firsts], tp, predicted
 
 
 class _Columns:

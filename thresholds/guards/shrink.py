@@ -213,7 +213,8 @@ class _Steps:
 
     def where_rows_are(self, alike: Alike) -> "_Steps":
         """Return the steps where so many rows are worth one."""
-        in_labels = alike.in_labels(positives_of(self.problem) * self.rows_per_unit)
+        positives = positives_of(self.problem) * np.float64(self.rows_per_unit)
+        in_labels = alike.in_labels(positives)
         return replace(
             self,
             rows_per_unit=self.rows_per_unit / alike.in_all(),
