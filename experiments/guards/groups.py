@@ -1,6 +1,6 @@
 """F1 on other groups, where rows come in groups that are alike: guards that know the groups, and guards that do not.
 
-    python experiments/guards/groups.py [FOLDER] [--repeats 10]
+    python experiments/guards/groups.py [FOLDER] [--repeats 2]
 
 1. Simulated: calibrated scores of 40 labels, 1 to 20 % of the rows, shifted label by label by a normal number of some
    standard deviation. In each group, as of a patient or an artist, truth is the same in that share of its cells, and a
@@ -135,7 +135,7 @@ def named_groups(folder: Path) -> Iterator[tuple[str, Array, Array, Array, Array
         yield path.stem, data.y_true, data.y_score, groups, np.asarray(data.calib_idx), np.asarray(data.test_idx)
 
 
-def of_files(folder: Path, repeats: int) -> Iterator[tuple[str, list[list[float]]]]:
+def of_files(folder: Path, repeats: int) -> Iterator[tuple[str, int, list[list[float]]]]:
     """What is reached on the other half of each file, by number of groups."""
     for name, truth, scores, groups, half, rest in named_groups(folder):
         numbers, n_rows = np.unique(groups[half], return_counts=True)
@@ -148,7 +148,7 @@ def of_files(folder: Path, repeats: int) -> Iterator[tuple[str, list[list[float]
                 rows = half[np.isin(groups[half], own)]
                 found.append(reached((truth[rows], scores[rows], groups[rows]), other))
             if found:
-                yield f"{name}, {size} groups", found
+                yield name, size, found
 
 
 def moved_by_copies() -> list[tuple[str, str, str]]:
@@ -172,7 +172,7 @@ def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Judge guards on other groups.")
     parser.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="holds the files")
-    parser.add_argument("--repeats", type=int, default=10, help="samples of each design")
+    parser.add_argument("--repeats", type=int, default=2, help="samples of each design")
     options = parser.parse_args()
     warnings.simplefilter("ignore", thresholds.ScoreChangeWarning)
 
@@ -196,8 +196,11 @@ def main() -> int:
     print(as_text([("points of F1, over designs", "mean", "least", "most")], lines), "\n")
 
     if options.folder is not None:
-        real = [(name, *means(found)) for name, found in of_files(options.folder, options.repeats)]
-        print("Real: F1 on other groups\n" + as_text([("file", *FITS)], real), "\n")
+        real = [
+            (f"{size}", *means(found), name.partition("_")[0])
+            for name, size, found in of_files(options.folder, options.repeats)
+        ]
+        print("Real: F1 on other groups\n" + as_text([("groups", *FITS, "file")], real), "\n")
     head = [("each row nine times: largest move", "with groups", "without")]
     print(as_text(head, moved_by_copies()), "\n")
 

@@ -45,7 +45,8 @@ def test_without_rules_the_usual_ones_are_fitted_on_one_half_and_judged_on_the_o
 def test_halves_keep_groups_together_and_rows_their_weights() -> None:
     groups, weights = np.repeat(np.arange(40), 5), RNG.integers(1, 4, 200)
     fit, judge = halves(groups=groups, random_state=7)
-    rules = fit_rules(Problem.of(TRUTH[fit], SCORES[fit], sample_weight=weights[fit])).rules
+    of_fit = Problem.of(TRUTH[fit], SCORES[fit], sample_weight=weights[fit], groups=groups[fit])
+    rules = fit_rules(of_fit).rules
     of_judged = {"sample_weight": weights[judge], "groups": groups[judge]}
     expected = thresholds.compare(rules, TRUTH[judge], SCORES[judge], **of_judged)
     got = thresholds.compare(None, TRUTH, SCORES, sample_weight=weights, groups=groups, random_state=7)

@@ -43,3 +43,4 @@ def test_other_rows_are_not() -> None:
         fit_empirical(truth[again], scores[again], **PROMISE)
         fit_empirical(truth[np.arange(180) % 60], votes, **PROMISE)
         fit_empirical(*drawn(3)[:2], min_precision=0.3)
+        fit_empirical(drawn(3)[0][:, 0], drawn(3)[1][:, 0], **PROMISE)  # may be ties

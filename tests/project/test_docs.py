@@ -254,6 +254,25 @@ def test_the_page_on_choosing_shows_what_was_measured() -> None:
         assert found == [behind, most, worse, better, above]
 
 
+def test_what_guards_gain_on_other_groups_is_shown_as_it_was_measured() -> None:
+    printed = (ROOT / "experiments" / "guards" / "groups.txt").read_text()
+    cells = cells_of((ROOT / "docs" / "guards.md").read_text(), "hardly any difference within one")
+    names = ("pool, groups over pool", "pool, groups over the better of two", "chosen over", "shrink, groups over")
+    measured = [re.search(rf"^{name}.*", printed, re.MULTILINE)[0].split()[-3:] for name in names]
+    shown = [[cell.strip(" |").replace("−", "-") for cell in row] for row in list(cells.values())[2:]]
+    assert shown == measured
+    assert f"gains {float(measured[0][0]):.1f} points by it on average" in in_one_line(README)
+
+
+def test_a_choice_that_begins_from_pool_is_shown_as_it_was_measured() -> None:
+    printed = (ROOT / "experiments" / "selection" / "few_rows.txt").read_text()
+    of_rules, of_choice = re.findall(r"ahead in (\d+) of (\d+) cells.*?; \+([\d.]+) points", printed)
+    page = in_one_line((ROOT / "docs" / "choosing.md").read_text())
+    ahead, cells, points = of_rules
+    assert f'"micro, pool" reaches more than "micro" in {ahead} of {cells} cells, by {points} points' in page
+    assert f"begins from it {of_choice[2]} points more" in page
+
+
 def test_the_table_of_speed_is_the_last_one_measured() -> None:
     folder = ROOT / "experiments" / "speed"
     marks = r"<!-- speed table -->.*<!-- end of speed table -->"

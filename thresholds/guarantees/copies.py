@@ -14,8 +14,12 @@ _MOSTLY = 0.9  # of the kinds of rows have a score of a label to themselves, whe
 
 
 def warn_of_copies(problem: Problem) -> None:
-    """Warn where most rows are exact copies of others, in dense scores and truth, and no groups are given."""
-    if problem.groups is not None or is_sparse(problem.scores) or is_sparse(problem.truth):
+    """Warn where most rows are exact copies of others, in dense scores and truth, and no groups are given.
+
+    Of a single label copies cannot be told from ties, which are as they should be.
+    """
+    is_dense = not (is_sparse(problem.scores) or is_sparse(problem.truth))
+    if problem.groups is not None or not is_dense or problem.n_labels < 2:
         return
     _, first, times = np.unique(_marks(problem), return_index=True, return_counts=True)
     n_copies = int(times[times > 1].sum())
