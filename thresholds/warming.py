@@ -293,6 +293,8 @@ def _counting() -> Iterator[Call]:
         for given in (scores, scores - dtype(0.5)):
             yield partial(fit_empirical, truth, given)
             yield partial(fit_empirical, truth, given, "micro", guard="pool")
+            groups = np.arange(len(given)) % 7
+            yield partial(fit_empirical, truth, given, "micro", guard="pool", groups=groups)
             yield partial(fit_empirical, truth, given, sample_weight=1.0 + np.arange(len(given)))
             for average in AVERAGES:
                 yield partial(fit_empirical, truth, given, average, per_label=False)

@@ -1,17 +1,23 @@
 """Guards of rows that come in groups: against their twins, what must hold, and what it is for."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import config_context
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 
 import thresholds
 from tests.guards.test_guards import PROBLEMS, SPARSE, Problem, check_same
 from tests.naive import guards as twin
 from thresholds import InputError, fit_empirical
+from thresholds.cli import main
 from thresholds.metrics import f1_score
+from thresholds.sklearn import MultilabelThresholdClassifierCV
 
 Array = NDArray[Any]
 
@@ -180,6 +186,33 @@ def test_every_way_to_a_guard_hands_groups_on() -> None:
         thresholds.compare(["micro, pool"], truth, scores, groups=given).to_dict() for given in (groups, None)
     )
     assert with_groups != without
+
+
+@pytest.mark.parametrize("more", [["--cv", "3"], ["--cv", "0"], ["--rule", "Micro,pool", "--cv", "0"]])
+def test_the_command_hands_groups_on(more: list[str], tmp_path: Path) -> None:
+    problem = drawn()
+    groups = np.arange(300) // 6
+    np.savez(tmp_path / "s.npz", y_true=problem.y_true, y_score=problem.y_score, patient=groups)
+    average = [] if "--rule" in more else ["--average", "micro"]
+    saved = str(tmp_path / "rule.json")
+    command = ["fit", str(tmp_path / "s.npz"), *average, "--groups", "patient", *more, "-o", saved]
+    assert main(command) == 0
+    expected = guarded(problem, "micro", groups=groups, keep_sparse=True).thresholds
+    np.testing.assert_array_equal(thresholds.load_rule(saved).thresholds, expected)
+
+
+def test_the_estimator_hands_groups_on() -> None:
+    problem = drawn()
+    groups = np.arange(300) // 6
+    base = LogisticRegression()
+    fitted = OneVsRestClassifier(base).fit(problem.y_score, problem.y_true)
+    scores = fitted.predict_proba(problem.y_score)
+    with config_context(enable_metadata_routing=True):
+        found = MultilabelThresholdClassifierCV(fitted, cv="prefit", average="micro").fit(
+            problem.y_score, problem.y_true, groups=groups
+        )
+    expected = fit_empirical(problem.y_true, scores, "micro", guard="pool", groups=groups)
+    np.testing.assert_array_equal(found.rule_.thresholds, expected.thresholds)
 
 
 # What it is for
