@@ -74,8 +74,9 @@ def cross_fit(
     ----------
     source, average, map : as in `chunks.fit`
         Where a block has `keys`, as {"y_true": ..., "y_score": ..., "keys": ...}, a row is in the fold that its key
-        says, a whole number or a string. Where it has `groups`, rows of a group are in one fold. Else the number of the
-        row says its fold, so that folds stay the same as long as the order of rows does.
+        says, a whole number or a string. Where it has `groups`, rows of a group are in one fold; a guard, which is
+        fitted to counts here, does not see them. Else the number of the row says its fold, so that folds stay the same
+        as long as the order of rows does.
     cv : number of folds
     random_state : seed of the folds
     verdicts : tell which labels may be relied on, by what `chunks.diagnose` says of the out-of-fold decisions

@@ -3,7 +3,7 @@
 The best of many cuts on a sample is best there in part by luck: the winner's curse (Lipton et al.
 2013, section 8). A guard chooses thresholds that do worse on the sample and better elsewhere.
 `cuts.py` cuts labels at the ranks that a guard wants, `limited.py` keeps limits, `fall_back.py`
-predicts always where scores know next to nothing.
+predicts always where scores know next to nothing, `groups.py` says what rows of groups are worth.
 
 A new guard needs
 1. a class with one method, `fit` (`base.BaseGuard`), in a file of its own, as `shrink.Shrink`;

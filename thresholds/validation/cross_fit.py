@@ -376,7 +376,7 @@ def in_folds(
         y_true,
         y_score,
         sample_weight=sample_weight,
-        groups=groups,
+        groups=groups if looked_at else None,  # else they are the splitter's to judge
         missing=missing,
         unknown=unknown,
         label_names=label_names,
