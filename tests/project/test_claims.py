@@ -144,11 +144,10 @@ def drawn(name: str, seed: int) -> Fit:
         options["placement"] = str(rng.choice(["low", "mid", "score"]))
     if "keep_sparse" in named.options and is_sparse:
         options["keep_sparse"] = [None, False][rng.integers(2)]
-    groups = None
     if "confidence" in options:
         weights = None
-        if rng.random() < 0.3:
-            groups = rng.integers(0, n, n)
+    looks_at_groups = "confidence" in options or named.guard is not None
+    groups = rng.integers(0, n, n) if looks_at_groups and rng.random() < 0.3 else None
     return Fit(name, truth * known, scores, known, weights, is_sparse, groups, options)
 
 
