@@ -26,7 +26,7 @@ import thresholds
 from thresholds.data.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.metrics.clusters import IndependentShares, independent_shares
-from thresholds.metrics.intervals import score_interval, wilson
+from thresholds.metrics.intervals import score_interval, share_interval
 from thresholds.metrics.judging import judge
 
 DRAWS = 400
@@ -56,7 +56,7 @@ def ranges_of_all(
     tp, marked, positives = judged.by_label.sums.astype(float)
     found = {"F1": score_interval(tp * shares.f, marked * shares.f, positives * shares.f, 1.0, CONFIDENCE)}
     for measure, whole, share in (("precision", marked, shares.precision), ("recall", positives, shares.recall)):
-        low, high = wilson(tp * share, whole * share, CONFIDENCE)
+        low, high = share_interval(tp * share, whole * share, CONFIDENCE)
         found[measure] = np.floor(100 * low) / 100, np.ceil(100 * high) / 100
     return found
 
