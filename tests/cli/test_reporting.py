@@ -1,5 +1,6 @@
 """The command `report`: what it writes, prints and refuses."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -164,15 +165,15 @@ def test_other_columns_are_not_taken_for_groups(
 
 
 def test_a_column_of_a_table_is_pointed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = np.load(make(tmp_path / "s.npz"))
-    names = [str(name) for name in data["label_names"]]
-    head = [*(f"y_score_{name}" for name in names), *(f"y_true_{name}" for name in names), "author"]
+    data = read_labelled(make(tmp_path / "s.npz"))
+    keys = [*(f"y_score_{name}" for name in NAMES), *(f"y_true_{name}" for name in NAMES), "author"]
+    rows = zip(data.y_score.tolist(), data.y_true.tolist(), patients(), strict=True)
     lines = [
-        ",".join(map(str, [*scores, *truth, f"writer {author}"]))
-        for scores, truth, author in zip(data["y_score"], data["y_true"], patients(), strict=True)
+        json.dumps(dict(zip(keys, [*scores, *truth, f"writer {author}"], strict=True)))
+        for scores, truth, author in rows
     ]
-    path = tmp_path / "s.csv"
-    path.write_text("\n".join([",".join(head), *lines]), encoding="utf-8")
+    path = tmp_path / "s.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
     assert run("diagnose", path) == 0
     assert "column 'author' has 30 values in 60 rows" in capsys.readouterr().out
 
