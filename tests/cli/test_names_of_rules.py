@@ -112,6 +112,46 @@ def test_a_label_of_the_rule_without_a_column_is_named(folder: Path, capsys: pyt
     assert "s.jsonl has no scores of 'emu', expected a column for each label of the rule" in capsys.readouterr().err
 
 
+def columns_of(folder: Path, names: tuple[str, ...]) -> tuple[Path, Path]:
+    """Scores and truth in columns of these names, all but "yak" those of the fixture."""
+    known = np.load(folder / "known.npz")
+    places = [NAMES.index(name) if name in NAMES else 0 for name in names]
+    scores, truth = known["y_score"][:, places], known["y_true"][:, places].astype(int)
+    return (
+        written(folder / "s.jsonl", [dict(zip(names, row, strict=True)) for row in scores.tolist()]),
+        written(folder / "t.jsonl", [dict(zip(names, row, strict=True)) for row in truth.tolist()]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "moved"),
+    [((*NAMES, "yak"), "1 label new, 0 lost"), (NAMES[:2], "0 labels new, 1 lost")],
+    ids=["new", "lost"],
+)
+def test_labels_may_have_come_and_gone_since_an_old_rule(
+    names: tuple[str, ...], moved: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its names are those of columns that there are, not of all that there have to be."""
+    scores, truth = columns_of(folder, names)
+    given = (scores, "--truth", truth)
+    assert run("update", folder / "rule.json", *given, "--cv", "2", "-o", folder / "new.json") == 0
+    assert moved in capsys.readouterr().out
+    assert thresholds.load_rule(folder / "new.json").label_names == names
+    page = folder / "page.html"
+    assert run("report", *given, "--against", folder / "rule.json", "-o", page) == 0
+    assert ("1 label is new: yak." in page.read_text()) == ("yak" in names)
+
+
+def test_what_a_rule_does_not_know_is_left_out_of_scores_and_truth(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores, truth = columns_of(folder, (*NAMES, "yak"))
+    assert run("diagnose", scores, "--truth", truth, "--rule", folder / "rule.json") == 0
+    printed = capsys.readouterr().out
+    assert "left out: 'yak' (numbers)" in printed
+    assert "left out of t.jsonl: 'yak' (whole numbers)" in printed
+
+
 def test_lists_that_are_not_as_long_as_the_rule_has_labels_are_refused(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

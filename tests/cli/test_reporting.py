@@ -8,6 +8,7 @@ import pytest
 
 import thresholds
 from tests.cli.test_cli import NAMES, make, refused, run
+from tests.words import flat
 from thresholds.files import read_labelled
 
 
@@ -202,3 +203,20 @@ def test_lines_on_where_a_page_comes_from_are_whole(tmp_path: Path) -> None:
     assert run("report", path, "-o", page) == 0
     listed = ", ".join(f"'something_else_{k}' (float64)" for k in range(5))
     assert f"left out: {listed}</li>".replace("'", "&#39;") in page.read_text(encoding="utf-8")
+
+
+def test_verdicts_that_count_rows_say_so_where_groups_are_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(tmp_path / "s.npz", patient=np.repeat(np.arange(30), 2))
+    assert run("fit", path, "-o", tmp_path / "r.json", "--groups", "patient") == 0
+    assert "verdicts count rows, which is too bold where rows of a group are alike" in flat(capsys.readouterr().out)
+
+
+def test_a_row_without_a_group_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"y_score_a": k / 8, "y_true_a": k % 2, "patient": name} for k, name in enumerate(("x", " ", "x", "y"))]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert "column 'patient' of s.jsonl has no value at row 1, expected one in each row" in refused(
+        capsys, "fit", path, "--groups", "patient", "-o", tmp_path / "r.json"
+    )

@@ -67,6 +67,13 @@ def test_a_rule_with_odds_is_saved_and_labels_go_by_name(tmp_path: Path) -> None
     assert same(thresholds.load_rule(tmp_path / "rule.json"), rule)
 
 
+def test_truth_in_another_order_than_its_scores_is_refused() -> None:
+    truth, scores = rows(0)
+    rule = fit_empirical(truth, scores)
+    with pytest.raises(InputError, match=r"rule reaches an F of 0\.\d+ on y_true and y_score, expected 0\.\d+, as on"):
+        keep_odds(rule, truth[::-1], scores)
+
+
 def test_odds_are_of_the_rows_of_the_fit_alone() -> None:
     rule = fit_empirical(*rows(0))
     with pytest.raises(InputError, match="are other rows than those that rule was fitted on"):

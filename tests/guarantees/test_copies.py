@@ -44,3 +44,21 @@ def test_other_rows_are_not() -> None:
         fit_empirical(truth[np.arange(180) % 60], votes, **PROMISE)
         fit_empirical(*drawn(3)[:2], min_precision=0.3)
         fit_empirical(drawn(3)[0][:, 0], drawn(3)[1][:, 0], **PROMISE)  # may be ties
+
+
+def test_rows_that_do_not_count_are_no_copies() -> None:
+    """Nor are rows that a classifier never looked at, whose scores are all equal."""
+    truth, scores, _ = drawn(1)
+    n, more = len(truth), 2 * len(truth)
+    longer = np.r_[truth, np.zeros((more, truth.shape[1]), truth.dtype)]
+    never = np.r_[scores, np.zeros((more, scores.shape[1]))]
+    alike = np.r_[scores, np.tile(np.arange(scores.shape[1]) / 8, (more, 1))]
+    is_known = np.arange(n + more) < n
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit_empirical(longer, never, min_recall=0.2, confidence=0.8)
+        fit_empirical(longer, alike, min_recall=0.2, confidence=0.8, sample_weight=is_known.astype(int))
+        hidden = np.where(is_known[:, np.newaxis], longer, np.nan)
+        fit_empirical(hidden, alike, min_recall=0.2, confidence=0.8, unknown="nan")
+    with pytest.warns(UserWarning, match="rows are copies"):
+        fit_empirical(longer, alike, min_recall=0.2, confidence=0.8)

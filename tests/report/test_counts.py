@@ -11,6 +11,7 @@ from tests.report.test_content import NAMES, NOISY, rows
 from thresholds import CrossFit, Report, make_report
 from thresholds.metrics.intervals import share_interval
 from thresholds.report.content import DISTRUSTED
+from thresholds.report.wording import good_enough
 from thresholds.results import percent
 
 OTHERS = re.compile("rules, which had not seen|rules that had not seen|a rule had not seen")
@@ -192,3 +193,11 @@ def test_a_label_of_many_positives_is_on_the_border(tp: int, positives: int, tru
     (step,) = report.content.summary.to_do
     assert ("on the border of good enough" in step) == (trust == "border")
     assert ("too early to say" in step) == (trust == "open")
+
+
+def test_a_bar_that_all_labels_are_above_is_not_said_of_them() -> None:
+    (bar,) = good_enough(0.01, 1.0, np.array([0.25, 0.48]))
+    assert bar.startswith("Good enough is an F1 of at least 0.25 to 0.48, by label: marking every row would")
+    bar, more = good_enough(0.01, 1.0, np.array([0.01, 0.3]))
+    assert bar.endswith("of 100 marks 1 is right, and of 100 that should be made 1 is made.")
+    assert more.startswith("More is asked of 1 label: 0.30")

@@ -12,7 +12,7 @@ from scipy import sparse
 
 import thresholds
 from tests.words import flat
-from thresholds import RULES, InputError, RuleSelection, cross_fit, fit, load_rule, select_rule
+from thresholds import RULES, InputError, RuleSelection, cli, cross_fit, fit, load_rule, select_rule
 from thresholds.validation.selection import REFERENCES, guarded_form, in_order
 
 N, M = 150, 4
@@ -328,3 +328,10 @@ def test_where_no_rule_applies_the_first_says_why() -> None:
 def test_the_public_names_are_those_of_the_module() -> None:
     assert thresholds.select_rule is select_rule
     assert thresholds.RuleSelection is RuleSelection
+
+
+def test_the_command_says_which_rules_a_choice_begins_from(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["fit", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert all(f"'{name}'" in said for name in REFERENCES.values())

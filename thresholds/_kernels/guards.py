@@ -342,6 +342,9 @@ def pooled_depths(
     return means, left_out
 
 
+_ALIKE_FACTORS = 12.0  # logarithm of the largest ratio of two: differences of sums keep 10 digits
+
+
 def _n_exps(*arguments: Any) -> float:
     """Return how many values of a density are computed for groups that are left out."""
     tp, prior, n_sharpnesses, offsets = (arguments[k] for k in (0, 4, 6, 8))
@@ -372,35 +375,65 @@ def left_out_groups(
     left_out = np.zeros((2, prior.shape[0] * n_sharpnesses))
     gains = np.empty(n_cuts)
     density = np.empty(n_cuts)
+    totals = np.zeros(n_cuts + 1)  # of the density up to each cut, and of depths
+    moments = np.zeros(n_cuts + 1)
     for j in range(n_labels):
         for p in range(prior.shape[0]):
+            # exp of the gain, 1 at its highest.
+            highest = -np.inf
             for k in range(n_cuts):
                 gain = np.float64(tp[j, k]) - ratio * np.float64(predicted[j, k])
                 gains[k] = gain + prior[p, k]
-            for g in range(starts[j], starts[j + 1]):
-                # exp of the gain without the group, 1 at its highest.
-                own = 0.0
-                run = offsets[g]
-                highest = -np.inf
-                for k in range(n_cuts):
-                    while run < offsets[g + 1] and cuts[run] == k:
-                        own += run_tp[run] - ratio * run_predicted[run]
-                        run += 1
-                    density[k] = gains[k] - own
-                    highest = max(highest, density[k])
-                for k in range(n_cuts):
-                    density[k] = math.exp(density[k] - highest)
+                highest = max(highest, gains[k])
+            for k in range(n_cuts):
+                density[k] = math.exp(gains[k] - highest)
 
-                for s in range(n_sharpnesses):
-                    # Twice as sharp is squared.
+            for s in range(n_sharpnesses):
+                # Twice as sharp is squared.
+                for k in range(n_cuts):
+                    if s > 0:
+                        density[k] *= density[k]
+                    totals[k + 1] = totals[k] + width[k] * density[k]
+                    moments[k + 1] = moments[k] + width[k] * density[k] * depth[k]
+                sharpness = 2.0**s
+                pair = p * n_sharpnesses + s
+                for g in range(starts[j], starts[j + 1]):
+                    # What the group adds to the gain, from the first cut on and after each of its runs.
+                    own, least, most = 0.0, 0.0, 0.0
+                    for run in range(offsets[g], offsets[g + 1]):
+                        own += run_tp[run] - ratio * run_predicted[run]
+                        least, most = min(least, own), max(most, own)
+
+                    # Without the group the density between two runs is less by one factor: its sums are enough, but
+                    # where factors differ so much that differences of sums would be rounding.
                     total, moment = 0.0, 0.0
-                    for k in range(n_cuts):
-                        if s > 0:
-                            density[k] *= density[k]
-                        total += width[k] * density[k]
-                        moment += width[k] * density[k] * depth[k]
+                    if sharpness * (most - least) <= _ALIKE_FACTORS:
+                        own, first = 0.0, 0
+                        for run in range(offsets[g], offsets[g + 1] + 1):
+                            last = cuts[run] if run < offsets[g + 1] else n_cuts
+                            factor = math.exp(sharpness * (least - own))
+                            total += factor * (totals[last] - totals[first])
+                            moment += factor * (moments[last] - moments[first])
+                            if run < offsets[g + 1]:
+                                own += run_tp[run] - ratio * run_predicted[run]
+                                first = last
+                    else:
+                        own, run = 0.0, offsets[g]
+                        highest = -np.inf
+                        for k in range(n_cuts):
+                            while run < offsets[g + 1] and cuts[run] == k:
+                                own += run_tp[run] - ratio * run_predicted[run]
+                                run += 1
+                            highest = max(highest, gains[k] - own)
+                        own, run = 0.0, offsets[g]
+                        for k in range(n_cuts):
+                            while run < offsets[g + 1] and cuts[run] == k:
+                                own += run_tp[run] - ratio * run_predicted[run]
+                                run += 1
+                            likely = width[k] * math.exp(sharpness * (gains[k] - own - highest))
+                            total += likely
+                            moment += likely * depth[k]
                     mean = moment / total
-                    pair = p * n_sharpnesses + s
                     for run in range(offsets[g], offsets[g + 1]):
                         k = cuts[run]
                         share = (mean - depth[k - 1]) / (depth[k] - depth[k - 1])

@@ -84,7 +84,8 @@ def _fit(command: argparse.ArgumentParser) -> None:
         "--best",
         choices=AVERAGES,
         help="choose among all that `thresholds rules` lists, by this average on rows that a rule was not fitted on:"
-        " 'macro, shrink', 'weighted, shrink', 'micro' or 'instance, platt', unless another is shown to be better",
+        " 'macro, shrink', 'weighted, shrink', 'micro, pool' or 'instance, platt', unless another is shown to be"
+        " better",
     )
     command.add_argument(
         "--expected",

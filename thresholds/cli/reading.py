@@ -25,6 +25,10 @@ _ADVICE_ON_GROUPS = dict.fromkeys(
     "diagnose": "if rows of one are alike, verdicts are too bold; thresholds report --groups {} counts groups"
 }
 
+_GROUPS_OF_VERDICTS = (
+    "verdicts count rows, which is too bold where rows of a group are alike; thresholds report --groups counts groups",
+)
+
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile, ScoreFile, Source
     from thresholds.rule import Rule, ThresholdRule
@@ -33,11 +37,15 @@ FileOrLabelled = TypeVar("FileOrLabelled", bound="ScoreFile")
 
 
 def opened(
-    options: argparse.Namespace, rule: "Rule | None" = None, names: tuple[str, ...] | None = None
+    options: argparse.Namespace,
+    rule: "Rule | None" = None,
+    names: tuple[str, ...] | None = None,
+    *,
+    rule_is_old: bool = False,
 ) -> "Source":
     """Open the file of scores that the options name, those of text in the dtype that the rule was fitted on.
 
-    `names` are those of a rule that says nothing of the dtype.
+    `names` are those of a rule that says nothing of the dtype. Since an old rule labels may have come and gone.
     """
     from thresholds.files import InDtype, Wanted, open_scores, read_label_names
 
@@ -57,6 +65,7 @@ def opened(
         with_truth="truth" in values,
         unknown=values.get("unknown"),
         rule_names=names if rule is None else rule.label_names,
+        rule_is_old=rule_is_old,
         offered=tuple(f"--{name}" for name in ("groups", "key", "truth") if name in values),
     )
     source = open_scores(options.file, wanted, truth_path=truth, logits=options.logits)
@@ -101,13 +110,17 @@ def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFil
 
 
 def labelled(
-    options: argparse.Namespace, rule: "Rule | None" = None, names: tuple[str, ...] | None = None
+    options: argparse.Namespace,
+    rule: "Rule | None" = None,
+    names: tuple[str, ...] | None = None,
+    *,
+    rule_is_old: bool = False,
 ) -> "LabelledFile":
     """Read a file with truth, and check it whole, so that errors name its own rows."""
     from thresholds.data.problem import Problem
     from thresholds.files import gather_labelled
 
-    source = opened(options, rule, names)
+    source = opened(options, rule, names, rule_is_old=rule_is_old)
     folder = keeping.folder_for(source, options)
     with keeping.refusing_a_full_disk(folder):
         data = gather_labelled(source, progress(source, "reading"), folder)
@@ -132,9 +145,12 @@ def _on_groups(
     """Point out a column that seems to tell which rows belong together, if nothing is said of groups."""
     from thresholds.files.accounting import look_like_groups
 
-    advice = _ADVICE_ON_GROUPS.get(options.run.__name__)
-    if advice is None or options.groups is not None:
+    command = options.run.__name__
+    advice = _ADVICE_ON_GROUPS.get(command)
+    if advice is None:
         return ()
+    if options.groups is not None:
+        return _GROUPS_OF_VERDICTS if command in ("fit", "diagnose") else ()
     found = look_like_groups(source)
     if found is None:
         return ()

@@ -28,7 +28,8 @@ def report(options: argparse.Namespace) -> None:
     refuse_other_endings(options.output, "--output")
     against = None if options.against is None else load_rule(options.against)
     if options.rule is None:
-        data = reading.labelled(options, names=None if against is None else against.label_names)
+        names = None if against is None else against.label_names
+        data = reading.labelled(options, names=names, rule_is_old=True)
         rule, rows, about = _fitted(options, data)
     else:
         rule = load_rule(options.rule)

@@ -16,7 +16,7 @@ def update(options: argparse.Namespace) -> None:
     from thresholds.validation.update import update_rule
 
     old = reading.threshold_rule(options.old)
-    data = reading.labelled(options, old)
+    data = reading.labelled(options, old, rule_is_old=True)
     rows, which = reading.fitting_rows(data, options.split)
     found = update_rule(
         old,

@@ -11,8 +11,11 @@ from thresholds._checks import InputError
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import odds_by_score
+from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import ThresholdRule
 from thresholds.rule.capped import CappedRule
+
+_ROUNDING = 1e-9  # of sums of weights
 
 AnyRule = TypeVar("AnyRule", ThresholdRule, CappedRule)
 
@@ -77,6 +80,18 @@ def keep_odds(
             "y_true and y_score are other rows than those that rule was fitted on, or it was fitted without labels,"
             " expected the rows of its fit: its odds are those of its own rows"
         )
+    if rule.objective is not None:
+        # The same rows in another order than their truth have the same counts, and another F.
+        assert rule.average is not None, "what is fitted has one"
+        judged = judge(rule, problem, n_jobs=n_jobs)
+        reached = f_measure(
+            judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
+        )
+        if abs(reached - rule.objective) > _ROUNDING:
+            raise InputError(
+                f"rule reaches an F of {reached:.6g} on y_true and y_score, expected {rule.objective:.6g}, as on the"
+                " rows of its fit: are the rows of both in the same order?"
+            )
     odds = odds_by_score(problem, of_labels.thresholds, n_jobs=n_jobs)
     of_labels = replace(of_labels, odds=odds)
     return replace(rule, rule=of_labels) if isinstance(rule, CappedRule) else of_labels

@@ -51,7 +51,7 @@ class TruthFile:
         truth = Truth(
             table, choice, scores.label_names, scores.n_labels, scores.because, wanted.unknown
         )
-        if choice.key in ("label columns", "all columns") and wanted.label_names is None:
+        if choice.key in ("label columns", "all columns") and wanted.names_of_columns is None:
             _refuse_other_labels(table, choice, left, scores, wanted.unknown)
         gathered = Gathered(f"truth {choice.key!r} of {table.name}", n_rows=table.n_rows)
         for batch in batches(

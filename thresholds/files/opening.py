@@ -176,7 +176,12 @@ def _open_truth(path: Any, wanted: Wanted, scores: Source) -> TruthFile:
             source = _ARRAYS[suffix](Path(path), truth_alone, truth_only=True)
             return TruthFile.of_source(source, scores, truth_alone)
         table = _open_table(path, truth_alone)
-        truth_alone = replace(truth_alone, label_names=wanted.label_names)
+        truth_alone = replace(
+            truth_alone,
+            label_names=wanted.label_names,
+            rule_names=wanted.rule_names,
+            rule_is_old=wanted.rule_is_old,
+        )
         columns = long_truth(table, truth_alone, scores)
         if columns is None:
             return TruthFile.of_table(table, truth_alone, scores)

@@ -48,11 +48,17 @@ class Wanted:
     unknown: object = None
     # Of a rule: all labels that there are, of which a file that names labels line by line may lack some.
     rule_names: tuple[str, ...] | None = None
-    offered: tuple[str, ...] = (
-        "--groups",
-        "--key",
-        "--truth",
-    )  # which of these the caller has, for messages
+    rule_is_old: bool = (
+        False  # then labels may have come and gone since, and its names stand where a file has none
+    )
+    offered: tuple[str, ...] = ("--groups", "--key", "--truth")  # that the caller has, for messages
+
+    @property
+    def names_of_columns(self) -> tuple[str, ...] | None:
+        """The labels that a wide file has to have, others being left out; None where the file says which there are."""
+        if self.label_names is not None or self.rule_is_old:
+            return self.label_names
+        return self.rule_names
 
     @property
     def keys(self) -> tuple[str, ...]:

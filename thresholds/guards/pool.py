@@ -89,7 +89,7 @@ _CUTS_PER_OCTAVE = 12
 _MOST_POSITIVES = 1024  # whose scores are tried as cuts
 _LABELS_COUNTED_AT_ONCE = 4096
 _LABELS_PER_BLOCK = 256  # whatever the number of threads, so that sums do not depend on it
-_LABELS_PER_BLOCK_OF_GROUPS = 8
+_LABELS_PER_BLOCK_OF_GROUPS = 2  # One takes longer: an interrupt is heard between blocks.
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,15 +115,21 @@ def how_much(n_predicted: int, n_true: int, n_samples: int, *, partly: bool = Fa
 
 def good_enough(min_f: float, beta: float, bars: Floats) -> tuple[str, ...]:
     """Say what "good enough" is: `bars` are the F that is asked of each label, (n_labels,)."""
-    hundred = f"{100 * min_f:.3g}"
-    sentences = [
-        f"Good enough is an F{beta:g} of at least {min_f:g}: for instance, of 100 marks {hundred} are right, and of 100"
-        f" that should be made {hundred} are made."
-    ]
     higher = bars[bars > min_f]
+    low, high = (f"{bar:.2f}" for bar in (higher.min(initial=1.0), higher.max(initial=min_f)))
+    to = low if low == high else f"{low} to {high}"
+    if higher.size == bars.size:
+        whose = "" if low == high else ", by label"
+        return (
+            f"Good enough is an F{beta:g} of at least {to}{whose}: marking every row would reach much of that, too.",
+        )
+    hundred = f"{100 * min_f:.3g}"
+    verb = "is" if hundred == "1" else "are"
+    sentences = [
+        f"Good enough is an F{beta:g} of at least {min_f:g}: for instance, of 100 marks {hundred} {verb} right, and of"
+        f" 100 that should be made {hundred} {verb} made."
+    ]
     if higher.size:
-        least, most = (f"{bar:.2f}" for bar in (higher.min(), higher.max()))
-        to = least if least == most else f"{least} to {most}"
         sentences.append(
             f"More is asked of {counted(higher.size, 'label')}: {to}, as marking every row would reach much of that,"
             " too."

@@ -125,7 +125,7 @@ def choose_scores(
                 f"{name} has no column {wanted.scores!r}, expected one of {listed(columns)}"
             )
         return _of_scores(name, columns, asked_for)
-    by_name = _called_as_roles(columns, wanted.label_names or wanted.rule_names)
+    by_name = _called_as_roles(columns, wanted.names_of_columns)
     if by_name is not None:
         return by_name
     usual = _named(columns, "y_score")
@@ -320,7 +320,7 @@ def _all_numeric(
     name: str, others: Columns, wanted: Wanted, because: Callable[[str], str]
 ) -> ColumnChoice:
     """Take the columns that are named for labels, else all columns of numbers."""
-    names = wanted.label_names or wanted.rule_names
+    names = wanted.names_of_columns
     if names is not None:
         numbers = {key: column for key, column in others.items() if _all_flat(others, (key,))}
         lacking = [label for label in names if label not in numbers]

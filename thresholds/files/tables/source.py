@@ -102,17 +102,33 @@ class TableSource(Source):
         columns = list(self._scores.columns)
         if decoder is not None:
             columns += decoder.choice.columns
-        groups = self._wanted.groups
-        columns += [*(() if groups is None else (groups,)), *self.key_columns]
+        if self._wanted.groups is not None:
+            columns.append(self._wanted.groups)
+        columns += self.key_columns
         for batch in batches(
             self._table, columns, self._scores, self.n_labels, self.label_names, decoder
         ):
             yield Block(
                 y_score=_numbers(batch, self._scores, self.n_labels),
                 y_true=None if decoder is None else decoder.decode(batch),
-                groups=_vector(batch, groups),
+                groups=self._groups(batch),
                 keys=keys.together([_flat(batch, column) for column in self.key_columns]),
             )
+
+    def _groups(self, batch: Batch) -> Dense | None:
+        """Return the group of each row, where groups are wanted; a blank text is none."""
+        column = self._wanted.groups
+        if column is None:
+            return None
+        groups = _flat(batch, column)
+        if groups.dtype.kind in "OU":
+            blank = np.flatnonzero([not str(group).strip() for group in groups.tolist()])
+            if blank.size:
+                raise InputError(
+                    f"column {column!r} of {self._table.name} has no value at row {batch.first + int(blank[0])},"
+                    " expected one in each row"
+                )
+        return groups
 
     def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
         """Return the parts of the table, in which columns have the roles that they have here."""
@@ -337,11 +353,6 @@ def keys_of(table: Table, columns: Sequence[str]) -> Dense:
     ]
     found = [some for some in read if some is not None]
     return np.concatenate(found) if found else np.empty(0, np.int64)
-
-
-def _vector(batch: Batch, column: str | None) -> Dense | None:
-    """Return a flat column, where it is wanted."""
-    return None if column is None else _flat(batch, column)
 
 
 def _flat(batch: Batch, column: str) -> Dense:
