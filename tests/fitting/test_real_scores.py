@@ -145,7 +145,7 @@ def test_the_readme_shows_reference_figures_with_the_smallest_and_the_largest_ga
         assert (shown, figures) == (name, [f"{before:.3f}", f"{after:.3f}"])
         gains.append(after - before)
     of_all = [after - before for before, _, after, _ in REFERENCE.values()]
-    assert "largest gain of nineteen" in README
+    assert "four of the nineteen, with the smallest and the largest gain" in README
     least, most = (100 * float(line.split("|")[-2].split()[0]) for line in (lines[0], lines[-1]))  # from full digits
     assert f"it gains {least:.1f} to {most:.1f}." in README
     assert (gains[0], gains[-1], len(of_all)) == (min(of_all), max(of_all), 19)
