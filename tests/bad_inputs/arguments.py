@@ -1026,6 +1026,7 @@ DIAGNOSES = [
     ),
     *each({"make_report": make_report}, "title", [None, 3, "\ud800"], "title is .*, expected text"),
     *each({"make_report": make_report}, "group_name", [None, 3, "\ud800"], "group_name is .*, expected text"),
+    *each({"make_report": make_report}, "group_name", ["", " "], "group_name is blank, expected what a group is"),
     *each({"make_report": make_report}, "command", [3, ["a"], "\ud800"], "command is .*, expected text"),
     *each(
         {"make_report": make_report}, "about", [None, "one line", [3], ["\ud800"]], "about is .*, expected (text|lines)"

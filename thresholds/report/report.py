@@ -199,7 +199,8 @@ def make_report(
     confidence = _checks.inside(confidence, "confidence")
     min_f = _checks.inside(min_f, "min_f")
     min_skill = checked_skill(min_skill)
-    group_name = _checks.text(group_name, "group_name")
+    if not _checks.text(group_name, "group_name").strip():
+        raise InputError("group_name is blank, expected what a group is, such as 'patient'")
     if command is not None:
         command = _checks.text(command, "command")
     source = Source(_checks.text(title, "title"), _lines(about), command)
