@@ -106,6 +106,14 @@ def test_supported_choices_alone_would_miss_the_optimum() -> None:
     assert found.bound == pytest.approx(0.4)
 
 
+def test_choices_that_rounding_tells_apart_keep_the_budget() -> None:
+    """At the price of the least bound, 1/6, the second label's two choices are worth the same but for rounding."""
+    predicted, value = np.array([0, 2, 5, 10, 12, 15, 0, 1, 7]), np.array([0.0, 2, 5, 6, 8, 11, 0, 1, 2])
+    found = best_within(Choices(np.array([0, 6, 9]), predicted, value), 19, unit=1.0)
+    assert (predicted[found.chosen].sum(), found.value, found.is_optimal) == (16, 12.0, True)
+    assert found.bound == pytest.approx(12.5)
+
+
 def test_a_search_that_is_cut_short_claims_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     n_labels, n_steps = 40, 12

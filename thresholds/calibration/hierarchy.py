@@ -119,6 +119,7 @@ def fit_leaning_lines(
     progress: bool,
     *,
     rising: bool = False,
+    warns: bool = True,
 ) -> Floats:
     """Fit a line to each label, in the form of `fit_logistic`: scale, centre, slope, intercept, (4, n_labels).
 
@@ -127,6 +128,7 @@ def fit_leaning_lines(
     x : (n_cells,) what the curves are functions of; cells where it is not finite are left out
     row_weight : what the weight 1 counts in the unit of the weights
     rising : no slope below 0: a label that would have one gets 0, and the intercept that it has if x says nothing
+    warns : whether to warn of lines that do not settle, for whom another way to fit them can be chosen
 
     A label without any cell gets the intercept -inf: probability 0.
 
@@ -148,7 +150,13 @@ def fit_leaning_lines(
     # The line of all cells together, those of labels, and level ones where they would fall.
     together = data._replace(cells=data.cells.pooled())
     common = together.pull(np.array([[0.0, start]]), None, None).lines[0]  # (2,)
-    lines, prior = _settle(data, common, known, n_jobs, progress)
+    lines, prior, is_settled = _settle(data, common, known, n_jobs, progress)
+    if warns and not is_settled:
+        _checks.warn_caller(
+            f"curves that lean on each other did not settle in {_MOST_ROUNDS} rounds, and may be off; by='label' fits"
+            " each by itself",
+            UserWarning,
+        )
     if rising and (lines[:, 0] < 0).any():
         silent = data._replace(cells=data.cells._replace(scores=0 * x))
         level = silent.pull(lines, prior, n_jobs).lines * [0, 1]
@@ -187,8 +195,11 @@ def _in_order(cells: Cells, x: Floats, order: Ints) -> tuple[Cells, Floats]:
 
 def _settle(
     data: _Data, common: Floats, known: Booleans, n_jobs: int | None, progress: bool
-) -> tuple[Floats, _Prior]:
-    """Return the lines (n_labels, 2) of labels, and where they lie; those that are not `known` have no say in that."""
+) -> tuple[Floats, _Prior, bool]:
+    """Return the lines (n_labels, 2) of labels, where they lie, and whether that has settled.
+
+    Those that are not `known` have no say in where.
+    """
     lines = np.tile(common, (known.size, 1))
     prior = _Prior(common, np.sqrt(_LEAST_VARIANCE) * np.eye(2))
     for _ in range(_MOST_ROUNDS):
@@ -196,15 +207,10 @@ def _settle(
         lines = found.lines
         before = prior
         prior = _likeliest(_Lines(*(part[known] for part in found)), common, before)
-        if prior.is_close_to(before):
+        is_settled = prior.is_close_to(before)
+        if is_settled:
             break
-    else:
-        _checks.warn_caller(
-            f"curves that lean on each other did not settle in {_MOST_ROUNDS} rounds, and may be off; by='label' fits"
-            " each by itself",
-            UserWarning,
-        )
-    return data.pull(lines, prior, n_jobs, progress).lines, prior
+    return data.pull(lines, prior, n_jobs, progress).lines, prior, is_settled
 
 
 def _targets(

@@ -102,8 +102,10 @@ class _Counts(NamedTuple):
 def _curves(problem: Problem, options: FitOptions) -> _Curves:
     """Fit how often each label is true at a score."""
     cells, of_shares = cells_in_bins(problem, n_jobs=options.n_jobs, progress=options.progress)
+    # They only order the labels of a row: lines that do not settle are as good as any.
+    run: Any = (options.n_jobs, options.progress)
     scale, centre, slope, intercept = fit_leaning_lines(
-        cells, cells.scores, weight_of_row(problem.unit), options.n_jobs, options.progress
+        cells, cells.scores, weight_of_row(problem.unit), *run, warns=False
     )
     level = np.clip(intercept, -_LOGARITHM, _LOGARITHM)
     return _Curves(of_shares, centre * scale, level, slope / scale)

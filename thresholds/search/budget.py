@@ -212,6 +212,11 @@ class _Core:
         options = [kept[bounds[j] : bounds[j + 1]] for j in open_labels]
         least = np.array([self.choices.predicted[own[0]] for own in options], np.int64)
         largest = np.array([self.choices.predicted[own[-1]] for own in options], np.int64)
+        if settled + least.sum() > self.most:
+            return (
+                None,
+                True,
+            )  # Rounding may tell apart choices that are equal, and keep the larger.
         least_later = np.append(least[::-1].cumsum()[::-1], 0)[1:]  # (n_open,)
         largest_later = np.append(largest[::-1].cumsum()[::-1], 0)[1:]  # (n_open,)
 
