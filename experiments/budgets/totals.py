@@ -26,7 +26,7 @@ import numpy as np
 
 from thresholds.data.problem import Problem
 from thresholds.files import read_labelled
-from thresholds.metrics.counts import f_of_counts
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.search import budget, staircase
 from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.staircase import Cuts, Staircase

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from thresholds import InputError, _checks, metrics
+from thresholds._engine.unknown import blanked, known_weights
 from thresholds.data.problem import Problem
-from thresholds.data.unknown import blanked, known_weights
 
 
 def library(name: str) -> Any:

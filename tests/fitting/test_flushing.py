@@ -19,7 +19,7 @@ from scipy import sparse
 import thresholds
 from tests.cases import small_cases
 from thresholds._arrays.dtypes import flushes_subnormals
-from thresholds.search.placement import place
+from thresholds._engine.placement import place
 
 TINY = sys.float_info.min
 FLUSH = 0x8040  # both bits of MXCSR

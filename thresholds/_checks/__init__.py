@@ -36,6 +36,7 @@ from thresholds._checks.frames import (
     read_frame,
     warn_caller,
 )
+from thresholds._checks.groups import group_numbers
 from thresholds._checks.labels import (
     different,
     in_order,
@@ -96,6 +97,7 @@ __all__ = [
     "finite",
     "finites",
     "from_tensor",
+    "group_numbers",
     "in_order",
     "indicator",
     "inside",

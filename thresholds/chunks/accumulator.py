@@ -16,10 +16,10 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import Average, InputError
 from thresholds._checks.unknown import unknown_value
+from thresholds._engine.unknown import UNKNOWN, coded
 from thresholds.chunks.binned import BinnedRows
 from thresholds.chunks.blocks import block_of
 from thresholds.data.growing import Form, Gathered, add_all
-from thresholds.data.unknown import UNKNOWN, coded
 from thresholds.fitting.by_name import fit
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options

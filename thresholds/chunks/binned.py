@@ -13,6 +13,7 @@ import numpy as np
 from thresholds._arrays.dtypes import threshold_dtype
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError, Placement
+from thresholds._engine.placement import place
 from thresholds._kernels.keys import to_scores
 from thresholds.chunks.counts import Counts
 from thresholds.data.bins import Bins
@@ -22,7 +23,6 @@ from thresholds.data.tallies import sums_of_labels
 from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.search.best_cases import highest_f
-from thresholds.search.placement import place
 from thresholds.search.ranks import next_above
 
 

@@ -17,6 +17,7 @@ from thresholds import _checks
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import InputError, shown
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.calibration import CalibratedRule
 from thresholds.chunks.adding import AddedUp
 from thresholds.chunks.blocks import block_of
@@ -41,7 +42,7 @@ from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.states import criteria_of
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.adding_changes import AddedChanges, Pair, changes_of_rows, power_sums
-from thresholds.metrics.counts import ConfusionCounts, f_of_counts
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Changes, Totals
 from thresholds.metrics.judging import Decisions, judge
 from thresholds.results import counted

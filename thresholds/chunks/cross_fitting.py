@@ -15,6 +15,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Integers, Ints, Numbers
 from thresholds._checks import Average, InputError
+from thresholds._engine.unknown import UNKNOWN, coded
 from thresholds.chunks.adding import AddedUp
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates, reads_steps_only
@@ -28,7 +29,6 @@ from thresholds.data.counted import CountedProblem
 from thresholds.data.folds import N_SPLITS, SEED, hashed_folds, mark_of_folds
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, union_of_keys
-from thresholds.data.unknown import UNKNOWN, coded
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.states import conclude_from

@@ -20,7 +20,7 @@ from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints
 from thresholds._checks.unknown import unknown_value
-from thresholds.data.unknown import UNKNOWN
+from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import InputError, shown
 from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted

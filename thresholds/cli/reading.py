@@ -236,7 +236,7 @@ def _refuse_unknown_rows(data: "ScoreFile", rows: "Ints", which: str) -> None:
     import numpy as np
 
     from thresholds._arrays.sparse import is_sparse
-    from thresholds.data.unknown import UNKNOWN
+    from thresholds._engine.unknown import UNKNOWN
 
     if data.unknown is None or data.y_true is None:
         return

@@ -28,8 +28,9 @@ from thresholds._arrays import threads
 from thresholds._arrays.bits import Bits
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.data.problem import Problem
-from thresholds.metrics.counts import count_by_label, f_of_counts
+from thresholds.metrics.counts import count_by_label
 from thresholds.metrics.judging import Decided
 from thresholds.results import (
     Drawable,

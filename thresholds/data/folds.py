@@ -1,7 +1,7 @@
 """Folds that keep rare labels: every split that this library makes is made here."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -108,7 +108,9 @@ def _stratified(
     rng = np.random.default_rng(seed)
 
     # A unit is what stays in one fold: a row, or a group of rows.
-    unit = np.arange(n_rows) if groups is None else group_numbers(groups, n_rows)  # (n_rows,)
+    unit = (
+        np.arange(n_rows) if groups is None else _checks.group_numbers(groups, n_rows)
+    )  # (n_rows,)
     n_units = int(unit.max()) + 1
     if n_units < n_folds:
         kind, name = ("row", "y_true") if groups is None else ("group", "groups")
@@ -207,7 +209,7 @@ def halves(
     """
     n_units = truth.shape[0]
     if groups is not None:
-        n_units = int(group_numbers(groups, n_units).max()) + 1
+        n_units = int(_checks.group_numbers(groups, n_units).max()) + 1
     if n_units < 2:
         name, unit = ("y_true", "row") if groups is None else ("groups", "group")
         raise InputError(
@@ -280,7 +282,7 @@ def _folds_of_weighted(
     if weighted is None or weighted.all():
         return _stratified(truth, n_folds, "cv", groups, random_state)
     used = np.flatnonzero(weighted)
-    used_groups = None if groups is None else group_numbers(groups, weighted.size)[used]
+    used_groups = None if groups is None else _checks.group_numbers(groups, weighted.size)[used]
     folds = np.full(weighted.size, -1)
     folds[used] = _stratified(
         truth[used],
@@ -378,31 +380,3 @@ def _true_cells(truth: Dense) -> tuple[Ints, SmallInts]:
     firsts = np.arange(n_rows) * n_labels
     n_of_row = np.diff(np.searchsorted(at, firsts), append=at.size)  # (n_rows,)
     return n_of_row, (at - np.repeat(firsts, n_of_row)).astype(np.int32)
-
-
-def group_numbers(groups: Any, n: int) -> Ints:
-    """Number the groups in the order in which they appear."""
-    groups = _checks.from_tensor(groups, "groups")
-    values = groups.tolist() if isinstance(groups, np.ndarray) else groups
-    if isinstance(values, str | bytes | Set) or not isinstance(values, Iterable):
-        found = _checks.shown(groups)
-        raise InputError(f"groups is {found}, expected one name or number for each row")
-    values = [value.item() if getattr(value, "ndim", None) == 0 else value for value in values]
-    if len(values) != n:
-        raise InputError(f"groups has {len(values)} entries, expected {n}, one for each row")
-    numbers: dict[Any, int] = {}
-    for row, value in enumerate(values):
-        if not _is_name(value):
-            found = _checks.shown(value)
-            raise InputError(f"groups has {found} at row {row}, expected a name or number")
-        numbers.setdefault(value, len(numbers))
-    return np.array([numbers[value] for value in values])
-
-
-def _is_name(value: Any) -> bool:
-    """Whether a value tells groups apart: it can be hashed, and equals itself; no missing one does."""
-    try:
-        hash(value)
-        return value is not None and bool(value == value)
-    except Exception:  # Whatever the value's own comparison raises.
-        return False

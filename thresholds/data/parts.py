@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from thresholds._arrays.matrices import RowsOf
 from thresholds._arrays.types import Bytes, Ints, Keys
-from thresholds.data.matrices import RowsOf
 from thresholds.data.panels import Panel, Rest, SortedKeys
 from thresholds.data.problem import Items, Problem
 

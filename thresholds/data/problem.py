@@ -8,27 +8,24 @@ layout.
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from thresholds import _checks
 from thresholds._arrays.bits import Bits
 from thresholds._arrays.blocks import row_blocks
-from thresholds._arrays.dtypes import key_dtype
+from thresholds._arrays.matrices import RowsOf, compressed, coordinates, transposed
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Keys, Matrix, Weights
-from thresholds._checks.unknown import refuse_weightless
+from thresholds._engine import problem
+from thresholds._engine.unknown import without_entries
 from thresholds._kernels.entries import items_of_entries
 from thresholds._kernels.guards import count_at_keys, counts_at_cuts, keys_at_ranks
 from thresholds._kernels.keys import is_compiled, to_keys
 from thresholds._kernels.sorting import listed_positives
 from thresholds._kernels.vectors import column_loops
-from thresholds.data.folds import group_numbers
-from thresholds.data.matrices import RowsOf, compressed, coordinates, stored, transposed
-from thresholds.data.unknown import known_weights, unknown_along, without_entries
 
 Axis = Literal["labels", "samples"]
 
@@ -116,136 +113,15 @@ class Items(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What a rule is fitted on, checked."""
-
-    truth: Matrix  # (n_samples, n_labels) 0/1, or degrees of truth
-    scores: Matrix  # (n_samples, n_labels)
-    unit_weights: Ints | None  # (n_samples,) in multiples of `unit`; None where each row weighs 1
-    unit: float
-    sample_weight: Any  # the weights as metrics take them: whole numbers, floats or None
-    missing: float
-    label_names: tuple[str, ...] | None
-    soft: bool = False  # degrees of truth, which are the scores themselves
-    keep_sparse: bool = False  # cut sparse scores above `missing` only
-    groups: Ints | None = None  # (n_samples,) numbers of groups, where rows come in groups
-    # (n_samples, n_labels) bool, CSR where the truth is; None where all truth is known. `truth` is 0 there.
-    unknown: Matrix | None = None
-    # Else NaN may be among dense floats: whoever reads them first checks them, or asks `checked`.
-    are_scores_read: bool = True
+class Problem(problem.Problem):
+    """A problem whose cells come as items: what guards, folds, calibration, tests of labels and counts still read."""
 
     @classmethod
-    def of(
-        cls,
-        y_true: object,
-        y_score: object,
-        *,
-        sample_weight: object = None,
-        groups: object = None,
-        missing: object = 0.0,
-        label_names: object = None,
-        soft: bool = False,
-        keep_sparse: bool | None = False,
-        unknown: object = None,
-        unknown_cells: Matrix | None = None,
-        n_jobs: int | None = 1,
-        reads_scores: bool = True,
-    ) -> "Problem":
-        """Check the arguments of a fit, on threads if there are many cells, and keep them.
-
-        `keep_sparse` is as in `fit_empirical`, whose default is None; what fits nothing need not say it.
-        `unknown` is what stands for truth that is not known; of truth that was read before, `unknown_cells` are those
-        of another problem. Of dense scores without weights, all truth known, whoever reads them first can be left to
-        find NaN: `reads_scores` is then False.
-        """
-        reads_scores = reads_scores or sample_weight is not None or unknown is not None
-        sample_weight = _checks.aligned_rows(
-            sample_weight,
-            "sample_weight",
-            y_score=y_score,
-            y_true=y_true,
-        )
-        groups = _checks.aligned_rows(groups, "groups", y_score=y_score, y_true=y_true)
-        truth, scores, names, found = _checks.pair(
-            y_true,
-            y_score,
-            label_names,
-            soft=soft,
-            unknown=unknown,
-            n_jobs=n_jobs,
-            are_read=reads_scores,
-        )
-        if unknown_cells is None:
-            unknown_cells = found
-        if soft and sample_weight is None:
-            sample_weight = np.ones(scores.shape[0])
-        unit_weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)
-        metric_weights, _ = _checks.weights_of_rows(sample_weight, scores.shape[0])
-        problem = cls(
-            truth,
-            scores,
-            unit_weights,
-            unit,
-            sample_weight=metric_weights,
-            missing=_checks.missing(missing, scores.dtype),
-            label_names=names,
-            soft=soft,
-            keep_sparse=keep_sparse is not False and is_sparse(scores),
-            groups=None if groups is None else group_numbers(groups, scores.shape[0]),
-            unknown=unknown_cells,
-            are_scores_read=reads_scores or is_sparse(scores) or scores.dtype.kind != "f",
-        )
-        if problem.unknown is not None and unit_weights is not None:
-            refuse_weightless(unit_weights[problem.known_in_row > 0])
-        return problem
-
-    def checked(self, n_jobs: int | None = 1) -> "Problem":
-        """Return the problem once its scores were read; NaN and +inf are refused."""
-        if self.are_scores_read:
-            return self
-        _checks.refuse_unreal(self.scores, "y_score", self.label_names, n_jobs)
-        return replace(self, are_scores_read=True)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return int(self.scores.shape[0])
-
-    @property
-    def n_labels(self) -> int:
-        """Number of columns."""
-        return int(self.scores.shape[1])
-
-    @property
-    def n_stored(self) -> int:
-        """Number of scores that take room."""
-        return stored(self.scores)
-
-    @property
-    def stored_per_row(self) -> int:
-        """Number of scores of a row that take room: all of dense ones, of sparse ones the mean, rounded down."""
-        # A block may have no row whose truth is known.
-        return self.n_stored // max(1, self.n_samples)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64: what the keys are made of."""
-        return key_dtype(self.scores.dtype)
-
-    @property
-    def is_dense_unweighted(self) -> bool:
-        """Whether every cell is a dense score with unit weight and known truth: the fast path."""
-        return self.is_plain and self.unknown is None
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether every cell is a dense score whose truth is 0, 1 or not known."""
-        return not (is_sparse(self.scores) or self.soft)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether every cell is a dense score with unit weight, or its truth is not known."""
-        return self.unit_weights is None and not is_sparse(self.scores)
+    def with_items(cls, given: problem.Problem) -> "Problem":
+        """Return a checked problem as one whose cells come as items."""
+        if isinstance(given, cls):
+            return given
+        return cls(**{one.name: getattr(given, one.name) for one in fields(given)})
 
     @property
     def is_read_alone(self) -> bool:
@@ -253,75 +129,9 @@ class Problem:
         return self.is_dense_unweighted
 
     @property
-    def exactly_weighted(self) -> bool:
-        """Whether weights are whole multiples of the unit, so that sums are those of metrics."""
-        return self.unit_weights is None or np.array_equal(self.unit_weights, self.sample_weight)
-
-    @cached_property
-    def row_weights(self) -> Ints:
-        """Weights of rows in multiples of `unit`, ones where none were given; 0 for a row without a known cell."""
-        given = self.unit_weights
-        weights = np.ones(self.n_samples, np.int64) if given is None else given
-        return weights if self.unknown is None else weights * (self.known_in_row > 0)
-
-    @property
     def has_runs(self) -> bool:
         """Whether some item of a label stands for cells of several keys, of which only the highest is known."""
         return False
-
-    @property
-    def total_weight(self) -> int:
-        """Weight of all rows that have a known cell, in multiples of `unit`."""
-        return int(self.row_weights.sum())
-
-    @property
-    def n_present(self) -> int:
-        """Number of rows of positive weight that have a known cell."""
-        return int(np.count_nonzero(self.row_weights))
-
-    @property
-    def has_whole_weights(self) -> bool:
-        """Whether each row that has a known cell weighs a whole number."""
-        return not (self.row_weights * np.float64(self.unit) % 1).any()
-
-    @cached_property
-    def rows_of_label(self) -> Ints:
-        """Number of rows in which the truth of each label is known, (n_labels,)."""
-        if self.unknown is None:
-            return np.full(self.n_labels, self.n_samples)
-        return self.n_samples - unknown_along(self.unknown, 0)
-
-    @property
-    def known(self) -> Floats | None:
-        """Weight of the rows in which the truth of each label is known, (n_labels,); None where all is known."""
-        return None if self.unknown is None else self.weight_of_label * np.float64(self.unit)
-
-    @cached_property
-    def present_of_label(self) -> Ints:
-        """Number of rows of positive weight in which the truth of each label is known, (n_labels,)."""
-        present = (self.row_weights > 0).astype(np.int64)  # (n_samples,)
-        if self.unknown is None:
-            return np.full(self.n_labels, present.sum())
-        return known_weights(self.unknown, present)
-
-    @property
-    def n_known_cells(self) -> int | None:
-        """Number of cells whose truth is known; None where all are."""
-        return None if self.unknown is None else int(self.known_in_row.sum())
-
-    @cached_property
-    def known_in_row(self) -> Ints:
-        """Number of labels whose truth is known in each row, (n_samples,)."""
-        if self.unknown is None:
-            return np.full(self.n_samples, self.n_labels)
-        return self.n_labels - unknown_along(self.unknown, 1)
-
-    @cached_property
-    def weight_of_label(self) -> Ints:
-        """Weight of the rows in which the truth of each label is known, in multiples of `unit`, (n_labels,)."""
-        if self.unknown is None:
-            return np.full(self.n_labels, self.row_weights.sum())
-        return known_weights(self.unknown, self.unit_weights)
 
     @cached_property
     def by_label(self) -> tuple[Matrix, Matrix]:
@@ -355,10 +165,6 @@ class Problem:
     def size(self, axis: Axis) -> int:
         """Number of groups along an axis."""
         return self.n_labels if axis == "labels" else self.n_samples
-
-    def row_blocks(self) -> Iterator[slice]:
-        """Return blocks of rows that are small enough for copies of their scores."""
-        return row_blocks(self.n_samples, self.stored_per_row)
 
     def sparse_rows(self, block: slice) -> tuple[Matrix, Matrix]:
         """Return truth and scores of a block of rows as CSR arrays; all dense scores are stored."""
@@ -472,25 +278,6 @@ class Problem:
     def panel(self, first: int, last: int) -> Items | None:
         """Return the items of labels `first:last` as they were sorted for others, too; None where they were not."""
         return None
-
-    @property
-    def rows_with_known(self) -> Ints | None:
-        """The rows that have a known cell; None where all have."""
-        if self.unknown is None or self.known_in_row.all():
-            return None
-        return np.flatnonzero(self.known_in_row)
-
-    def at_rows(self, rows: Ints) -> "Problem":
-        """Return the problem of some of the rows."""
-        return replace(
-            self,
-            truth=self.truth[rows],
-            scores=self.scores[rows],
-            unit_weights=None if self.unit_weights is None else self.unit_weights[rows],
-            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
-            groups=None if self.groups is None else self.groups[rows],
-            unknown=None if self.unknown is None else self.unknown[rows],
-        )
 
     def pooled(self) -> "Problem | None":
         """Return all dense, unweighted, known cells as those of one label; None if that takes a copy."""

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.matrices import transposed
 from thresholds._arrays.types import Booleans, Integers, Ints, Keys
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.sorting import sorted_groups, unit_counts_between, unit_tie_groups
@@ -27,7 +28,6 @@ from thresholds._kernels.tallies import (
     count_between,
     half_histograms,
 )
-from thresholds.data.matrices import transposed
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
+from thresholds._arrays.matrices import stored
 from thresholds._arrays.threads import workers
-from thresholds.data.matrices import stored
 from thresholds.data.problem import Problem
 
 Result = TypeVar("Result")

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints, Numbers
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.diagnosis.evidence import Criteria
-from thresholds.metrics.counts import f_of_counts
 from thresholds.metrics.intervals import p_at_least, p_at_most, rows_needed
 from thresholds.significance import rejected
 

@@ -32,11 +32,11 @@ import numpy.typing as npt
 from thresholds._arrays.blocks import bounded_parts, in_pieces
 from thresholds._arrays.kinds import Kinds
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
+from thresholds._engine.f_measure import f_of_counts
 from thresholds._kernels.evidence import likely_numbers, p_values_of_best_f1, p_values_of_rank_sums
 from thresholds.data import panels
 from thresholds.data.problem import Items, Problem
 from thresholds.diagnosis.orders import MANY_TIED, Ranks, read_order
-from thresholds.metrics.counts import f_of_counts
 from thresholds.significance import rejected
 
 FEWEST = 5  # positives, and negatives, for a test of AUROC

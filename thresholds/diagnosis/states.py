@@ -12,6 +12,8 @@ from thresholds import _checks
 from thresholds._arrays.kinds import Kinds
 from thresholds._arrays.types import Dense, Ints
 from thresholds._checks import InputError, Placement
+from thresholds._engine.f_measure import f_of_counts
+from thresholds._engine.placement import place
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import (
     FEWEST,
@@ -25,11 +27,10 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.diagnosis.verdicts import Verdicts, kinds_of_labels, verdicts_of
 from thresholds.metrics.clusters import IndependentShares
-from thresholds.metrics.counts import ConfusionCounts, f_of_counts
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import count_decisions
 from thresholds.results import Columns
 from thresholds.rule import Rule, ThresholdRule
-from thresholds.search.placement import place
 from thresholds.significance import rejected
 
 

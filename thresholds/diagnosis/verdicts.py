@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from thresholds._arrays.kinds import Kinds
 from thresholds._arrays.types import Dense, Floats, Ints
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
 from thresholds.diagnosis.evidence import AlikeEvidence, Criteria, Evidence, are_backwards
 from thresholds.diagnosis.sentences import (
@@ -33,7 +34,7 @@ from thresholds.diagnosis.sentences import (
     sentence,
 )
 from thresholds.metrics.clusters import IndependentShares
-from thresholds.metrics.counts import ConfusionCounts, f_of_counts
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.intervals import score_interval, share_interval
 from thresholds.results import (
     Columns,

@@ -12,8 +12,8 @@ from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, shown
+from thresholds._engine.unknown import UNKNOWN
 from thresholds.data.growing import Gathered
-from thresholds.data.unknown import UNKNOWN
 from thresholds.files.unknown import count_unknown, noted
 from thresholds.results import Shown, Table, as_plain_values, counted, wrapped
 

@@ -16,7 +16,7 @@ from thresholds._arrays.types import Booleans, Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.unknown import is_unknown, unknown_value
-from thresholds.data.unknown import UNKNOWN
+from thresholds._engine.unknown import UNKNOWN
 from thresholds.results import percent
 
 _OTHER = 2  # cells that are neither 0 nor 1, nor stand for what is not known

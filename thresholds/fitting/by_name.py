@@ -10,12 +10,12 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
+from thresholds._engine.unknown import blanked
 from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
 from thresholds.data.panels import Question
 from thresholds.data.parts import parts_of_rows
 from thresholds.data.problem import Problem
-from thresholds.data.unknown import blanked
 from thresholds.expectation.counts import Probabilities
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.empirical import (

@@ -24,6 +24,7 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Floats
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.calibration.platt import weight_of_row
 from thresholds.data.problem import Problem
@@ -31,7 +32,6 @@ from thresholds.expectation.value import expected_f
 from thresholds.fitting.odds import cells_in_bins
 from thresholds.fitting.options import FitOptions
 from thresholds.fitting.record import FittedRule, with_record
-from thresholds.metrics.counts import f_of_counts
 from thresholds.metrics.judging import Decisions, judge
 from thresholds.rule import Rule
 from thresholds.rule.capped import CappedRule

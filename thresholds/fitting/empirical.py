@@ -254,7 +254,6 @@ def fit_empirical(
         label_names=label_names,
         keep_sparse=options.keep_sparse,
         n_jobs=options.n_jobs,
-        reads_scores=not _counts_first(options),
     )
     check_groups(problem, options)
     return with_cap(fit_problem(problem, options), problem, options)

@@ -16,6 +16,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average
+from thresholds._engine.placement import place
 from thresholds._kernels.choosing import best_steps, upper_hulls
 from thresholds._kernels.keys import to_scores
 from thresholds.data.panels import Panel
@@ -25,7 +26,6 @@ from thresholds.data.tiles import map_tiles
 from thresholds.fitting.record import with_record
 from thresholds.rule import RegionRule
 from thresholds.rule.made_by import MadeBy
-from thresholds.search.placement import place
 
 Posterior = Literal["histogram", "isotonic"]
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.matrices import coordinates
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats, Ints
-from thresholds.data.matrices import coordinates
+from thresholds._engine.unknown import are_among, without_entries
 from thresholds.data.problem import Problem
-from thresholds.data.unknown import are_among, without_entries
 
 
 class Cells(NamedTuple):

@@ -20,15 +20,15 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._checks import Placement
+from thresholds._engine.placement import place
+from thresholds._engine.unknown import without_entries
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
-from thresholds.data.unknown import without_entries
 from thresholds.guarantees.units import Units
 from thresholds.search import staircase
 from thresholds.search.joint_micro import Hull
-from thresholds.search.placement import place
 
 _MOST_POINTS = 256  # each predicts a few per cent more than the one before
 _POINTS_BELOW = 32  # of the joint path, under the lowest positives

@@ -17,6 +17,7 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats
 from thresholds._checks import InputError, Placement
+from thresholds._engine.placement import place
 from thresholds.data.problem import Problem
 from thresholds.guarantees.bets import rows_needed, spread
 from thresholds.guarantees.cells import Cells, positives_in
@@ -31,7 +32,6 @@ from thresholds.results import counted
 from thresholds.rule.guarantees import ALWAYS, EXPECTED, NEVER, STORED
 from thresholds.rule.row_guarantees import RowAverage, RowGuarantees
 from thresholds.search.one_cut import best_shared_cut
-from thresholds.search.placement import place
 from thresholds.search.ranks import next_above
 
 _SCOUTS = 10  # Of a shared cut, one row in so many fixes what is tested.

@@ -7,11 +7,11 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.data.problem import Problem
 from thresholds.guarantees.cells import Cells, positives_in
 from thresholds.guarantees.paths import Path
 from thresholds.guarantees.units import Units
-from thresholds.metrics.counts import f_of_counts
 
 _MOST_COUNTS = 2**21  # of a block: rows times points
 

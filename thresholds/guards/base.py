@@ -9,10 +9,10 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Bytes, Floats, Ints
 from thresholds._checks import Placement
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import Passes, in_passes
 from thresholds.guards.limits import Limits
-from thresholds.metrics.counts import f_of_counts
 from thresholds.results import NumberedTexts
 from thresholds.rule.guard_report import GuardReport
 from thresholds.search.staircase import Cuts

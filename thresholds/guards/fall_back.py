@@ -4,6 +4,7 @@ import numpy as np
 
 from thresholds._arrays.types import Ints
 from thresholds._checks import Placement
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.data.problem import Items, Problem
 from thresholds.guards.base import (
     ALWAYS,
@@ -17,7 +18,6 @@ from thresholds.guards.base import (
 from thresholds.guards.cuts import lowest_cut_within
 from thresholds.guards.limited import within_limits
 from thresholds.guards.limits import Limits
-from thresholds.metrics.counts import f_of_counts
 from thresholds.search.ranks import count_at, weight_present
 
 

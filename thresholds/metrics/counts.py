@@ -15,6 +15,7 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import entries_of_rows, is_sparse, to_dense
 from thresholds._arrays.types import Bytes, Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.results import Shown, Table, figure, n_more
 
 Labels: TypeAlias = range | list[int] | list[str]
@@ -180,18 +181,6 @@ class ConfusionCounts(Shown):
     def _in_weights(self, sums: Numbers) -> Numbers:
         """Return sums as the caller weighs rows."""
         return sums if self.unit is None else sums * self.unit
-
-
-def f_of_counts(
-    tp: Numbers, predicted: Numbers, positives: Numbers, beta: float, zero_division: float
-) -> Floats:
-    """Return F-beta of each group; every F that is reported comes from here."""
-    beta2 = beta * beta
-    denominator = beta2 * positives + predicted
-    is_undefined = (predicted == 0) & ((positives == 0) | (beta == 0))
-    f = (1.0 + beta2) * tp / np.where(denominator > 0, denominator, 1.0)
-    f = np.minimum(f, 1.0)  # Rounding may exceed 1.
-    return np.where(is_undefined, zero_division, f)
 
 
 def count_by_label(

@@ -36,7 +36,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
-from thresholds.metrics.counts import f_of_counts
+from thresholds._engine.f_measure import f_of_counts
 
 _HALVINGS = 50  # of an interval in [0, 1]
 

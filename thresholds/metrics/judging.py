@@ -17,10 +17,10 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import run, workers
 from thresholds._arrays.types import Floats, Ints, Matrix
+from thresholds._engine.unknown import blanked, known_weights
 from thresholds._kernels.keys import to_keys
 from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
-from thresholds.data.unknown import blanked, known_weights
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_both_ways, count_by_label, stacked
 

@@ -15,8 +15,8 @@ import numpy as np
 from thresholds._arrays.bits import Bits
 from thresholds._arrays.sparse import entries_of_rows, is_sparse, to_dense
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers, SmallInts
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.data.problem import Problem
-from thresholds.metrics.counts import f_of_counts
 from thresholds.metrics.judging import Decided
 
 

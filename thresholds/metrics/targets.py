@@ -14,7 +14,7 @@ from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 from thresholds._checks.unknown import are_unknown, reads_absent, refuse_weightless
-from thresholds.data.unknown import blanked, known_weights, unknown_along
+from thresholds._engine.unknown import blanked, known_weights, unknown_along
 from thresholds.metrics.counts import (
     ConfusionCounts,
     Labels,

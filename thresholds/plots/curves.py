@@ -15,8 +15,9 @@ from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.data.problem import Problem
-from thresholds.metrics.counts import ConfusionCounts, f_of_counts
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.intervals import score_interval
 from thresholds.metrics.judging import judge
 from thresholds.plots.base import Display

@@ -29,9 +29,9 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import label_of
-from thresholds.metrics.counts import f_of_counts
 from thresholds.search import staircase
 from thresholds.search.joint_micro import Hull, best_joint_cuts, highest_ratio
 from thresholds.search.staircase import Cuts, Staircase

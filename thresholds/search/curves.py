@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
+from thresholds._engine.f_measure import f_of_counts
 from thresholds._kernels.keys import to_scores
 from thresholds.data.problem import Items, Problem
-from thresholds.metrics.counts import f_of_counts
 from thresholds.search.staircase import of_items
 
 

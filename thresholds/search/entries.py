@@ -24,11 +24,11 @@ from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
 from thresholds._arrays.sparse import entries_of_rows
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Ints, Keys
+from thresholds._engine.unknown import without_entries
 from thresholds._kernels.entries import count_entries, found_entries, part_entries, weigh_entries
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.sorting import sorted_lists
 from thresholds.data.problem import Problem
-from thresholds.data.unknown import without_entries
 
 Result = TypeVar("Result")
 

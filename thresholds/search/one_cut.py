@@ -20,11 +20,11 @@ from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Keys, Numbers
 from thresholds._checks import Average
+from thresholds._engine.f_measure import f_of_counts
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.one_cut import pooled_counts, pooled_gains
 from thresholds._kernels.sorting import sorted_with_rows
 from thresholds.data.problem import Axis, Items, Problem
-from thresholds.metrics.counts import f_of_counts
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.one_cut_dense import EQUAL, UNIT, MeanCut, shares_of
 from thresholds.search.one_cut_shares import MeanCutOfShares

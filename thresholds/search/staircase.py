@@ -19,6 +19,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._checks import Placement
+from thresholds._engine.placement import place
 from thresholds._kernels.choosing import best_steps
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import weighted_staircases
@@ -27,7 +28,6 @@ from thresholds.data.panels import Panel, Rest
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.search.entries import steps_of_entries
-from thresholds.search.placement import place
 
 Result = TypeVar("Result")
 

@@ -28,8 +28,8 @@ from sklearn.utils.validation import (
 from thresholds import _checks
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor
+from thresholds._engine.unknown import UNKNOWN
 from thresholds.data.folds import SEED
-from thresholds.data.unknown import UNKNOWN
 from thresholds.fitting.options import FIT_OPTIONS, FitOptions
 from thresholds.guards.options import Guard
 from thresholds.metrics import accuracy_score

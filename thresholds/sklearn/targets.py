@@ -16,7 +16,7 @@ from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.frames import read_frame
 from thresholds._checks.unknown import filled, hint, unknown_value, without_absent
-from thresholds.data.unknown import coded
+from thresholds._engine.unknown import coded
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,12 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds._checks import Placement
+from thresholds._engine.f_measure import f_of_counts
 from thresholds._kernels.bootstrap import resample
 from thresholds.data.folds import SEED
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.options import FitOptions
-from thresholds.metrics.counts import f_of_counts
 from thresholds.metrics.intervals import score_interval
 from thresholds.results import (
     Drawable,

@@ -16,9 +16,10 @@ import numpy as np
 
 from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Booleans, Floats, Numbers
+from thresholds._engine.f_measure import f_of_counts
 from thresholds.data.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
-from thresholds.metrics.counts import ConfusionCounts, f_of_counts
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
 from thresholds.rule import ThresholdRule
 from thresholds.significance import effective_rows

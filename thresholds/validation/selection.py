@@ -34,8 +34,8 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.threads import Bar
 from thresholds._arrays.types import Ints
-from thresholds._checks import AVERAGES, Average, InputError
-from thresholds.data.folds import N_SPLITS, SEED, group_numbers
+from thresholds._checks import AVERAGES, Average, InputError, group_numbers
+from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.fitting.by_name import Calibrators, why_not
 from thresholds.fitting.options import (
     DEFAULTS,

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from thresholds._arrays.blocks import ceil_div, in_pieces
 from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Dense, Ints, Matrix, Scores, Words
+from thresholds._engine.unknown import known_weights
 from thresholds._kernels.counting import ROWS_AT_ONCE, widen_halves
 from thresholds.data.problem import Problem
-from thresholds.data.unknown import known_weights
 
 Number = TypeVar("Number", bound=np.generic)
 

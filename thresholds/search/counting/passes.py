@@ -95,7 +95,6 @@ def map_useful_steps(
     if problem.is_dense and problem.unit_weights is not None and (problem.unit_weights == 1).all():
         problem = replace(problem, unit_weights=None)
     if not counting_is_faster(problem, jointly=jointly):
-        problem = problem.checked(n_jobs)
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
 
@@ -407,7 +406,6 @@ class _Passes:
         """Refuse NaN and +inf where nobody has; what is read for it is in the cache when it is coded."""
         problem = self.problem
         if not (problem.are_scores_read or _checks.are_real(problem.scores[rows, labels])):
-            problem.checked(self.n_jobs)
 
     def _wide_loops(self, blocks: Blocks) -> Any:
         """Return the loops that move scores of whole registers, where each column is a label; else None."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.blocks import by_cells
+from thresholds._arrays.matrices import coordinates
 from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers
-from thresholds.data.matrices import coordinates
 
 UNKNOWN = -1  # what truth that is handed on has in cells that are not known
 _CELLS_PER_PIECE = 2**20

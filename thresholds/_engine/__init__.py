@@ -1,0 +1,1 @@
+"""How is the best cut of a label found?"""
