@@ -221,6 +221,20 @@ class Columns:
         return rows_of(self._completed({name: self[name] for name in names}))
 
 
+class Later(NamedTuple):
+    """How the value of a field is made, which takes longer than most callers have use for it."""
+
+    make: Callable[[Any], Any]  # of what has the field
+
+
+def made_when_read(*names: str) -> Callable[[type[Class]], type[Class]]:
+    """Let fields of a data class be given as `Later`: they are made when they are first read.
+
+    Such a class has a `__getstate__` that reads them: what is pickled or copied is the value.
+    """
+    return _with_fields(_MadeWhenRead, names)
+
+
 class _WhenRead(ABC):
     """A field that is made of what was given when it is read."""
 
@@ -231,7 +245,8 @@ class _WhenRead(ABC):
         """Return what is made, which is kept from then on."""
         if instance is None:
             return self
-        values = instance.__dict__[self._name] = self._made_of(as_given(instance, self._name))
+        values = self._made_of(as_given(instance, self._name), instance)
+        instance.__dict__[self._name] = values
         return values
 
     def __set__(self, instance: Any, values: Any) -> None:
@@ -241,7 +256,7 @@ class _WhenRead(ABC):
 
     @staticmethod
     @abstractmethod
-    def _made_of(values: Any) -> Any:
+    def _made_of(values: Any, instance: Any) -> Any:
         """Return the values of the field."""
 
 
@@ -258,11 +273,19 @@ def _with_fields(
     return with_fields
 
 
+class _MadeWhenRead(_WhenRead):
+    """A field that is a value, or how it is made until it is read."""
+
+    @staticmethod
+    def _made_of(values: Any, instance: Any) -> Any:
+        return values.make(instance) if isinstance(values, Later) else values
+
+
 class _TupleWhenRead(_WhenRead):
     """A field that is a tuple, or an array until it is read."""
 
     @staticmethod
-    def _made_of(values: Any) -> Any:
+    def _made_of(values: Any, instance: Any) -> Any:
         return tuple(values.tolist()) if isinstance(values, np.ndarray) else values
 
 
@@ -270,7 +293,7 @@ class _TextsWhenRead(_WhenRead):
     """A field that is an array of texts, or numbers of texts until it is read."""
 
     @staticmethod
-    def _made_of(values: Any) -> Any:
+    def _made_of(values: Any, instance: Any) -> Any:
         return values.array() if isinstance(values, NumberedTexts) else values
 
 
@@ -278,7 +301,7 @@ class _RowsWhenRead(_WhenRead):
     """A field that is an array of rows, or their columns until it is read."""
 
     @staticmethod
-    def _made_of(values: Any) -> Any:
+    def _made_of(values: Any, instance: Any) -> Any:
         return values.rows() if isinstance(values, Columns) else values
 
 

@@ -1,56 +1,96 @@
 """What a rule keeps of its fit: the data in brief, what made it, what the scores looked like, and what was reached."""
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from thresholds._arrays.types import Ints
+import numpy as np
+
+from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
 from thresholds.metrics.judging import Judged, f_measure, judge, positives_of
+from thresholds.results import Later
 from thresholds.rule import FittedOn, Rule
 from thresholds.rule.fitted_on import SAMPLE_CELLS
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.profile import (
+    ScoreProfile,
+    are_equal,
+    sampled_rows,
+    taken_rows,
+)
 
 FittedRule = TypeVar("FittedRule", bound=Rule)
 
 
-def data_in_brief(problem: Problem, positives: Ints) -> FittedOn:
-    """Describe the data of a fit; `positives` (n_labels,) are in the unit of the weights."""
-    some_scores = None
+def described(
+    problem: Problem, positives: Ints, predicted: Ints, n_jobs: int | None = 1
+) -> dict[str, Any]:
+    """Return what the rule of a fit keeps of its data, `fitted_on` and `profile`, each made when it is read.
+
+    Until then copies of some scores are kept. `positives` (n_labels,) are in the unit of the weights, `predicted`
+    (n_labels,) rows.
+    """
+    rows = sample_of(problem)
+    copied = rows if problem.sample_weight is None and isinstance(rows, np.ndarray) else None
+    if copied is not None and copied.shape != problem.scores.shape:
+        copied = None
+    return {
+        "fitted_on": data_in_brief(problem, positives, copied),
+        "profile": None if rows is None else _profile_later(rows, problem, predicted, n_jobs),
+    }
+
+
+def data_in_brief(problem: Problem, positives: Ints, copied: Dense | None = None) -> FittedOn:
+    """Describe the data of a fit; `positives` (n_labels,) are in the unit of the weights.
+
+    `copied` is a copy of all dense scores, where there is one.
+    """
     if isinstance(problem, CountedProblem):
-        some_scores = problem.some_scores(SAMPLE_CELLS)
+        copied = problem.some_scores(SAMPLE_CELLS)
     return FittedOn.of(
         problem.scores,
         problem.missing,
         positives * problem.unit,
         problem.known,
-        some_scores=some_scores,
+        some_scores=copied,
     )
+
+
+def sample_of(problem: Problem) -> Matrix | None:
+    """Copy the rows that tell what the scores of a fit look like; None where rows are not known."""
+    if isinstance(problem, CountedProblem):
+        return None if problem.some_rows is None else problem.some_rows.rows
+    places = sampled_rows(problem.scores.shape, problem.sample_weight)
+    return taken_rows(problem.scores, places)
 
 
 def profile_of(
     rule: Rule, problem: Problem, predicted: Ints, n_jobs: int | None = 1
 ) -> ScoreProfile | None:
     """Describe what the scores look like, on how many rows each label is predicted; None where rows are not known."""
-    on_all_rows = predicted if problem.unknown is None else None
-    if not isinstance(problem, CountedProblem):
-        return ScoreProfile.of(
-            rule,
-            problem.scores,
-            weights=problem.sample_weight,
-            predicted=on_all_rows,
-            n_jobs=n_jobs,
+    rows = sample_of(problem)
+    return None if rows is None else _profile_later(rows, problem, predicted, n_jobs).make(rule)
+
+
+def _profile_later(rows: Matrix, problem: Problem, predicted: Ints, n_jobs: int | None) -> Later:
+    """Return how to make the profile of a rule, of rows that were copied."""
+    # What is counted on all rows is a number of rows where each weighs 1, and all truth is known.
+    if isinstance(problem, CountedProblem):
+        weighted = problem.some_rows is not None and problem.some_rows.weighted
+    else:
+        weighted = not are_equal(problem.sample_weight)
+    on_all_rows = None if weighted or problem.unknown is not None else predicted
+    n_rows = problem.n_samples  # `make` holds on to no other rows
+
+    def make(rule: Rule) -> ScoreProfile:
+        if rule.fitted_on is not None:
+            _ = rule.fitted_on.quantiles  # made of the same copy, which is let go
+        return ScoreProfile.of_sample(
+            rule, rows, n_rows=n_rows, predicted=on_all_rows, n_jobs=n_jobs
         )
-    some = problem.some_rows
-    if some is None:
-        return None
-    return ScoreProfile.of_sample(
-        rule,
-        some.rows,
-        n_rows=problem.n_samples,
-        predicted=None if some.weighted else on_all_rows,
-    )
+
+    return Later(make)
 
 
 def with_record(

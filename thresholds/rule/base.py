@@ -179,7 +179,7 @@ class Rule(Shown):
         `decided` are the decisions about them, if they are known; `order` is where the rule's labels are among them, if
         that is elsewhere.
         """
-        if self.profile is not None and scores.shape[0] >= FEWEST_ROWS:
+        if scores.shape[0] >= FEWEST_ROWS and self.profile is not None:
             from thresholds.rule.watching.check import grave_change
 
             return grave_change(self, self.profile, scores, decided, order)

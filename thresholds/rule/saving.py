@@ -14,6 +14,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, PLACEMENTS, InputError
+from thresholds.results import Later, as_given
 
 if TYPE_CHECKING:
     from thresholds.rule.base import Rule
@@ -68,8 +69,9 @@ def check_parts(rule: "Rule") -> None:
         of_labels["positives"] = rule.fitted_on.n_labels
     if rule.out_of_fold is not None and rule.out_of_fold.by_label is not None:
         of_labels["tp"] = rule.out_of_fold.by_label.n_labels
-    if rule.profile is not None:
-        of_labels["predicted"] = rule.profile.n_labels
+    profile = as_given(rule, "profile")
+    if profile is not None and not isinstance(profile, Later):
+        of_labels["predicted"] = profile.n_labels
     if rule.guarantees is not None:
         of_labels["instead"] = rule.guarantees.n_labels
     for name, n_values in of_labels.items():

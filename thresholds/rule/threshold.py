@@ -12,7 +12,7 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
-from thresholds.results import Drawable, counted
+from thresholds.results import Drawable, counted, made_when_read
 from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.guard_report import GuardReport, names_limits
@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # Rules that are loaded and applied without them need not imp
     from thresholds.rule.watching.profile import ScoreProfile
 
 
+@made_when_read("profile")
 @dataclass(frozen=True, eq=False, repr=False)
 class ThresholdRule(Drawable, Rule):
     """One threshold for each label: predict iff `score >= threshold`.
@@ -129,6 +130,10 @@ class ThresholdRule(Drawable, Rule):
         self.__dict__.update(state)
         for array in (self.thresholds, self.unsupported):
             array.flags.writeable = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the values to copy or to pickle: a profile, not the scores that it is of."""
+        return self.__dict__ | {"profile": self.profile}
 
     @property
     def n_labels(self) -> int:

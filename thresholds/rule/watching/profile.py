@@ -279,7 +279,7 @@ class ScoreProfile(Shown):
             rule,
             taken_rows(scores, places),
             n_rows=scores.shape[0],
-            predicted=predicted if _are_equal(weights) else None,
+            predicted=predicted if are_equal(weights) else None,
             decided=decided[places] if decided is not None else None,
             n_jobs=n_jobs,
         )
@@ -426,7 +426,9 @@ def evenly_spaced(n: int, at_most: int) -> Places:
 
     Where in its part is told by `golden_shares`, as rows may take turns: left and right eyes, say.
     """
-    size = min(n, at_most)
+    if n <= at_most:
+        return np.arange(n)
+    size = at_most
     ends = np.arange(size + 1) * n // size  # (size + 1,)
     return ends[:-1] + (golden_shares(0, size) * np.diff(ends)).astype(np.intp)
 
@@ -438,9 +440,9 @@ def golden_shares(first: int, last: int) -> Floats:
 
 def taken_rows(scores: Any, places: Places) -> Matrix:
     """Copy some rows of checked scores, wherever they are, to host memory."""
-    if devices.namespace_on_device(scores) is None:
-        return scores[places]
-    return devices.rows(scores, places)
+    if devices.namespace_on_device(scores) is not None:
+        return devices.rows(scores, places)
+    return scores.take(places, axis=0) if isinstance(scores, np.ndarray) else scores[places]
 
 
 def most_rows(n_labels: int, most_cells: int = _MOST_CELLS) -> int:
@@ -511,7 +513,7 @@ def sampled_rows(shape: tuple[int, int], weights: Numbers | None) -> Places:
     at_most = max(
         most_rows(n_labels, _CHEAP_CELLS), min(n_rows // _ONE_ROW_IN, most_rows(n_labels))
     )
-    if weights is None or _are_equal(weights):
+    if weights is None or are_equal(weights):
         return evenly_spaced(n_rows, at_most)
     shares = np.asarray(weights, np.float64) / np.sum(weights, dtype=np.float64)  # (n_rows,)
     n_effective = int(effective_rows(weights) + 1e-9)  # rounding may take it below a whole number
@@ -520,7 +522,7 @@ def sampled_rows(shape: tuple[int, int], weights: Numbers | None) -> Places:
     return np.asarray(np.minimum(places, np.flatnonzero(shares)[-1]))
 
 
-def _are_equal(weights: Numbers | None) -> bool:
+def are_equal(weights: Numbers | None) -> bool:
     """Whether each row weighs 1."""
     return weights is None or bool(np.all(weights == 1))
 
