@@ -9,6 +9,7 @@ decisions) and 2.1 (averages).
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
@@ -23,7 +24,7 @@ from thresholds.data.problem import Problem
 from thresholds.data.tiles import Pass, Passes, side_by_side
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.options import FitOptions, OfThresholds
-from thresholds.fitting.record import data_in_brief, profile_of
+from thresholds.fitting.record import data_in_brief, described
 from thresholds.guarantees.copies import warn_of_copies
 from thresholds.guarantees.floors import Floors
 from thresholds.guarantees.rows import RowFit, RowSearch
@@ -388,7 +389,8 @@ def _ruled(
     cuts, thresholds, report, guarantees, within = found
 
     # Place each threshold in the gap below its cut; a guard has placed its own, and what was tested stays where it is.
-    rule = ThresholdRule(
+    rule_of = partial(
+        ThresholdRule,
         thresholds=cuts.placed(problem, options.placement) if thresholds is None else thresholds,
         label_names=problem.label_names,
         average=options.average,
@@ -399,7 +401,6 @@ def _ruled(
         per_label=options.per_label,
         zero_division=options.zero_division,
         placement=options.placement,
-        fitted_on=data_in_brief(problem, cuts.positives),
         guard_report=report,
         guarantees=guarantees,
         made_by=MadeBy.of(fit_empirical, vars(options)),
@@ -407,12 +408,14 @@ def _ruled(
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
     judged = None
-    if isinstance(problem, CountedProblem) or (cuts.tp.size and problem.exactly_weighted):
-        counts = _counts_of_cuts(cuts, problem) if cuts.tp.size else _in_units(rule, problem)
+    if cuts.tp.size and (problem.exactly_weighted or isinstance(problem, CountedProblem)):
+        counts = _counts_of_cuts(cuts, problem)
+    elif isinstance(problem, CountedProblem):
+        counts = _in_units(rule_of(), problem)
     elif problem.is_dense and options.average != "samples" and options.max_predicted is None:
-        counts = count_cuts(rule.thresholds, problem, options.n_jobs)
+        counts = count_cuts(rule_of().thresholds, problem, options.n_jobs)
     else:
-        judged = judge(rule, problem)
+        judged = judge(rule_of(), problem)
         counts = judged.by_label
     if judged is None:
         objective = average_of(
@@ -432,11 +435,12 @@ def _ruled(
 
     # What the scores look like is kept, so that others can be compared with them.
     if not keeps_profile:
-        return replace(rule, objective=objective, budget=budget)
+        fitted_on = data_in_brief(problem, cuts.positives)
+        return rule_of(objective=objective, budget=budget, fitted_on=fitted_on)
     predicted = counts.predicted.copy()
     del counts, judged  # room for what is made of very many labels
-    profile = profile_of(rule, problem, predicted, options.n_jobs)
-    return replace(rule, objective=objective, profile=profile, budget=budget)
+    described_data = described(problem, cuts.positives, predicted, options.n_jobs)
+    return rule_of(objective=objective, budget=budget, **described_data)
 
 
 def _counts_of_cuts(cuts: Cuts, problem: Problem) -> ConfusionCounts:
