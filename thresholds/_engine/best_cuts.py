@@ -3,18 +3,18 @@
 Small problems are sorted by NumPy, large ones searched by Numba's kernels, with the same result: `is_small` decides.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._engine.choosing import Limits, best_joint_steps, best_steps
 from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
-from thresholds._engine.staircase import Columns, Cuts, Steps, joined, steps_by_sorting
+from thresholds._engine.staircase import Columns, Steps, joined, steps_by_sorting
 
-# NumPy sorts so many cells in less time than Numba takes to be imported. A label costs as much as so many cells, however
-# few it has.
+# NumPy sorts so many cells in less time than Numba takes to be imported. A label costs as much as a thousand cells,
+# however few it has.
 _MOST_SORTED_CELLS = 10**6
 _CELLS_OF_A_LABEL = 1000
 
@@ -66,7 +66,7 @@ def best_cuts_within(
         # Only labels whose best cut breaks their limits are searched again.
         breaks = ~own_limits.allow(free.tp, free.predicted, free.positives)
         again = search.best(columns.where(breaks), memory, own_limits)
-        return free, Cuts(*map(partial(np.where, breaks), again, free))
+        return free, free.but(breaks, again)
 
     found = over_labels(problem, best, n_jobs=n_jobs, progress=progress)
     free, within = zip(*found, strict=True)
@@ -173,7 +173,8 @@ class _Search:
             kernels.found_for(columns.n_labels),
         )
         offsets = np.append(0, np.maximum(n_steps, 0).cumsum())
-        steps = Steps(offsets, *(column.copy() for column in found), positives)
+        cut, lower, tp, predicted = (column.copy() for column in found)
+        steps = Steps(offsets, cut, lower, tp, predicted, positives)
         _look_up_lower(columns, steps)
         is_hard = n_steps == kernels.TOO_HARD  # (n_labels,)
         if is_hard.any():
@@ -185,11 +186,7 @@ class _Search:
 
 def _kept(steps: Steps, limits: Limits | None) -> Steps:
     """Leave out the steps that break limits."""
-    if limits is None:
-        return steps
-    label = steps.label
-    own = Limits(*(limit[label] for limit in limits))
-    return steps.where(own.allow(steps.tp, steps.predicted, steps.positives[label]))
+    return steps if limits is None else steps.where(limits.allow_steps(steps))
 
 
 def _look_up_lower(columns: Columns, steps: Steps) -> None:

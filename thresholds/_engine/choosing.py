@@ -1,11 +1,14 @@
 """Which step of each label is the best: of a label by itself, within limits, or of all labels together."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._arrays.types import Booleans, Floats, Ints, Numbers
 from thresholds._engine.staircase import Steps
+
+Chosen = TypeVar("Chosen")
 
 
 class Limits(NamedTuple):
@@ -32,6 +35,12 @@ class Limits(NamedTuple):
                 & ~(tp / positives < self.least_recall)
                 & ~(tp / predicted < self.least_precision)
             )
+
+    def allow_steps(self, steps: Steps) -> Booleans:
+        """Tell which steps keep the limits of their labels, (n_steps,)."""
+        label = steps.label
+        own = Limits(*(limit[label] for limit in self))
+        return own.allow(steps.tp, steps.predicted, steps.positives[label])
 
 
 def best_steps(steps: Steps, beta2: float) -> Ints:
@@ -64,7 +73,8 @@ def best_joint_steps(steps: Steps, beta2: float) -> tuple[Ints, float]:
     firsts = steps.offsets[:-1][has_steps]
     n_steps = n_steps[has_steps]
     base = _whole(beta2 * int(steps.positives.sum()))
-    numerator, denominator = 0, 1
+    numerator: int = 0
+    denominator: float = 1
     while firsts.size:
         # 1. Let each label take what is worth most at this ratio, exactly.
         value = _product(steps.tp, denominator) - _product(steps.predicted, numerator)
@@ -85,12 +95,33 @@ def best_joint_steps(steps: Steps, beta2: float) -> tuple[Ints, float]:
     return chosen, numerator / denominator
 
 
+def highest_ratio(
+    choose: Callable[[float], tuple[int, int, Chosen]],
+    beta2_positives: float,
+) -> tuple[float, Chosen]:
+    """Return the highest tp / (beta2_positives + predicted), and the choice that reaches it.
+
+    `choose` returns tp, predicted and the choice for which tp - ratio predicted is highest: this is
+    Dinkelbach's iteration.
+    """
+    ratio = 0.0
+    tp, predicted, best = choose(ratio)
+    reached = tp / max(beta2_positives + predicted, 1)
+    while reached > ratio:
+        ratio = reached
+        tp, predicted, chosen = choose(ratio)
+        reached = tp / max(beta2_positives + predicted, 1)
+        if reached >= ratio:  # If it fell, by rounding, the choice before was the best.
+            best = chosen
+    return ratio, best
+
+
 def _whole(number: float) -> float:
     """Return a whole number as an int, whose products are exact."""
     return int(number) if number == int(number) else number
 
 
-def _product(counts: Ints, factor: float) -> Ints:
+def _product(counts: Ints, factor: float) -> Numbers:
     """Return the product of whole numbers, with Python's where 64 bits are too few."""
     is_too_large = isinstance(factor, int) and int(counts.max(initial=0)) * factor >= 2**62
     return counts.astype(object) * factor if is_too_large else np.asarray(counts * factor)

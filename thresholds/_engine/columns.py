@@ -73,9 +73,7 @@ def _lies_in_columns(problem: Problem) -> bool:
     if not (isinstance(scores, np.ndarray) and isinstance(truth, np.ndarray)):
         return False
     lie_so = scores.flags.f_contiguous and truth.flags.f_contiguous
-    # Numba compiles anew for arrays that may not be written.
-    may_be_written = scores.flags.writeable and truth.flags.writeable
-    return lie_so and may_be_written and scores.dtype == problem.dtype and truth.itemsize == 1
+    return lie_so and scores.dtype == problem.dtype and truth.itemsize == 1
 
 
 def _read(problem: Problem, labels: slice, memory: Memory) -> Columns:
@@ -109,8 +107,7 @@ def _read(problem: Problem, labels: slice, memory: Memory) -> Columns:
 def _cells(problem: Problem, labels: slice, memory: Memory) -> tuple[Scores, Bytes]:
     """Return scores and truth of some labels, (n_labels, n_samples) each."""
     if _lies_in_columns(problem):
-        columns = problem.scores[:, labels].T, problem.truth[:, labels].T.view(np.uint8)
-        return columns
+        return problem.scores[:, labels].T, problem.truth[:, labels].T.view(np.uint8)
     n_labels = labels.stop - labels.start
     scores, truth = memory.scores[:n_labels], memory.truth[:n_labels]
     all_truth = problem.truth

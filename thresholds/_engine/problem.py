@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class Problem:
     groups: Ints | None = None  # (n_samples,) numbers of groups, where rows come in groups
     # (n_samples, n_labels) bool, CSR where the truth is; None where all truth is known. `truth` is 0 there.
     unknown: Matrix | None = None
+
+    is_counted: ClassVar[bool] = False  # whether rows were counted elsewhere, and cannot be read
 
     @classmethod
     def of(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Scores
+from thresholds._engine.cuts import Cuts
 
 
 class Columns(NamedTuple):
@@ -50,16 +51,6 @@ class Columns(NamedTuple):
         return self._replace(ends=np.where(wanted, self.ends, self.starts))
 
 
-class Cuts(NamedTuple):
-    """A cut of each label, and what it counts, in the unit of the problem's weights."""
-
-    score: Floats  # (n_labels,) +inf for never
-    lower: Floats  # (n_labels,) the next lower score, NaN without one
-    tp: Ints  # (n_labels,)
-    predicted: Ints  # (n_labels,)
-    positives: Ints  # (n_labels,)
-
-
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The steps of labels, one label after another; those of label j are `offsets[j]:offsets[j + 1]`.
@@ -81,24 +72,27 @@ class Steps:
 
     def where(self, wanted: Booleans) -> "Steps":
         """Leave out the steps that are not wanted, (n_steps,)."""
-        offsets = np.append(0, np.cumsum(wanted))[self.offsets]
-        columns = (self.cut, self.lower, self.tp, self.predicted)
-        return Steps(offsets, *(column[wanted] for column in columns), self.positives)
+        return Steps(
+            np.append(0, np.cumsum(wanted))[self.offsets],
+            cut=self.cut[wanted],
+            lower=self.lower[wanted],
+            tp=self.tp[wanted],
+            predicted=self.predicted[wanted],
+            positives=self.positives,
+        )
 
     def with_labels(self, wanted: Booleans, others: "Steps") -> "Steps":
-        """Put the steps of other labels, which have none here, among these; `wanted` (n_labels,) tells which they are."""
-        label = np.append(self.label, others.label)
-        order = label.argsort(kind="stable")
+        """Take the steps of wanted labels, (n_labels,), from others; they have none here."""
+        order = np.append(self.label, others.label).argsort(kind="stable")
         n_steps = np.diff(self.offsets) + np.diff(others.offsets)
-        pairs = (
-            (self.cut, others.cut),
-            (self.lower, others.lower),
-            (self.tp, others.tp),
-            (self.predicted, others.predicted),
+        return Steps(
+            np.append(0, n_steps.cumsum()),
+            cut=np.append(self.cut, others.cut)[order],
+            lower=np.append(self.lower, others.lower)[order],
+            tp=np.append(self.tp, others.tp)[order],
+            predicted=np.append(self.predicted, others.predicted)[order],
+            positives=np.where(wanted, others.positives, self.positives),
         )
-        columns = (np.concatenate(pair)[order] for pair in pairs)
-        positives = np.where(wanted, others.positives, self.positives)
-        return Steps(np.append(0, n_steps.cumsum()), *columns, positives)
 
     def at(self, chosen: Ints) -> Cuts:
         """Return one step of each label, (n_labels,); -1 is never."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -259,6 +259,8 @@ class CountedProblem(Problem):
     lowest: Keys = field(kw_only=True)  # (n_labels,) the lowest key that has weight
     some_rows: SomeRows | None = field(default=None, kw_only=True)  # where some were picked
     asked: Asked = field(kw_only=True, default_factory=Asked)  # what could not be told
+
+    is_counted: ClassVar[bool] = True
 
     @classmethod
     def of_tally(cls, kind: Kind, totals: Totals, tally: Tally, lowest: Keys) -> "CountedProblem":

@@ -18,12 +18,7 @@ from thresholds.data.parts import parts_of_rows
 from thresholds.data.problem import Problem
 from thresholds.expectation.counts import Probabilities
 from thresholds.fitting.capping import with_cap
-from thresholds.fitting.empirical import (
-    check_groups,
-    fit_problem,
-    fit_side_by_side,
-    go_side_by_side,
-)
+from thresholds.fitting.empirical import check_groups, fit_problem
 from thresholds.fitting.expected import best_expected
 from thresholds.fitting.options import (
     DEFAULTS,
@@ -36,6 +31,7 @@ from thresholds.fitting.options import (
 from thresholds.fitting.record import with_brief_record, with_record
 from thresholds.fitting.regions import BinsOfScores, best_regions, bins_of_scores
 from thresholds.fitting.rules import Calibration, NamedRule, calibrated_form, find_rule
+from thresholds.fitting.side_by_side import fit_side_by_side, go_side_by_side
 from thresholds.fitting.top_k import best_top_k
 from thresholds.metrics.judging import judge
 from thresholds.rule import InstanceRule, Rule, ThresholdRule

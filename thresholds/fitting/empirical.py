@@ -4,65 +4,45 @@
 
 Lipton, Elkan & Naryanaswamy 2013, "F1-Optimal Thresholding in the Multi-Label Setting", sections 5 (optimal
 decisions) and 2.1 (averages).
+
+A fit goes through seven stops: options, a `Problem`, its columns, their steps, the best of these, a place in the gap
+below each, and a `ThresholdRule`. What only some options need is imported where they ask for it.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
 
 import numpy as np
 
-from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
-from thresholds._checks.floors import Floor, floors_of_labels
-from thresholds.data.counted import CountedProblem
-from thresholds.data.panels import Question, asking
-from thresholds.data.problem import Problem
-from thresholds.data.tiles import Pass, Passes, side_by_side
-from thresholds.fitting.capping import with_cap
+from thresholds._checks.floors import Floor
+from thresholds._engine.best_cuts import best_cuts, best_joint_cuts
+from thresholds._engine.cuts import Cuts
+from thresholds._engine.problem import Problem
 from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.fitting.record import data_in_brief, described
-from thresholds.guarantees.copies import warn_of_copies
-from thresholds.guarantees.floors import Floors
-from thresholds.guarantees.rows import RowFit, RowSearch
-from thresholds.guards.base import GuardedFit, GuardInPasses
-from thresholds.guards.fitting import fit_guarded
-from thresholds.guards.limited import LimitedFit
-from thresholds.guards.limits import Limits
-from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import (
-    count_cuts,
-    count_decisions,
-    f_measure,
-    judge,
-    positives_of,
-)
 from thresholds.rule import ThresholdRule
-from thresholds.rule.budget import Budget
-from thresholds.rule.capped import CappedRule
-from thresholds.rule.guarantees import Guarantees
-from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.row_guarantees import RowGuarantees
-from thresholds.search import staircase
-from thresholds.search.budget import CutsWithin, best_cuts_within
-from thresholds.search.counting.passes import map_useful_steps
-from thresholds.search.joint_micro import Hull, best_joint_cuts
-from thresholds.search.one_cut import best_shared_cut
-from thresholds.search.staircase import Cuts, Staircase
+
+if TYPE_CHECKING:
+    from thresholds._engine.budget import CutsWithin
+    from thresholds.guarantees.floors import Floors
+    from thresholds.guards.base import GuardedFit
+    from thresholds.guards.limits import Limits
+    from thresholds.guards.options import Guard
+    from thresholds.metrics.judging import Judged
+    from thresholds.rule.budget import Budget
+    from thresholds.rule.capped import CappedRule
+    from thresholds.rule.guarantees import Guarantees
+    from thresholds.rule.guard_report import GuardReport
+    from thresholds.rule.row_guarantees import RowGuarantees
 
 _MOST_UNITS = 2**62  # no counts are higher
-
-# Of fits side by side: what they keep of a label between passes, and how much of the scores that may be.
-_KEPT_BYTES_OF_LABEL = 2**15
-_PART_OF_MEMORY = 0.125
-_LEAST_LABELS_PER_THREAD = 40
-_LITTLE_MEMORY = 2**26
 
 
 @overload
@@ -94,7 +74,7 @@ def fit_empirical(
     unknown: object = ...,
     label_names: object = ...,
     **options: Unpack[OfThresholds],
-) -> ThresholdRule | CappedRule: ...
+) -> "ThresholdRule | CappedRule": ...
 
 
 def fit_empirical(
@@ -107,7 +87,7 @@ def fit_empirical(
     sample_weight: object = None,
     zero_division: float = 0.0,
     placement: Placement = "low",
-    guard: Guard = None,
+    guard: "Guard" = None,
     max_overprediction: float | None = None,
     min_precision: Floor | None = None,
     min_recall: Floor | None = None,
@@ -122,7 +102,7 @@ def fit_empirical(
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
-) -> ThresholdRule | CappedRule:
+) -> "ThresholdRule | CappedRule":
     """Fit the thresholds that maximise F-beta on labelled data, exactly.
 
     Parameters
@@ -257,7 +237,12 @@ def fit_empirical(
         n_jobs=options.n_jobs,
     )
     check_groups(problem, options)
-    return with_cap(fit_problem(problem, options), problem, options)
+    rule = fit_problem(problem, options)
+    if options.max_predicted_per_row is None:
+        return rule
+    from thresholds.fitting.capping import with_cap
+
+    return with_cap(rule, _in_items(problem), options)
 
 
 def check_groups(problem: Problem, options: FitOptions) -> None:
@@ -267,129 +252,68 @@ def check_groups(problem: Problem, options: FitOptions) -> None:
             "groups is given without a guard or confidence, and nothing else looks at groups; expected None"
         )
     if options.confidence is not None:
-        warn_of_copies(problem)
+        from thresholds.guarantees.copies import warn_of_copies
+
+        warn_of_copies(_in_items(problem))
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """The cuts of all labels, and what was found with them."""
 
     cuts: Cuts
     thresholds: Floats | None = None  # (n_labels,) where they are placed already
-    report: GuardReport | None = None
-    guarantees: Guarantees | RowGuarantees | None = None
-    within: CutsWithin | None = None
-
-
-def _counts_first(options: FitOptions) -> bool:
-    """Whether the steps of labels are looked for before anything else reads a score."""
-    narrowed = options.guarded_by, options.max_predicted, options.confidence
-    return options.per_label and narrowed == (None, None, None)
+    report: "GuardReport | None" = None
+    guarantees: "Guarantees | RowGuarantees | None" = None
+    within: "CutsWithin | None" = None
 
 
 def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     """Fit on what is checked already."""
-    return _ruled(problem, options, _search(problem, options))
+    return rule_of(problem, options, _search(problem, options))
 
 
-def go_side_by_side(problem: Problem, options: FitOptions) -> bool:
-    """Whether fits to several parts of the rows may pass over tiles of labels together, in little memory."""
-    is_guard_in_passes = isinstance(options.chosen_guard, GuardInPasses)
-    passes_over_tiles = (
-        options.per_label
-        and options.max_predicted is None
-        and options.confidence is None
-        and (problem.groups is None or options.chosen_guard is None)
-        and (is_guard_in_passes or options.guarded_by is None)
-    )
-    kept = problem.n_labels * _KEPT_BYTES_OF_LABEL
-    scores = problem.n_samples * problem.n_labels * problem.dtype.itemsize
-    # Each thread works on some copies of a tile, which is at least one label.
-    are_tiles_small = problem.n_labels >= _LEAST_LABELS_PER_THREAD * workers(options.n_jobs)
-    fits_into_memory = are_tiles_small and kept <= _PART_OF_MEMORY * scores
-    return passes_over_tiles and (fits_into_memory or max(scores, kept) <= _LITTLE_MEMORY)
-
-
-def fit_side_by_side(
-    problems: Sequence[Problem], options: FitOptions, questions: Sequence[Question]
-) -> tuple[list[ThresholdRule], list[list[Any]]]:
-    """Fit to several parts of the rows, in tiles that hold them all; ask the labels of the first part beside that.
-
-    The rules of the other parts keep no profile of the scores.
-    """
-    fits: list[Passes[Any]] = [_in_passes(problem, options) for problem in problems]
-    found: list[Any] = side_by_side(
-        problems[0],
-        [*fits, asking(problems[0], questions)],
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-    )
-    answers = found.pop()
-    rules = [
-        _ruled(problem, options, of_part, keeps_profile=problem is problems[0])
-        for problem, of_part in zip(problems, found, strict=True)
-    ]
-    return rules, answers
-
-
-def _in_passes(problem: Problem, options: FitOptions) -> Passes[_Found]:
-    """Choose the cut of every label, passing over tiles of labels."""
-    guard = options.chosen_guard
-    if guard is None:
-        choice = _Choice.of(options)
-        chosen = yield Pass(
-            lambda first, last: choice.of_some(staircase.of_labels(problem, first, last))
-        )
-        return _Found(choice.of_all(chosen))
-    assert isinstance(guard, GuardInPasses), "asked of `go_side_by_side`"
-    guarded = yield from guard.passes(
-        problem,
-        _limits(problem, options, None),
-        options.average,
-        options.beta,
-        options.placement,
-        options.n_jobs,
-    )
-    return _of_guard(problem, options, guarded)
-
-
-def _search(problem: Problem, options: FitOptions) -> _Found:
+def _search(problem: Problem, options: FitOptions) -> Found:
     """Choose the cut of every label: the step of its staircase below which it is predicted no more."""
     if options.promises_rows:
-        thresholds, of_rows = _promised(problem, options)
-        cuts = _uncounted(problem, thresholds, thresholds)
-        return _Found(cuts, thresholds, guarantees=of_rows)
+        return _promised(problem, options)
     if not options.per_label:
-        return _Found(_shared(problem, options))
+        return Found(_shared(problem, options))
     if options.guarded_by is not None:
-        floors = _floors(problem, options)
-        guarded, shown = _guarded(problem, options, floors)
-        found = _of_guard(problem, options, guarded)
-        if floors is None or shown is None or found.thresholds is None:
-            return found
-        of_labels = floors.guarantees(shown, found.thresholds, problem.label_names)
-        return found._replace(guarantees=of_labels)
+        return _guarded(problem, options)
     if options.max_predicted is not None:
-        within = _within_budget(problem, options)
-        return _Found(within.cuts, within=within)
-    return _Found(_unguarded(problem, options))
+        return _within_budget(problem, options)
+    return Found(_best(problem, options))
 
 
-def _of_guard(problem: Problem, options: FitOptions, guarded: GuardedFit) -> _Found:
-    """Return what a guard found, or limits."""
-    report = guarded.report(
-        problem, options.guarded_by, options.beta, options.zero_division, options.placement
-    )
-    return _Found(guarded.cuts, report.guarded, report)
+def _best(problem: Problem, options: FitOptions) -> Cuts:
+    """Choose the best step of each label by itself; for micro, those that are best for all labels together."""
+    if problem.is_counted:
+        return _best_of_counts(problem, options)
+    choose = best_joint_cuts if options.average == "micro" else best_cuts
+    return choose(problem, options.beta, n_jobs=options.n_jobs, progress=options.progress)
 
 
-def _ruled(
-    problem: Problem, options: FitOptions, found: _Found, *, keeps_profile: bool = True
+def _best_of_counts(problem: Problem, options: FitOptions) -> Cuts:
+    """Choose in the same way among the steps of counted rows."""
+    from thresholds._engine.choosing import best_joint_steps, best_steps
+    from thresholds.search.staircase import all_steps
+
+    steps = all_steps(_in_items(problem), n_jobs=options.n_jobs, progress=options.progress)
+    if options.average == "micro":
+        chosen, _ = best_joint_steps(steps, options.beta**2)
+    else:
+        chosen = best_steps(steps, options.beta**2)
+    return steps.at(chosen)
+
+
+def rule_of(
+    problem: Problem, options: FitOptions, found: Found, *, keeps_profile: bool = True
 ) -> ThresholdRule:
     """Make a rule of what was found."""
     cuts, thresholds, report, guarantees, within = found
 
     # Place each threshold in the gap below its cut; a guard has placed its own, and what was tested stays where it is.
-    rule_of = partial(
+    make = partial(
         ThresholdRule,
         thresholds=cuts.placed(problem, options.placement) if thresholds is None else thresholds,
         label_names=problem.label_names,
@@ -408,20 +332,18 @@ def _ruled(
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
     judged = None
-    if cuts.tp.size and (problem.exactly_weighted or isinstance(problem, CountedProblem)):
-        counts = _counts_of_cuts(cuts, problem)
-    elif isinstance(problem, CountedProblem):
-        counts = _in_units(rule_of(), problem)
-    elif problem.is_dense and options.average != "samples" and options.max_predicted is None:
-        counts = count_cuts(rule_of().thresholds, problem, options.n_jobs)
+    if cuts.tp.size and (problem.exactly_weighted or problem.is_counted):
+        sums = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
+        counts = ConfusionCounts(sums, problem.weight_of_label)
     else:
-        judged = judge(rule_of(), problem)
-        counts = judged.by_label
+        counts, judged = _judged(make(), problem, options)
     if judged is None:
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
     else:
+        from thresholds.metrics.judging import f_measure
+
         objective = f_measure(
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
         )
@@ -436,34 +358,39 @@ def _ruled(
     # What the scores look like is kept, so that others can be compared with them.
     if not keeps_profile:
         fitted_on = data_in_brief(problem, cuts.positives)
-        return rule_of(objective=objective, budget=budget, fitted_on=fitted_on)
+        return make(objective=objective, budget=budget, fitted_on=fitted_on)
     predicted = counts.predicted.copy()
     del counts, judged  # room for what is made of very many labels
     described_data = described(problem, cuts.positives, predicted, options.n_jobs)
-    return rule_of(objective=objective, budget=budget, **described_data)
+    return make(objective=objective, budget=budget, **described_data)
 
 
-def _counts_of_cuts(cuts: Cuts, problem: Problem) -> ConfusionCounts:
-    """Return what cuts count, in the unit of the weights."""
-    sums = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
-    return ConfusionCounts(sums, problem.weight_of_label)
+def _judged(
+    rule: ThresholdRule, problem: Problem, options: FitOptions
+) -> tuple[ConfusionCounts, "Judged | None"]:
+    """Count what a rule decides by label; for averages over rows, and sums of floats, by row as well."""
+    from thresholds.metrics.judging import count_cuts, count_decisions, judge
+
+    if problem.is_counted:
+        # In the unit of the weights: averages over labels are rounded as those of cuts are.
+        return replace(count_decisions(rule, _in_items(problem)), unit=None), None
+    if problem.is_dense and options.average != "samples" and options.max_predicted is None:
+        return count_cuts(rule.thresholds, _in_items(problem), options.n_jobs), None
+    judged = judge(rule, _in_items(problem))
+    return judged.by_label, judged
 
 
-def _in_units(rule: ThresholdRule, problem: Problem) -> ConfusionCounts:
-    """Return what a rule counts, in the unit of the weights: averages over labels are rounded as those of cuts are."""
-    return replace(count_decisions(rule, problem), unit=None)
+def _in_items(problem: Problem) -> Any:
+    """Return a problem as guards, promises and judges of rules read it: in items."""
+    from thresholds.data.problem import Problem as ProblemInItems
 
-
-def _floors(problem: Problem, options: FitOptions) -> Floors | None:
-    """Return the floors that are to hold on new rows, None without a confidence."""
-    if options.confidence is None:
-        return None
-    min_precision, min_recall = _floors_of_labels(problem, options)
-    return Floors.of(problem, min_precision, min_recall, float(options.confidence), options.family)
+    return ProblemInItems.with_items(problem)
 
 
 def _floors_of_labels(problem: Problem, options: FitOptions) -> tuple[Floats, Floats]:
     """Return the floors of precision and of recall of each label, (n_labels,) each, NaN for none."""
+    from thresholds._checks.floors import floors_of_labels
+
     names, n_labels = problem.label_names, problem.n_labels
     return (
         floors_of_labels(options.min_precision, "min_precision", names, n_labels),
@@ -471,8 +398,10 @@ def _floors_of_labels(problem: Problem, options: FitOptions) -> tuple[Floats, Fl
     )
 
 
-def _limits(problem: Problem, options: FitOptions, floors: Floors | None) -> Limits:
+def limits_of(problem: Problem, options: FitOptions, floors: "Floors | None") -> "Limits":
     """Return the limits on the rows of the fit; floors that are to hold on new rows are none."""
+    from thresholds.guards.limits import Limits
+
     limits = Limits(options.max_overprediction)
     if floors is not None:
         return limits
@@ -484,12 +413,21 @@ def _limits(problem: Problem, options: FitOptions, floors: Floors | None) -> Lim
     return limits
 
 
-def _guarded(problem: Problem, options: FitOptions, floors: Floors | None) -> LimitedFit:
+def _guarded(problem: Problem, options: FitOptions) -> Found:
     """Choose the cut of every label under a guard, within limits, or both."""
-    return fit_guarded(
-        problem,
+    from thresholds.guarantees.floors import Floors
+    from thresholds.guards.fitting import fit_guarded
+
+    in_items = _in_items(problem)
+    floors = None
+    if options.confidence is not None:
+        min_precision, min_recall = _floors_of_labels(problem, options)
+        confidence: Any = options.confidence
+        floors = Floors.of(in_items, min_precision, min_recall, float(confidence), options.family)
+    guarded, shown = fit_guarded(
+        in_items,
         options.chosen_guard,
-        _limits(problem, options, floors),
+        limits_of(problem, options, floors),
         floors,
         options.average,
         options.beta,
@@ -497,13 +435,28 @@ def _guarded(problem: Problem, options: FitOptions, floors: Floors | None) -> Li
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
+    found = of_guard(in_items, options, guarded)
+    if floors is None or shown is None or found.thresholds is None:
+        return found
+    of_labels = floors.guarantees(shown, found.thresholds, problem.label_names)
+    return found._replace(guarantees=of_labels)
 
 
-def _promised(problem: Problem, options: FitOptions) -> RowFit:
+def of_guard(problem: Any, options: FitOptions, guarded: "GuardedFit") -> Found:
+    """Return what a guard found, or limits."""
+    report = guarded.report(
+        problem, options.guarded_by, options.beta, options.zero_division, options.placement
+    )
+    return Found(guarded.cuts, report.guarded, report)
+
+
+def _promised(problem: Problem, options: FitOptions) -> Found:
     """Choose thresholds whose micro precision or recall, or mean over rows, is promised on new rows."""
+    from thresholds.guarantees.rows import RowSearch
+
     checked: Any = options  # Floors are numbers, and there is a confidence.
-    return RowSearch(
-        problem,
+    thresholds, of_rows = RowSearch(
+        _in_items(problem),
         average=checked.average,
         beta=options.beta,
         zero_division=options.zero_division,
@@ -514,12 +467,15 @@ def _promised(problem: Problem, options: FitOptions) -> RowFit:
         confidence=checked.confidence,
         n_jobs=options.n_jobs,
     ).best()
+    return Found(_uncounted(problem, thresholds, thresholds), thresholds, guarantees=of_rows)
 
 
 def _shared(problem: Problem, options: FitOptions) -> Cuts:
     """Choose one cut for all labels."""
+    from thresholds.search.one_cut import best_shared_cut
+
     score, lower = best_shared_cut(
-        problem,
+        _in_items(problem),
         options.average,
         options.beta,
         options.zero_division,
@@ -532,14 +488,10 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
 
 def _uncounted(problem: Problem, score: Floats, lower: Floats) -> Cuts:
     """Return cuts (n_labels,) without tp and predicted: the objective is judged from the decisions."""
+    from thresholds.metrics.judging import positives_of
+
     not_counted = np.empty(0, np.int64)
-    return Cuts(
-        score,
-        lower,
-        not_counted,
-        not_counted,
-        positives_of(problem),
-    )
+    return Cuts(score, lower, not_counted, not_counted, positives_of(_in_items(problem)))
 
 
 def _most_units(problem: Problem, options: FitOptions) -> int | None:
@@ -551,19 +503,18 @@ def _most_units(problem: Problem, options: FitOptions) -> int | None:
     return min(units, _MOST_UNITS)
 
 
-def _within_budget(problem: Problem, options: FitOptions) -> CutsWithin:
+def _within_budget(problem: Problem, options: FitOptions) -> Found:
     """Choose the cuts of highest F-beta within a budget of predictions."""
+    from thresholds._engine.best_cuts import all_steps
+    from thresholds._engine.budget import best_cuts_within
+    from thresholds.search.staircase import all_steps as all_steps_of_counts
+
+    read: Any = all_steps_of_counts if problem.is_counted else all_steps
+    steps = read(problem, n_jobs=options.n_jobs, progress=options.progress)
     most = _most_units(problem, options)
     assert most is not None, "there is one"
-    return best_cuts_within(
-        problem,
-        most,
-        options.average,
-        options.beta,
-        options.zero_division,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-    )
+    within = best_cuts_within(steps, most, options.average, options.beta, options.zero_division)
+    return Found(within.cuts, within=within)
 
 
 def _budget(
@@ -571,46 +522,16 @@ def _budget(
     objective: float,
     problem: Problem,
     units: int,
-    within: CutsWithin | None,
-) -> Budget:
+    within: "CutsWithin | None",
+) -> "Budget":
     """Say how a budget was kept, by so many units predicted: with cuts within it, or with a shared one.
 
     `Budget` refuses what contradicts itself: more predicted than may be, an objective above its bound.
     """
+    from thresholds.rule.budget import Budget
+
     predicted = float(units * Fraction(problem.unit))
     if within is None or within.bound is None:
         # The best of shared cuts was found among all that keep the budget; or the best of all cuts keep it.
         return Budget(most, predicted, objective, objective, is_optimal=True)
     return Budget(most, predicted, objective, within.bound, within.is_optimal)
-
-
-class _Choice(NamedTuple):
-    """How the steps of all labels are chosen that maximise F-beta."""
-
-    of_some: Callable[[Staircase], Any]  # what is needed of some labels
-    of_all: Callable[[list[Any]], Cuts]  # the cuts, of all of that
-    jointly: bool
-
-    @classmethod
-    def of(cls, options: FitOptions) -> "_Choice":
-        """Choose the best step of every label; for micro, those that are best for all labels together."""
-        beta = options.beta
-        if options.average == "micro":
-            return cls(Hull.of, lambda hulls: best_joint_cuts(hulls, beta), jointly=True)
-        return cls(
-            lambda stairs: stairs.cuts_at(stairs.best(beta)), staircase.all_cuts, jointly=False
-        )
-
-
-def _unguarded(problem: Problem, options: FitOptions) -> Cuts:
-    """Choose the steps of all labels among the few that may be best."""
-    choice = _Choice.of(options)
-    parts = map_useful_steps(
-        problem,
-        choice.of_some,
-        options.beta,
-        jointly=choice.jointly,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-    )
-    return choice.of_all(parts)

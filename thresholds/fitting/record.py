@@ -1,13 +1,12 @@
 """What a rule keeps of its fit: the data in brief, what made it, what the scores looked like, and what was reached."""
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from thresholds._arrays.types import Dense, Ints, Matrix
-from thresholds.data.counted import CountedProblem
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.judging import Judged, f_measure, judge, positives_of
 from thresholds.results import Later
 from thresholds.rule import FittedOn, Rule
@@ -19,6 +18,9 @@ from thresholds.rule.watching.profile import (
     sampled_rows,
     taken_rows,
 )
+
+if TYPE_CHECKING:
+    from thresholds.data.problem import Problem as ProblemInItems
 
 FittedRule = TypeVar("FittedRule", bound=Rule)
 
@@ -46,8 +48,9 @@ def data_in_brief(problem: Problem, positives: Ints, copied: Dense | None = None
 
     `copied` is a copy of all dense scores, where there is one.
     """
-    if isinstance(problem, CountedProblem):
-        copied = problem.some_scores(SAMPLE_CELLS)
+    if problem.is_counted:
+        counted: Any = problem
+        copied = counted.some_scores(SAMPLE_CELLS)
     return FittedOn.of(
         problem.scores,
         problem.missing,
@@ -59,8 +62,9 @@ def data_in_brief(problem: Problem, positives: Ints, copied: Dense | None = None
 
 def sample_of(problem: Problem) -> Matrix | None:
     """Copy the rows that tell what the scores of a fit look like; None where rows are not known."""
-    if isinstance(problem, CountedProblem):
-        return None if problem.some_rows is None else problem.some_rows.rows
+    if problem.is_counted:
+        counted: Any = problem
+        return None if counted.some_rows is None else counted.some_rows.rows
     places = sampled_rows(problem.scores.shape, problem.sample_weight)
     return taken_rows(problem.scores, places)
 
@@ -76,8 +80,9 @@ def profile_of(
 def _profile_later(rows: Matrix, problem: Problem, predicted: Ints, n_jobs: int | None) -> Later:
     """Return how to make the profile of a rule, of rows that were copied."""
     # What is counted on all rows is a number of rows where each weighs 1, and all truth is known.
-    if isinstance(problem, CountedProblem):
-        weighted = problem.some_rows is not None and problem.some_rows.weighted
+    if problem.is_counted:
+        counted: Any = problem
+        weighted = counted.some_rows is not None and counted.some_rows.weighted
     else:
         weighted = not are_equal(problem.sample_weight)
     on_all_rows = None if weighted or problem.unknown is not None else predicted
@@ -95,7 +100,7 @@ def _profile_later(rows: Matrix, problem: Problem, predicted: Ints, n_jobs: int 
 
 def with_record(
     rule: FittedRule,
-    problem: Problem,
+    problem: "ProblemInItems",
     made_by: MadeBy | None = None,
     *,
     judged: Judged | None = None,
@@ -119,7 +124,7 @@ def with_record(
     return replace(rule, **record)  # type: ignore[type-var]
 
 
-def with_brief_record(rule: FittedRule, problem: Problem) -> FittedRule:
+def with_brief_record(rule: FittedRule, problem: "ProblemInItems") -> FittedRule:
     """Return a rule with what it keeps of its fit but for what it reaches there, with decisions about few rows."""
     record = {
         "fitted_on": data_in_brief(problem, positives_of(problem)),

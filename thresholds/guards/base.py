@@ -9,13 +9,13 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Bytes, Floats, Ints
 from thresholds._checks import Placement
+from thresholds._engine.cuts import Cuts
 from thresholds._engine.f_measure import f_of_counts
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import Passes, in_passes
 from thresholds.guards.limits import Limits
 from thresholds.results import NumberedTexts
 from thresholds.rule.guard_report import GuardReport
-from thresholds.search.staircase import Cuts
 
 # Why a label is cut elsewhere, as numbers: texts of very many labels would take more memory than all else.
 REASONS = (

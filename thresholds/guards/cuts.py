@@ -10,10 +10,10 @@ import numpy as np
 
 from thresholds._arrays.dtypes import rounded_up, threshold_dtype
 from thresholds._arrays.types import Floats, Ints
+from thresholds._engine.cuts import Cuts
 from thresholds.data.problem import Items, Problem
 from thresholds.guards.base import NO_POSITIVES, SHRUNK, TIED, GuardedCuts
 from thresholds.search.ranks import count_at, next_above, scores_at, weight_present
-from thresholds.search.staircase import Cuts
 
 _ROUNDING = 1e-12  # of ranks, where the unit of weights is no row
 _COUNTABLE = 2.0**53  # Larger floats are all whole, whatever was meant.

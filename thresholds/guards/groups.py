@@ -22,12 +22,12 @@ import numpy as np
 from thresholds._arrays.matrices import compressed, transposed
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Keys
+from thresholds._engine.cuts import Cuts
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._kernels.keys import to_keys
 from thresholds.data.problem import Problem
 from thresholds.metrics.judging import Decisions
 from thresholds.rule import ThresholdRule
-from thresholds.search.staircase import Cuts
 
 
 def groups_of(problem: Problem) -> Ints | None:

@@ -6,6 +6,9 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Ints
 from thresholds._checks import Placement
+from thresholds._engine.best_cuts import best_cuts_within
+from thresholds._engine.choosing import best_steps
+from thresholds._engine.cuts import Cuts
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
@@ -13,8 +16,7 @@ from thresholds.guards.base import LIMITED, GuardedCuts, GuardedFit, either, to_
 from thresholds.guards.cuts import lowest_cut_within
 from thresholds.guards.limits import Limits, nearest
 from thresholds.search import staircase
-from thresholds.search.counting.passes import map_useful_steps
-from thresholds.search.staircase import Cuts, Staircase, without_steps
+from thresholds.search.staircase import Staircase, without_steps
 
 
 class LimitedFit(NamedTuple):
@@ -68,25 +70,8 @@ def _fit_within(
     progress: bool,
 ) -> GuardedFit:
     """Take the best step of each label that keeps limits of counts, else as much as they allow."""
-    optimum, cuts = to_be_written(problem.n_labels)
-
-    def choose(stairs: Staircase) -> None:
-        allowed = limits.of_labels(stairs.first, stairs.first + stairs.positives.size).within(
-            stairs
-        )
-        best = allowed.cuts_at(allowed.best(beta))
-        write(cuts, stairs.first, _as_guarded(best, problem, placement))
-        write(optimum, stairs.first, stairs.cuts_at(stairs.best(beta)))
-
-    map_useful_steps(
-        problem,
-        choose,
-        beta,
-        jointly=False,
-        keeps=limits.allow,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    optimum, best = best_within(problem, limits, beta, n_jobs, progress)
+    cuts = _as_guarded(best, problem, placement)
 
     # Labels without a step that keeps the limits: they may be predicted above their highest positive.
     are_left = (cuts.predicted == 0) & (optimum.positives > 0)  # (n_labels,)
@@ -116,6 +101,18 @@ def _fit_within(
         )
     problem.forget()
     return GuardedFit(cuts, optimum)
+
+
+def best_within(
+    problem: Problem, limits: Limits, beta: float, n_jobs: int | None, progress: bool
+) -> tuple[Cuts, Cuts]:
+    """Return the best cut of each label, and the best that keeps limits of counts."""
+    of_counts = limits.of_counts(problem.n_labels)
+    if not problem.is_counted:
+        return best_cuts_within(problem, of_counts, beta, n_jobs=n_jobs, progress=progress)
+    steps = staircase.all_steps(problem, n_jobs=n_jobs, progress=progress)
+    allowed = steps.where(of_counts.allow_steps(steps))
+    return steps.at(best_steps(steps, beta**2)), allowed.at(best_steps(allowed, beta**2))
 
 
 def show_floors(

@@ -5,10 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._engine import choosing
+from thresholds._engine.cuts import Cuts
 from thresholds.data.problem import Items, Problem
 from thresholds.guarantees.candidates import shown_cuts
 from thresholds.guarantees.ranges import Ranges
-from thresholds.search.staircase import Cuts, Staircase
+from thresholds.search.staircase import Staircase
 
 
 class Limits(NamedTuple):
@@ -37,18 +39,20 @@ class Limits(NamedTuple):
             shown=None if self.shown is None else self.shown.of_labels(first, last),
         )
 
+    def of_counts(self, n_labels: int) -> choosing.Limits:
+        """Return the limits of counts, those of each label, (n_labels,) each."""
+        usual = choosing.Limits.none(n_labels)
+        given = (self.max_overprediction, self.min_recall, self.min_precision)
+        return choosing.Limits(
+            *(
+                none if limit is None else np.where(np.isnan(limit), none, limit)
+                for none, limit in zip(usual, given, strict=True)
+            )
+        )
+
     def allow(self, tp: Ints, predicted: Ints, positives: Ints) -> Booleans:
         """Return which counts, one of each label, keep the limits of counts."""
-        allowed = np.ones(tp.shape, np.bool_)
-        # Ratios, as metrics have them; 0/0 keeps all limits.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.max_overprediction is not None:
-                allowed &= ~(predicted / positives > self.max_overprediction)
-            if self.min_precision is not None:
-                allowed &= ~(tp / predicted < self.min_precision)
-            if self.min_recall is not None:
-                allowed &= ~(tp / positives < self.min_recall)
-        return allowed
+        return self.of_counts(tp.size).allow(tp, predicted, positives)
 
     def within(self, stairs: Staircase) -> Staircase:
         """Leave out the steps that break limits of counts; if both do, so does every cut between them."""

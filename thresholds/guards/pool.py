@@ -51,6 +51,7 @@ from thresholds._arrays.dtypes import threshold_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints, Keys
 from thresholds._checks import Placement
+from thresholds._engine.cuts import Cuts
 from thresholds._kernels.guards import left_out_groups, pooled_depths
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.panels import SortedOnce
@@ -77,7 +78,6 @@ from thresholds.search.counting.same_cuts import (
 )
 from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.ranks import count_at
-from thresholds.search.staircase import Cuts
 
 Result = TypeVar("Result")
 

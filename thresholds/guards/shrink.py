@@ -43,6 +43,7 @@ from thresholds._arrays.dtypes import threshold_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Placement
+from thresholds._engine.cuts import Cuts
 from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
 from thresholds.data import panels
 from thresholds.data.panels import Panel, Rest
@@ -68,7 +69,7 @@ from thresholds.guards.siblings import Siblings
 from thresholds.metrics.judging import positives_of
 from thresholds.search import staircase
 from thresholds.search.ranks import KeptItems, Room
-from thresholds.search.staircase import Cuts, Staircase
+from thresholds.search.staircase import Staircase
 
 # (n_ratios,) of predictions to positives; it has 1, which perfectly separated labels need.
 RATIOS = 2.0 ** (np.arange(-48, 73) / 12)

@@ -7,17 +7,17 @@ of them reach together is the next r. It rises with every step and stops at the 
 steps (Dinkelbach 1967; docs/proofs.md).
 """
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._engine.choosing import highest_ratio
+from thresholds._engine.cuts import Cuts
 from thresholds._kernels.choosing import upper_hulls
 from thresholds.search import staircase
-from thresholds.search.staircase import Cuts, Staircase
-
-Chosen = TypeVar("Chosen")
+from thresholds.search.staircase import Staircase
 
 
 class Hull(NamedTuple):
@@ -31,27 +31,6 @@ class Hull(NamedTuple):
         """Return the hulls of some labels."""
         offsets, vertex, slope = upper_hulls(stairs.offsets, stairs.tp, stairs.fp)
         return cls(stairs.take(offsets, vertex), slope)
-
-
-def highest_ratio(
-    choose: Callable[[float], tuple[int, int, Chosen]],
-    beta2_positives: float,
-) -> tuple[float, Chosen]:
-    """Return the highest tp / (beta2_positives + predicted), and the choice that reaches it.
-
-    `choose` returns tp, predicted and the choice for which tp - ratio predicted is highest: this is
-    Dinkelbach's iteration.
-    """
-    ratio = 0.0
-    tp, predicted, best = choose(ratio)
-    reached = tp / max(beta2_positives + predicted, 1)
-    while reached > ratio:
-        ratio = reached
-        tp, predicted, chosen = choose(ratio)
-        reached = tp / max(beta2_positives + predicted, 1)
-        if reached >= ratio:  # If it fell, by rounding, the choice before was the best.
-            best = chosen
-    return ratio, best
 
 
 def highest_ratio_at_cuts(tp: Ints, predicted: Ints, beta2_positives: float) -> float:

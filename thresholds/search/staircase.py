@@ -9,17 +9,13 @@ docs/proofs.md).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from thresholds._arrays import threads
-from thresholds._arrays.blocks import equal_parts
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
-from thresholds._checks import Placement
-from thresholds._engine.placement import place
+from thresholds._engine.cuts import Cuts
+from thresholds._engine.staircase import Steps
 from thresholds._kernels.choosing import best_steps
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import weighted_staircases
@@ -27,27 +23,10 @@ from thresholds.data import panels
 from thresholds.data.panels import Panel, Rest
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
-from thresholds.search.entries import steps_of_entries
 
 Result = TypeVar("Result")
 
 _PARTS_PER_THREAD = 4
-
-
-class Cuts(NamedTuple):
-    """The cut of each label: the score it lies at, the next lower score, and what it counts."""
-
-    score: Floats  # (n_labels,) +inf for never
-    lower: Floats  # (n_labels,) NaN without one
-    tp: Ints  # (n_labels,) in the unit of the problem's weights, as all counts
-    predicted: Ints  # (n_labels,)
-    positives: Ints  # (n_labels,)
-
-    def placed(self, problem: Problem, placement: Placement) -> Floats:
-        """Put thresholds into the gaps below the cuts."""
-        # Sparse predictions stay above `missing` also where no cell of a label is absent.
-        lower = np.fmax(self.lower, problem.missing) if problem.keep_sparse else self.lower
-        return place(self.score, lower, placement, problem.scores.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,20 +168,6 @@ def of_items(items: Items) -> Staircase:
     return Staircase(offsets, to_scores(key), to_scores(lower), tp, fp, higher, positives)
 
 
-def of_entries(problem: Problem, *, n_jobs: int | None = -1, progress: bool = False) -> Staircase:
-    """Count the staircases of all labels of sparse scores."""
-    steps = steps_of_entries(problem, n_jobs=n_jobs, progress=progress)
-    return Staircase(
-        steps.offsets,
-        score=to_scores(steps.key),
-        lower=to_scores(steps.lower),
-        tp=steps.tp,
-        fp=steps.fp,
-        higher=steps.higher,
-        positives=steps.positives,
-    )
-
-
 def map_labels(
     problem: Problem,
     function: Callable[[Staircase], Result],
@@ -211,17 +176,24 @@ def map_labels(
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to the staircases of one tile after another, on threads, in order."""
-    if is_sparse(problem.scores) and not problem.soft:
-        stairs = of_entries(problem, n_jobs=n_jobs, progress=progress)
-        parts = equal_parts(slice(0, problem.n_labels), _PARTS_PER_THREAD * workers(n_jobs))
-        return threads.run(
-            lambda labels: function(stairs.of_labels(labels.start, labels.stop)),
-            list(parts),
-            n_jobs=n_jobs,
-            cells=stairs.score.size,
-        )
 
     def apply(first: int, last: int) -> Result:
         return function(replace(of_labels(problem, first, last), first=first))
 
     return map_tiles(problem, apply, n_jobs=n_jobs, progress=progress)
+
+
+def all_steps(problem: Problem, *, n_jobs: int | None = -1, progress: bool = False) -> Steps:
+    """Return all steps of all labels, read from their items: of counted rows."""
+    stairs = concatenate(
+        map_labels(problem, lambda stairs: stairs, n_jobs=n_jobs, progress=progress)
+    )
+    # In scores as they are, -0.0 and 0.0 alike.
+    return Steps(
+        stairs.offsets,
+        cut=stairs.score.astype(np.float64),
+        lower=stairs.lower.astype(np.float64),
+        tp=stairs.tp,
+        predicted=stairs.predicted,
+        positives=stairs.positives,
+    )

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
+from thresholds._engine.choosing import highest_ratio
 from thresholds.data.problem import Items
 from thresholds.data.tallies import label_of
-from thresholds.search.joint_micro import highest_ratio
 
 _ROUNDING = 1e-12  # relative, of a value of tp - r predicted: a hundred times more than it can be
 

@@ -23,18 +23,16 @@ knapsack problem"). docs/proofs.md has the proof.
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average
+from thresholds._engine.choosing import best_joint_steps, best_steps, highest_ratio
+from thresholds._engine.cuts import Cuts
 from thresholds._engine.f_measure import f_of_counts
-from thresholds.data.problem import Problem
-from thresholds.data.tallies import label_of
-from thresholds.search import staircase
-from thresholds.search.joint_micro import Hull, best_joint_cuts, highest_ratio
-from thresholds.search.staircase import Cuts, Staircase
+from thresholds._engine.staircase import Steps
 
 _MOST_TOTALS = 2**15  # that are gone on with from one label to the next
 # Of what is open, searched one after another: little is soon done.
@@ -66,7 +64,7 @@ class Choices:
     @property
     def label(self) -> Ints:
         """The label of each choice."""
-        return label_of(self.starts)
+        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
 
     def at_price(self, price: float) -> Ints:
         """Return the choice of each label that is worth most after a price; of equal ones the least predicted."""
@@ -284,85 +282,63 @@ class CutsWithin(NamedTuple):
     is_optimal: bool  # shown, but for rounding
 
 
-class _Tile(NamedTuple):
-    """Of some labels the cuts without a budget, and the steps that may pay within one."""
-
-    free: Cuts | Hull
-    stairs: Staircase
-
-
 def best_cuts_within(
-    problem: Problem,
-    most: int,
-    average: Average,
-    beta: float,
-    zero_division: float,
-    *,
-    n_jobs: int | None = -1,
-    progress: bool = False,
+    steps: Steps, most: int, average: Average, beta: float, zero_division: float
 ) -> CutsWithin:
-    """Return the cuts of highest F-beta that predict at most so much, in the unit of the weights.
+    """Return the cuts of highest F-beta that predict at most so much, in the unit of the weights; of all steps.
 
     Where the best cuts without a budget keep it, they are taken, with their ties.
     """
     jointly = average == "micro"
-
-    def read(stairs: Staircase) -> _Tile:
-        free = Hull.of(stairs) if jointly else stairs.cuts_at(stairs.best(beta))
-        return _Tile(free, stairs.where(_may_pay(stairs, most, None if jointly else beta)))
-
-    tiles = staircase.map_labels(problem, read, n_jobs=n_jobs, progress=progress)
-    if jointly:
-        free = best_joint_cuts([cast(Hull, tile.free) for tile in tiles], beta)
-    else:
-        free = staircase.all_cuts([cast(Cuts, tile.free) for tile in tiles])
+    chosen = best_joint_steps(steps, beta**2)[0] if jointly else best_steps(steps, beta**2)
+    free = steps.at(chosen)
     if int(free.predicted.sum()) <= most:
         return CutsWithin(free, None, True)
-    stairs = staircase.concatenate([tile.stairs for tile in tiles])
+    steps = steps.where(_may_pay(steps, most, None if jointly else beta))
     if jointly:
-        return _micro_within(stairs, most, beta)
-    return _mean_within(stairs, most, average, beta, zero_division)
+        return _micro_within(steps, most, beta)
+    return _mean_within(steps, most, average, beta, zero_division)
 
 
-def _may_pay(stairs: Staircase, most: int, beta: float | None) -> Booleans:
+def _may_pay(steps: Steps, most: int, beta: float | None) -> Booleans:
     """Tell which steps keep the budget by themselves, and, with a beta, reach more F than all above: (n_steps,)."""
-    within = stairs.predicted <= most
+    within = steps.predicted <= most
     if beta is None:
         return within
-    f = f_of_counts(stairs.tp, stairs.predicted, stairs.positives[stairs.label], beta, 0.0)
+    f = f_of_counts(steps.tp, steps.predicted, steps.positives[steps.label], beta, 0.0)
     before = np.zeros_like(f)  # the highest F above each step, never among it
-    for first, last in pairwise(stairs.offsets.tolist()):
+    for first, last in pairwise(steps.offsets.tolist()):
         np.maximum.accumulate(f[first : last - 1], out=before[first + 1 : last])
     return within & (f > before)
 
 
 def _mean_within(
-    stairs: Staircase, most: int, average: Average, beta: float, zero_division: float
+    steps: Steps, most: int, average: Average, beta: float, zero_division: float
 ) -> CutsWithin:
     """Return the cuts of the highest mean of F over labels."""
-    shares = _shares(average, stairs.positives)  # (n_labels,)
-    choices = _choices_of(stairs, np.zeros(0))
+    shares = _shares(average, steps.positives)  # (n_labels,)
+    choices = _choices_of(steps, np.zeros(0))
     f = f_of_counts(
-        _with_never(stairs, stairs.tp),
+        _with_never(steps, steps.tp),
         choices.predicted,
-        stairs.positives[choices.label],
+        steps.positives[choices.label],
         beta,
         zero_division,
     )
     choices = replace(choices, value=f * shares[choices.label])
     found = best_within(choices, most)
-    return CutsWithin(_cuts(stairs, choices, found.chosen), found.bound, found.is_optimal)
+    return CutsWithin(_cuts(steps, choices, found.chosen), found.bound, found.is_optimal)
 
 
-def _micro_within(stairs: Staircase, most: int, beta: float) -> CutsWithin:
+def _micro_within(steps: Steps, most: int, beta: float) -> CutsWithin:
     """Return the cuts of the highest micro F.
 
     F = (1 + b^2) tp / (b^2 P + predicted) by Dinkelbach's iteration, as without a budget, each of
     its steps a search within it.
     """
-    tp = _with_never(stairs, stairs.tp)  # (n_choices,)
-    all_tp = _choices_of(stairs, tp.astype(np.float64))
-    fixed = beta**2 * int(stairs.positives.sum())
+    tp = _with_never(steps, steps.tp)  # (n_choices,)
+    all_tp = _choices_of(steps, tp.astype(np.float64))
+    fixed = beta**2 * int(steps.positives.sum())
     found = best_within(all_tp, most, unit=1.0)
 
     def choose(ratio: float) -> tuple[int, int, Ints]:
@@ -374,7 +350,7 @@ def _micro_within(stairs: Staircase, most: int, beta: float) -> CutsWithin:
 
     ratio, chosen = highest_ratio(choose, fixed)
     bound = (1 + beta**2) * _least_ratio(all_tp, most, fixed, ratio)
-    return CutsWithin(_cuts(stairs, all_tp, chosen), bound, found.is_optimal)
+    return CutsWithin(_cuts(steps, all_tp, chosen), bound, found.is_optimal)
 
 
 def _least_ratio(all_tp: Choices, most: int, fixed: float, ratio: float) -> float:
@@ -403,21 +379,21 @@ def _bound(choices: Choices, most: int) -> tuple[float, int]:
     return low_value + price * (most - low_predicted), most
 
 
-def _choices_of(stairs: Staircase, value: Floats) -> Choices:
+def _choices_of(steps: Steps, value: Floats) -> Choices:
     """Return the choices of labels: never, and each step."""
-    starts = stairs.offsets + np.arange(stairs.offsets.size)
-    return Choices(starts, _with_never(stairs, stairs.predicted), value)
+    starts = steps.offsets + np.arange(steps.offsets.size)
+    return Choices(starts, _with_never(steps, steps.predicted), value)
 
 
-def _with_never(stairs: Staircase, counts: Ints) -> Ints:
+def _with_never(steps: Steps, counts: Ints) -> Ints:
     """Put a 0, of never, before the counts of each label's steps: (n_choices,)."""
-    return np.insert(counts, stairs.offsets[:-1], 0)
+    return np.insert(counts, steps.offsets[:-1], 0)
 
 
-def _cuts(stairs: Staircase, choices: Choices, chosen: Ints) -> Cuts:
+def _cuts(steps: Steps, choices: Choices, chosen: Ints) -> Cuts:
     """Return the cuts of the choice of each label."""
-    steps = chosen - np.arange(chosen.size) - 1
-    return stairs.cuts_at(np.where(chosen == choices.starts[:-1], -1, steps))
+    places = chosen - np.arange(chosen.size) - 1
+    return steps.at(np.where(chosen == choices.starts[:-1], -1, places))
 
 
 def _shares(average: Average, positives: Ints) -> Floats:
