@@ -11,9 +11,9 @@ import thresholds
 from tests.naive.budgets import best_f_within, best_shared_f_within
 from tests.words import flat
 from thresholds import InputError, fit_empirical
+from thresholds._engine import budget as search
+from thresholds._engine.budget import Choices, best_within
 from thresholds.rule.budget import Budget
-from thresholds.search import budget as search
-from thresholds.search.budget import Choices, best_within
 
 AVERAGES = ("macro", "weighted", "micro")
 

@@ -22,6 +22,7 @@ _CELLS_OF_A_LABEL = 1000
 # fewer rows is: the range goes further down.
 _ONE_ROW_IN = 16
 _RANGE = (0.93, 1.01)
+_WORTH_A_GUESS = 2**16  # cells
 
 
 class Aim(NamedTuple):
@@ -99,9 +100,8 @@ def _best_jointly(
     T - r (B P + K) is at most, over the choices of all labels, is above 0 for r below the best ratio, and falls with r.
     If the range was wrong, it is moved: the guess costs time only.
     """
-    if is_small(problem):
-        low, high = 0.0, 1.0
-    else:
+    low, high = 0.0, 1.0
+    if problem.n_stored >= _WORTH_A_GUESS and not is_small(problem):
         some_rows = problem.at_rows(slice(None, None, _ONE_ROW_IN))
         _, _, guess = _best_jointly(some_rows, beta2, n_jobs, False)
         low, high = _RANGE[0] * guess, min(_RANGE[1] * guess, 1.0)
