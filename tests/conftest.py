@@ -1,6 +1,4 @@
-"""Tests run compiled kernels from the first call on; `test_stand_ins.py` holds what answers before to them.
-
-Nothing is said of compilation, in this process and in those that tests start: some tests read all of stderr.
+"""Nothing is said of compilation, in this process and in those that tests start: some tests read all of stderr.
 `test_compile_notice.py` is about that line.
 
 `make test` leaves to `make soak`, which runs everything, what costs more than it detects: tests marked `soak`, and of
@@ -10,7 +8,6 @@ test-integrations` runs them, with `--slow`.
 """
 
 import gc
-import math
 import os
 from collections import Counter
 from collections.abc import Generator, Mapping
@@ -24,12 +21,10 @@ from hypothesis import HealthCheck, settings
 # calibration of a few labels, whose search has matrices of 20 by 20, takes seven times as long with them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from thresholds._kernels._jit import StandIns
-from thresholds._kernels.disk_cache import Kept
+from thresholds._kernels._jit import Kernel
 from thresholds._kernels.notice import SWITCH
 
 os.environ[SWITCH] = "0"
-StandIns.seconds_left = math.inf  # while tests are collected
 
 # A busy machine is no fault of a test.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -71,13 +66,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Have kernels answer from now on; refuse modules that need them to be collected, as each worker would wait."""
-    n_kernels = Kept.compiled + Kept.loaded
-    if n_kernels:
+    """Refuse modules that need kernels to be collected, as each worker would wait."""
+    if Kernel.in_use:
         raise pytest.UsageError(
-            f"collecting tests took {n_kernels} kernels: make what is fitted when a test asks for it"
+            f"collecting tests took {len(Kernel.in_use)} kernels: make what is fitted when a test asks for it"
         )
-    StandIns.seconds_left = 0
     gc.set_threshold(20_000)  # Numba makes many objects: to look for garbage takes a sixth of compiling with 700.
 
 

@@ -23,6 +23,7 @@ from scipy import sparse
 import thresholds
 from tests.kernels.draws import KERNELS, Array
 from thresholds import metrics
+from thresholds._kernels._jit import Kernel
 from thresholds.cli import main
 from thresholds.warming import PURPOSES, Purpose, warmup
 
@@ -36,7 +37,7 @@ def known() -> set[str]:
     return {
         f"{name} {signature}"
         for name, kernel in KERNELS.items()
-        if kernel.is_loaded
+        if kernel in Kernel.in_use
         for signature in kernel.dispatcher.signatures
     }
 

@@ -18,9 +18,9 @@ from thresholds import _checks
 from thresholds._arrays.threads import INTERRUPTED, Bar
 from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import AVERAGES, Average
-from thresholds._kernels._jit import StandIns
-from thresholds._kernels.disk_cache import Kept, folder_of_kernels
-from thresholds._kernels.notice import NOTICE
+from thresholds._kernels._jit import Kernel
+from thresholds._kernels.choosing import upper_hulls
+from thresholds._kernels.notice import Notice
 from thresholds.calibration import CalibratedRule, calibrate, measure_calibration
 from thresholds.calibration.calibrator import METHODS, Calibrator
 from thresholds.calibration.curves import Curves
@@ -72,14 +72,12 @@ class WarmUp(Shown):
     loaded : as many that were on disk already
     seconds : how long it took
     folder : where kernels are kept; None if no folder can be written: then this process alone is warm
-    lost : why a kernel could not be written there, such as "No space left on device"; None if all were
     """
 
     compiled: int
     loaded: int
     seconds: float
     folder: str | None
-    lost: str | None
 
     def _records(self) -> list[dict[str, Any]]:
         """Return the fields, in one row."""
@@ -119,12 +117,11 @@ def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool
     `NUMBA_CPU_NAME=generic`, for this call and for the process that is to be warm, compiles for any of the family.
     """
     wanted = _wanted(purposes)
-    before = Kept.compiled, Kept.loaded, len(Kept.lost)
+    compiled, loaded = _numbers_so_far()
     start = time.monotonic()
 
-    # Who asks for it need not be told that it takes long. No stand-in may answer in place of a kernel, now or later.
-    NOTICE.said = True
-    StandIns.seconds_left = 0.0
+    # Who asks for it need not be told that it takes long.
+    Notice.given = True
     calls = [call for purpose in PURPOSES if purpose in wanted for call in _CALLS[purpose]()]
     bar = Bar("compiling", len(calls)) if progress else None
     INTERRUPTED.clear()
@@ -138,13 +135,26 @@ def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool
         except KeyboardInterrupt:
             INTERRUPTED.set()
             raise
+    all_compiled, all_loaded = _numbers_so_far()
     return WarmUp(
-        compiled=Kept.compiled - before[0],
-        loaded=Kept.loaded - before[1],
+        compiled=all_compiled - compiled,
+        loaded=all_loaded - loaded,
         seconds=time.monotonic() - start,
         folder=folder_of_kernels(),
-        lost=next(iter(Kept.lost[before[2] :]), None),
     )
+
+
+def folder_of_kernels() -> str | None:
+    """Return the folder in which kernels are kept; None if none can be written, or nothing is compiled."""
+    stats = getattr(upper_hulls.dispatcher, "stats", None)  # any kernel, as all lie side by side
+    return None if stats is None else stats.cache_path
+
+
+def _numbers_so_far() -> tuple[int, int]:
+    """Return how many kernels this process has compiled, and how many loaded, once for each combination of types."""
+    found = [each.dispatcher.stats for each in Kernel.in_use if hasattr(each.dispatcher, "stats")]
+    compiled = sum(each.cache_misses.total() for each in found)
+    return compiled, sum(each.cache_hits.total() for each in found)
 
 
 def _wanted(purposes: object) -> list[str]:

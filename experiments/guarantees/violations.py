@@ -43,9 +43,7 @@ from mapie.risk_control._base_controller import ltt_procedure
 from mapie.risk_control.fwer_control import FWERFixedSequenceTesting
 
 import thresholds
-from thresholds._kernels._jit import StandIns
 
-StandIns.seconds_left = 0  # Kernels from the first call on.
 RUNS, RIVALS = 2000, 40
 CELLS_AT_ONCE = 8_000_000
 SIZES = ((5, 0.5), (5, 0.001), (20, 0.2), (20, 0.01), (50, 0.5), (50, 0.02), (150, 0.1), (500, 0.5), (500, 0.1))

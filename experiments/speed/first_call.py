@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # A process that is timed imports nothing more than it needs.
 
 SHAPES = ((2_000, 40), (200_000, 40), (200_000, 400))
 WARM_ROUNDS = 3
-UNUSUAL = ("THRESHOLDS_DISK_CACHE", "PYTHONDONTWRITEBYTECODE")
+UNUSUAL = ("PYTHONDONTWRITEBYTECODE",)
 NUMBA, NOTHING = "import of Numba", "first call of a cached function that does nothing"
 
 

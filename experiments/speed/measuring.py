@@ -18,7 +18,6 @@ import sklearn
 
 import thresholds
 from thresholds._arrays.threads import ALL_CORES, workers
-from thresholds._kernels._jit import StandIns
 from thresholds.data.problem import Problem
 from thresholds.search import staircase
 from thresholds.search.staircase import Cuts, Staircase
@@ -29,7 +28,6 @@ Floats = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 RatioType = TypeVar("RatioType", bound="Ratio")
 
-StandIns.seconds_left = 0  # Kernels from the first call on, as in a process that has fitted before.
 THREADS = 2
 SHAPE, QUICK_SHAPE = (200_000, 400), (20_000, 40)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # A process that is timed imports nothing more than it needs.
 
 SHAPE = (2_000, 20)
 ROUNDS = 3
-UNUSUAL = ("THRESHOLDS_DISK_CACHE", "PYTHONDONTWRITEBYTECODE")
+UNUSUAL = ("PYTHONDONTWRITEBYTECODE",)
 MOST_DEMO, MOST_FIT, MOST_FIRST = 5.0, 2.0, 0.4
 FIT = "import thresholds, numpy as np; thresholds.fit_empirical(*np.load({data!r}).values())"
 NAMES = "names of calls"

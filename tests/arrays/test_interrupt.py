@@ -19,9 +19,7 @@ _WORK = """
 import signal, sys, threading, time
 import numpy as np
 import thresholds
-from thresholds._kernels._jit import StandIns
 
-StandIns.seconds_left = 0  # What is called is compiled.
 
 def data(n, m):
     base = np.random.default_rng(0).random(3 * n + m, np.float32)
@@ -86,7 +84,6 @@ def test_ctrl_c_ends_a_fit_at_once(call: str, n_rows: int, n_jobs: int, moment: 
 _IMPORTING = """
 import os, signal, sys
 import thresholds
-from thresholds._kernels._jit import StandIns
 
 class Press:
     def find_spec(self, name, path=None, target=None):
@@ -96,7 +93,6 @@ class Press:
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Press())
-StandIns.seconds_left = 0.0  # so that a loop as short as these is compiled
 y, p, weights = [[1], [0], [1]], [[0.9], [0.5], [0.25]], [1, 1, 1]
 try:
     thresholds.fit_empirical(y, p, sample_weight=weights)
@@ -114,7 +110,6 @@ _LOADING = """
 import os, signal, sys, threading, time
 import numba.core.dispatcher
 import thresholds
-from thresholds._kernels._jit import StandIns
 
 load = numba.core.dispatcher.Dispatcher._compile_for_args
 presses, loading = [], []
@@ -129,7 +124,6 @@ def slow(*arguments, **named):
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 numba.core.dispatcher.Dispatcher._compile_for_args = slow
-StandIns.seconds_left = 0.0
 y, p, weights = [[1], [0], [1]], [[0.9], [0.5], [0.25]], [1, 1, 1]
 try:
     thresholds.fit_empirical(y, p, sample_weight=weights)
@@ -147,9 +141,7 @@ _FIRST_FIT = """
 import signal
 import numpy as np
 import thresholds
-from thresholds._kernels._jit import StandIns
 
-StandIns.seconds_left = 0.0
 rng = np.random.default_rng(0)
 y, p = rng.random((3000, 3)) < 0.3, rng.random((3000, 3))
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -20,22 +20,18 @@ from thresholds._kernels import bootstrap, keys, leaving_out, sorting
 from thresholds._kernels import guards as odds
 from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
-from thresholds._kernels.vectors import register_bytes
 from thresholds.search.counting import same_cuts, score_bins
 from thresholds.search.counting.refine import _scales
 
 Array = np.ndarray[Any, Any]
 Arguments = tuple[Any, ...]
 
-HAS_WIDE_LOOPS = register_bytes() > 0  # or they would not compile
-NEED_THEM = () if HAS_WIDE_LOOPS else ("collect_between", "collect_marked")
 MODULES = [import_module(f"{_kernels.__name__}.{module.name}") for module in pkgutil.iter_modules(_kernels.__path__)]
 KERNELS: dict[str, Kernel[..., Any]] = {  # `module.function`, each where it is defined
     f"{module.__name__.rpartition('.')[2]}.{value.py_func.__name__}": value
     for module in MODULES
     for value in vars(module).values()
     if isinstance(value, Kernel) and value.py_func.__module__ == module.__name__
-    if value.py_func.__name__ not in NEED_THEM
 }
 
 NO_WEIGHTS = np.empty(0, np.int64)
@@ -130,10 +126,6 @@ def of_steps(rng: Generator, dtype: Any) -> Arguments:
     return offsets, tp * unit, fp * unit, positives * unit
 
 
-def of_best_steps(rng: Generator, dtype: Any) -> Arguments:
-    return *of_steps(rng, dtype), rng.choice([1e-200, 0.25, 1.0, 4.0, 1e200])
-
-
 def of_hulls(rng: Generator, dtype: Any) -> Arguments:
     return of_steps(rng, dtype)[:3]
 
@@ -167,38 +159,6 @@ def of_scores_to_count(rng: Generator, dtype: Any) -> Arguments:
     return scores, cuts, rng.integers(0, 9, cuts.shape).astype(np.int32)
 
 
-def of_moves(rng: Generator, dtype: Any, wanted: Callable[..., Any]) -> tuple[Array, Array, Array, Array]:
-    """Scores with few wanted or many, what is wanted of each column, and room for it: place, ends, kept."""
-    n_columns = int(rng.choice([16, 40, 64, 67]))
-    scores = rng.normal(size=(16 * int(rng.choice([1, 20])), n_columns)).round(1).astype(dtype)
-    scores[-3:] = np.nan
-    is_wanted, *about = wanted(rng, scores)
-    ends = is_wanted.sum(axis=0, dtype=np.int64).cumsum()
-    return scores, *about, np.append(0, ends[:-1]), ends, np.zeros(ends[-1], dtype)
-
-
-def of_moves_between(rng: Generator, dtype: Any) -> Arguments:
-    def between(rng: Generator, scores: Array) -> tuple[Array, ...]:
-        low, high = np.sort(rng.normal(size=(2, scores.shape[1])).astype(dtype), axis=0)
-        return (scores >= low) & (scores < high), low, high, np.full(low.size, -np.inf, dtype)
-
-    arguments = of_moves(rng, dtype, between)
-    if rng.random() < 0.5:
-        return *arguments, None, 0, None
-    truth = cells(rng, arguments[0].shape)
-    return *arguments, truth, 70_000, np.zeros(arguments[-1].size, np.int32)
-
-
-def of_moves_of_marked(rng: Generator, dtype: Any) -> Arguments:
-    def marked(rng: Generator, scores: Array) -> tuple[Array, ...]:
-        truth = np.zeros((len(scores), scores.shape[1] // 8 * 8 + 8), np.uint8)
-        truth[:, : scores.shape[1]] = rng.random(scores.shape) < rng.choice([0.002, 0.1, 1])
-        truth[-3:] = 0
-        return truth[:, : scores.shape[1]], truth
-
-    return of_moves(rng, dtype, marked)
-
-
 def of_columns(rng: Generator, dtype: Any) -> tuple[Array, Array, int, Array]:
     """Scores and truth of rows, and some of the columns: the first of them, and room for their keys."""
     found, _ = tile(rng, dtype)
@@ -207,18 +167,6 @@ def of_columns(rng: Generator, dtype: Any) -> tuple[Array, Array, int, Array]:
     truth = (rng.random(scores.shape) < rng.choice([0, 0.1, 1])).astype(np.uint8)
     first, last = np.sort(rng.choice(n_columns + 1, 2, replace=False)).tolist()
     return scores, truth, first, np.zeros((last - first, len(scores)), found.dtype)
-
-
-def of_columns_to_read(rng: Generator, dtype: Any) -> Arguments:
-    scores, _, first, found = of_columns(rng, dtype)
-    rows = rng.integers(0, len(scores), found.shape[1] * int(rng.integers(2)))
-    return scores.view(found.dtype), rows, first, found
-
-
-def of_true_columns(rng: Generator, dtype: Any) -> Arguments:
-    _, truth, first, found = of_columns(rng, dtype)
-    found[:] = rng.integers(0, 1000, found.shape)
-    return truth, first, found
 
 
 def of_halves_to_widen(rng: Generator, dtype: Any) -> Arguments:
@@ -534,12 +482,6 @@ def of_keys(rng: Generator, dtype: Any) -> Arguments:
     scores = np.append(rng.normal(size=9), special).astype(dtype)
     bits = rng.permutation(scores).view(f"u{scores.itemsize}")
     return bits, bits.dtype.type(1 << (8 * bits.itemsize - 1))
-
-
-def of_scores(rng: Generator, dtype: Any) -> Arguments:
-    bits, sign = of_keys(rng, dtype)
-    found = np.append(keys.to_keys(bits.view(dtype)), bits.dtype.type(0))  # "no score"
-    return found, sign, np.empty_like(found)
 
 
 # logistic
@@ -1199,16 +1141,8 @@ def of_folds(rng: Generator, dtype: Any) -> Arguments:
     return label_starts, units, unit_starts, labels, counts, sizes, first, order, n_folds
 
 
-WIDE: dict[str, Callable[[Generator, Any], Arguments]] = {
-    "wide.collect_between": of_moves_between,
-    "wide.collect_marked": of_moves_of_marked,
-}
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
-    **(WIDE if HAS_WIDE_LOOPS else {}),
-    "wide.keys_of_columns": of_columns_to_read,
-    "wide.true_keys_of_columns": of_true_columns,
     "bootstrap.add_replicates": of_resampled,
-    "choosing.best_steps": of_best_steps,
     "choosing.upper_hulls": of_hulls,
     "counting.code_by_value": of_values_to_code,
     "counting.code_by_bits": of_bits_to_code,
@@ -1216,9 +1150,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.count_scores": of_scores_to_count,
     "counting.widen_halves": of_halves_to_widen,
     "counting.weigh_codes": of_weighed_codes,
-    "confusion.count_by_label": of_counts,
     "confusion.weigh_by_label": of_weighed_counts,
-    "confusion.count_by_sample": of_rows,
     "confusion.count_sparse": of_sparse_counts,
     "confusion.count_classes": of_classes,
     "confusion.ranks_of_positives": of_ranks_of_positives,
@@ -1249,8 +1181,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "expected_bins.bin_sparse_rows": of_binned_sparse_rows,
     "few_labels.best_prefixes_of_few": of_few_prefixes,
     "calibration.interpolate": of_curves,
-    "keys._flip": of_keys,
-    "keys._flip_back": of_scores,
     "calibration.fit_logistic": of_logistic,
     "calibration.pull_lines": of_pulled_lines,
     "calibration.neighbours": of_neighbours,
@@ -1305,8 +1235,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "sorting.sorted_lists": of_lists_to_sort,
     "sorting.sorted_with_rows": of_sorted,
     "sorting.sorted_groups": of_sorted_groups,
-    "sorting.listed_positives": of_positives,
-    "sorting.unit_staircases": sorted_panel,
     "sorting.staircases_without": of_staircases_without,
     "sorting.round_ranks_without": of_round_ranks_without,
     "sorting.staircases_between": of_parts_of_staircases,

@@ -22,7 +22,7 @@ from scipy import sparse
 import thresholds
 from tests.kernels.draws import DRAWS, KERNELS, Arguments, Array, cells
 from thresholds import metrics
-from thresholds._kernels._jit import StandIns, _uncompiled
+from thresholds._kernels._jit import kernel
 from thresholds.search import one_cut
 from thresholds.search.counting import passes
 
@@ -45,8 +45,8 @@ OVERFLOWING = {"bootstrap.add_replicates", "counting.code_by_value", "calibratio
 def uncompiled() -> Iterator[None]:
     """Have kernels be Python, each that a kernel calls as well."""
     with pytest.MonkeyPatch.context() as patch:
-        for kernel in KERNELS.values():
-            patch.setattr(kernel, "_loaded", kernel.py_func)
+        for each in KERNELS.values():
+            patch.setattr(each, "_dispatcher", each.py_func)
         yield
 
 
@@ -107,7 +107,6 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[Any, Any]:
 def write_answers(path: str) -> None:
     """Write what kernels and fits answer in this process."""
     assert COMPILES
-    StandIns.seconds_left = 0
     answers: dict[Any, Any] = {
         (name, dtype): of_kernel(name, dtype, KERNELS[name]) for name in DRAWS for dtype in (np.float32, np.float64)
     }
@@ -120,11 +119,10 @@ def write_answers(path: str) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", DRAWS)
 def test_a_kernel_gives_the_same_without_compilation(name: str, dtype: Any, compiled: dict[Any, Any]) -> None:
-    kernel = KERNELS[name]
     seeds = FEW_SEEDS if COMPILES else SEEDS
-    expected = of_kernel(name, dtype, kernel.dispatcher, seeds) if COMPILES else compiled[name, dtype]
+    expected = of_kernel(name, dtype, KERNELS[name], seeds) if COMPILES else compiled[name, dtype]
     with uncompiled(), np.errstate(all="ignore" if name in OVERFLOWING else None):
-        found = of_kernel(name, dtype, kernel.py_func, seeds)
+        found = of_kernel(name, dtype, KERNELS[name].py_func, seeds)
     assert_same(found, expected, NEARLY.get(name, 0.0))
 
 
@@ -143,27 +141,14 @@ def one_label(rng: Generator) -> Arguments:
     return rng.integers(1, 2**32, (1, 70_000), np.uint32), cells(rng, (1, 70_000), 0.99)
 
 
-def one_row(rng: Generator) -> Arguments:
-    return *cells(rng, (2, 1, 70_000), 0.99), np.zeros((3, 1), np.int64)
-
-
 def many_columns(rng: Generator) -> Arguments:
     scores, marks = rng.random((1, 70_000)), cells(rng, (1, 70_000), 1.0)
     return scores, marks, np.arange(70_000) % 2, np.array([0, 35_000]), np.zeros(70_000)
 
 
-def one_panel(rng: Generator) -> Arguments:
-    """The same, sorted."""
-    keys, truth = (values[0] for values in one_label(rng))
-    starts, hits = np.array([0, keys.size]), np.sort(keys[truth == 1])
-    return starts, np.sort(keys), np.array([0, hits.size]), hits, np.zeros_like(truth)
-
-
 LONGEST = {
-    "confusion.count_by_sample": one_row,
     "counting.collect": many_columns,
     "sorting.unit_aurocs": one_label,
-    "sorting.unit_staircases": one_panel,
 }
 
 
@@ -179,15 +164,16 @@ def test_counts_pass_16_bits(name: str) -> None:
     assert_same(found, expected)
 
 
-def test_uncompiled_kernels_are_uncompiled() -> None:
-    """Compiled code looks at no floating-point flags; nor does Python in its place."""
+def test_uncompiled_kernels_look_at_no_floating_point_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code does not."""
 
     def product(a: np.float32) -> np.float32:
         return a * a
 
+    monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
     with pytest.warns(RuntimeWarning, match="overflow"):
         product(np.float32(1e30))
-    assert _uncompiled(product)(np.float32(1e30)) == np.inf
+    assert kernel(product)(np.float32(1e30)) == np.inf
 
 
 # Fits as a whole
@@ -279,16 +265,3 @@ def test_a_fit_is_the_same_without_compilation(name: str, compiled: dict[Any, An
     with uncompiled():
         found = flat(FITS[name]())
     assert_same(found, expected)
-
-
-@pytest.mark.skipif(not COMPILES, reason="stand-ins and kernels are compared in one process")
-def test_a_fit_without_compilation_is_that_of_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    truth, scores = many_positives(3000)
-    with uncompiled():
-        later = fitted(truth, scores)
-    monkeypatch.setattr(StandIns, "seconds_left", 1000.0)
-    for kernel in KERNELS.values():
-        monkeypatch.setattr(kernel, "_loaded", None)
-    first = fitted(truth, scores)
-    assert not KERNELS["sorting.unit_staircases"].is_loaded
-    assert_same(list(later), list(first))

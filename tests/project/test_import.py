@@ -39,10 +39,10 @@ WITHOUT_HEAVY = (
     "InstanceRule().predict_from_samples([[[0, 1]], [[1, 1]]])",
     "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]])",
     "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]], 'weighted', beta=2).predict([[0.5, 0.5]])",
-    "fit_empirical([1, 0] * 300_000, range(600_000))",
-    "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]], 'micro')",
+    "fit_empirical([1, 0] * 200_000, range(400_000))",
 )
 WITH_KERNELS = (
+    "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]], 'micro')",
     "fit_empirical([[1, 0], [0, 1]], [[0.9, 0.1], [0.2, 0.3]], guard='shrink')",
     "InstanceRule().predict([[0.1, 0.9]])",
     "InstanceRule().predict([[0.1, 0.9]], tail=[0.5])",
@@ -95,23 +95,6 @@ def test_guards_and_rules_of_probabilities_load_kernels_and_no_more(call: str, l
     assert loaded[call] <= {"numba", "llvmlite", "scipy"}
 
 
-def test_numba_starts_without_linear_algebra_which_is_there_for_whoever_asks() -> None:
-    code = """
-import sys
-from thresholds._kernels import numba_start
-numba_start.import_numba()
-from numba.np import arraymath, linalg
-print(arraymath._HAVE_BLAS, [name for name in sys.modules if name.startswith("scipy.linalg")])
-with numba_start._standing_in():
-    linalg.ensure_blas()
-    stand_in = sys.modules["scipy.linalg.cython_blas"]
-    functions = stand_in.__pyx_capi__
-import scipy.linalg.cython_blas as blas
-print(type(stand_in).__name__, blas is not stand_in, blas.__pyx_capi__ is functions)
-"""
-    assert run(code) == "True []\n_Later True True\n"
-
-
 # What there is
 
 
@@ -143,11 +126,13 @@ def test_the_version_is_that_of_the_installation() -> None:
     assert thresholds.__version__ == version("f1-thresholds")
 
 
-# What the disk may do: Numba caches kernels beside the package, else in the user's cache folder, and raises
-# "no locator available" at import where it can make neither, which is what a container without a home is.
+# What the disk may do: Numba keeps kernels beside the package, else in the user's cache folder, and raises "no locator
+# available" where it can make neither, which is what a container without a home is.
 
-AT_ONCE = "from thresholds._kernels._jit import StandIns\nStandIns.seconds_left = 0\n"  # no stand-ins
-SCORE = f"{AT_ONCE}import thresholds\nprint(thresholds.metrics.f1_score([1, 0, 1], [1, 0, 1]))"
+SCORE = """
+import thresholds
+print(thresholds.calibrate([[0], [1], [1]], [[0.1], [0.2], [0.9]]).transform([[0.9]]).item() > 0.5)
+"""
 UNCACHEABLE = """
 from thresholds._kernels import choosing
 from numba import njit
@@ -169,60 +154,19 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-@pytest.fixture(scope="module")
-def cached(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the kernels of that package are cached."""
-    cache = tmp_path_factory.mktemp("cached") / "cache"
-    assert run(SCORE, folder=package, NUMBA_CACHE_DIR=str(cache), **HOMELESS) == "1.0\n"
-    return cache
-
-
 HOMELESS = {"HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @pytest.mark.slow
 @pytest.mark.each_value(cache_dir=1)
 @pytest.mark.parametrize("cache_dir", ["", NOWHERE])
-def test_a_read_only_installation_without_a_home_imports(package: Path, cache_dir: str) -> None:
+def test_a_read_only_installation_without_a_home_compiles(package: Path, cache_dir: str) -> None:
     environment = HOMELESS | {"NUMBA_CACHE_DIR": cache_dir}
     assert "no locator available" in run(UNCACHEABLE, folder=package, **environment)
-    assert run("import thresholds\nprint(thresholds.__file__)", folder=package).startswith(str(package))
+    assert run(SCORE, folder=package, **environment) == "True\n"
 
 
 @pytest.mark.slow
-def test_a_read_only_installation_without_a_home_compiles(package: Path) -> None:
-    assert run(SCORE, folder=package, NUMBA_CACHE_DIR=NOWHERE, **HOMELESS) == "1.0\n"
-
-
-@pytest.mark.slow
-def test_kernels_are_cached_where_they_can_be(cached: Path) -> None:
-    assert list(cached.rglob("*.nbi"))
-
-
-@pytest.mark.slow
-def test_the_cache_can_be_switched_off(package: Path, tmp_path: Path) -> None:
-    environment = HOMELESS | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "THRESHOLDS_DISK_CACHE": "0"}
-    assert run(SCORE, folder=package, **environment) == "1.0\n"
-    assert list((tmp_path / "cache").rglob("*.nb?")) == []
-
-
-@pytest.mark.soak
-def test_a_cache_folder_that_goes_away_breaks_nothing(package: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    lose = f"import shutil, pathlib\nshutil.rmtree({str(cache)!r})\npathlib.Path({str(cache)!r}).touch()\n"
-    place = "from thresholds._kernels.confusion import count_classes\ncount_classes.dispatcher\n"  # makes the folder
-    code = f"{place}{lose}{SCORE}"
-    assert run(code, folder=package, NUMBA_CACHE_DIR=str(cache), **HOMELESS) == "1.0\n"
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize(("kind", "length"), [("nbi", 0), ("nbc", 100)])
-def test_a_cache_file_cut_short_breaks_nothing(
-    package: Path, cached: Path, tmp_path: Path, kind: str, length: int
-) -> None:
-    shutil.copytree(cached, tmp_path / "cache")
-    files = list((tmp_path / "cache").rglob(f"*.{kind}"))
-    assert files
-    for file in files:
-        file.write_bytes(file.read_bytes()[:length])
-    assert run(SCORE, folder=package, **HOMELESS, NUMBA_CACHE_DIR=str(tmp_path / "cache")) == "1.0\n"
+def test_kernels_are_kept_where_they_can_be(package: Path, tmp_path: Path) -> None:
+    assert run(SCORE, folder=package, NUMBA_CACHE_DIR=str(tmp_path), **HOMELESS) == "True\n"
+    assert list(tmp_path.rglob("*.nbi"))

@@ -109,7 +109,6 @@ def test_the_guard_pool_is_the_same_label_by_label(monkeypatch: pytest.MonkeyPat
     assert type(steps()) is pool._StepsByTiles
     expected = pooled(problem)
     monkeypatch.setattr(passes, "_WORTH_COUNTING", 0)
-    monkeypatch.setattr(passes.StandIns, "seconds_left", 0)
     monkeypatch.setattr(pool, "_LABELS_COUNTED_AT_ONCE", 32)
     assert type(steps()) is pool._Steps
     check_same(pooled(problem, n_jobs=3), expected)

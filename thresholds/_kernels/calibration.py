@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Floats, Ints, Weights
-from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after, late_kernel
+from thresholds._kernels._jit import kernel
 
 # Loss; its first, then its second derivatives.
 Slopes = tuple[float, float, float, float, float, float]
@@ -30,7 +29,7 @@ _LEAST_WIDTH = 1e-290  # of a range whose parts can be told apart
 _NO_PRIOR = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@kernel_after(stand_ins.loss_and_slopes)
+@kernel
 def _loss_and_slopes(
     x: Floats,
     truth: Bytes,
@@ -129,7 +128,7 @@ def _half_square(a: float, b: float, by_aa: float, by_ab: float, by_bb: float) -
     return 0.5 * (by_aa * a * a + 2 * by_ab * a * b + by_bb * b * b)
 
 
-@kernel_after(stand_ins.standardise)
+@kernel
 def standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
     """Replace finite values by (x / scale - centre) / spread, in place, and return the three.
 
@@ -165,7 +164,7 @@ def standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
     return scale, centre, spread
 
 
-@kernel_after(stand_ins.classes_overlap)
+@kernel
 def _classes_overlap(x: Floats, truth: Bytes) -> bool:
     """Whether no cut separates positives and negatives: else a logistic curve has no best slope."""
     # The lowest and the highest value of each class.
@@ -179,7 +178,7 @@ def _classes_overlap(x: Floats, truth: Bytes) -> bool:
     return bool(most[0] > least[1] and most[1] > least[0])
 
 
-@kernel_after(stand_ins.weights_of_classes)
+@kernel
 def _weights_of_classes(x: Floats, truth: Bytes, weights: Ints) -> tuple[float, float]:
     """Return the weights of positives and of negatives, where values are finite."""
     positive, negative = 0.0, 0.0
@@ -191,7 +190,7 @@ def _weights_of_classes(x: Floats, truth: Bytes, weights: Ints) -> tuple[float, 
     return positive, negative
 
 
-@late_kernel
+@kernel
 def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing: float) -> Floats:
     """Fit truth ~ sigmoid(slope (x / scale - centre) + intercept) to each group of cells.
 
@@ -232,7 +231,7 @@ def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing
     return curves
 
 
-@late_kernel
+@kernel
 def pull_lines(
     starts: Ints,
     x: Floats,
@@ -267,7 +266,7 @@ def _part(score: float, lowest: float, parts: float, n_parts: int) -> int:
     return int(min(max((score - lowest) * parts, 0.0), n_parts - 1.0))
 
 
-@kernel_after(stand_ins.interpolate)
+@kernel
 def interpolate(
     starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats
 ) -> Floats:
@@ -321,7 +320,7 @@ def interpolate(
     return read
 
 
-@late_kernel
+@kernel
 def neighbours(
     starts: Ints,
     scores: Floats,

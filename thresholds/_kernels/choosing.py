@@ -3,25 +3,19 @@
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
-from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel_after, late_kernel
+from thresholds._kernels._jit import kernel
 
 
-@kernel_after(stand_ins.best_steps)
 def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
     """Return the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
-    best = np.empty(offsets.size - 1, np.int64)
-    # F / (1 + beta^2) is highest where F is; the first of equal ones, the highest cut, stays.
-    for j in range(best.size):
-        highest, best[j] = 0.0, -1
-        for k in range(offsets[j], offsets[j + 1]):
-            ratio = tp[k] / (beta_squared * positives[j] + (tp[k] + fp[k]))
-            if ratio > highest:
-                highest, best[j] = ratio, k
-    return best
+    starts, sizes = offsets[:-1], np.diff(offsets)
+    ratio = tp / (beta_squared * np.repeat(positives, sizes) + (tp + fp))
+    highest = np.maximum.reduceat(np.append(ratio, 0.0), starts)
+    is_best = np.flatnonzero(ratio == np.repeat(highest, sizes))
+    return np.where(sizes > 0, np.append(is_best, -1)[np.searchsorted(is_best, starts)], -1)
 
 
-@late_kernel
+@kernel
 def upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, Floats]:
     """Return the vertices of the upper hull of (predicted, true positives) of each label, from the origin.
 

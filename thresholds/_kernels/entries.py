@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Ints, Keys
-from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after, late_kernel
+from thresholds._kernels._jit import kernel
 
 # At so many candidates all entries are counted in vector registers; among more, each is located.
 _FEW = 12
@@ -32,7 +31,7 @@ def _key(bits: Any, sign: Any) -> Any:
     return bits ^ (sign | (sign - np.uint32(1))) if bits & sign else bits ^ sign
 
 
-@late_kernel
+@kernel
 def found_entries(
     starts: Ints,
     columns: Ints,
@@ -64,7 +63,7 @@ def found_entries(
             keys[t] = _key(bits[at], sign) if is_stored else missing
 
 
-@late_kernel
+@kernel
 def weigh_entries(starts: Ints, columns: Ints, weights: Ints, total: Ints) -> None:
     """Add the weight of the entries of each column to `total` (n_columns,); without `weights` each row weighs 1."""
     for i in range(starts.size - 1):
@@ -73,7 +72,7 @@ def weigh_entries(starts: Ints, columns: Ints, weights: Ints, total: Ints) -> No
             total[columns[e]] += weight
 
 
-@kernel_after(stand_ins.part_entries)
+@kernel
 def part_entries(
     starts: Ints,
     columns: Ints,
@@ -288,7 +287,7 @@ def _add_up(
                 lower[c] = max(lower[c], candidates[c + 1])
 
 
-@kernel_after(stand_ins.count_entries)
+@kernel
 def count_entries(
     columns: Ints,
     keys: Keys,
@@ -361,7 +360,7 @@ def count_entries(
     _add_up(offsets, candidates, hits, *counted, absent, missing)
 
 
-@late_kernel
+@kernel
 def items_of_entries(
     starts: Ints,
     places: Ints,

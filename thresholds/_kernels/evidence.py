@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import AnyFloats, Floats, Ints, Keys, SmallInts, Weights
-from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after, late_kernel, late_kernel_of
+from thresholds._kernels._jit import kernel
 
 # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
 _NOTHING = 1e-24
@@ -24,7 +23,7 @@ _BLOCKS = 64
 _LEAST_LOG_PROBABILITY = -80.0
 
 
-@late_kernel
+@kernel
 def group_by_ties(
     starts: Ints, up: Keys, row: SmallInts, positive_weights: Weights, weights: Ints
 ) -> tuple[Ints, Keys, Ints, Ints]:
@@ -60,7 +59,7 @@ def group_by_ties(
     return offsets, group_key[:n_groups], group_positives[:n_groups], group_weight[:n_groups]
 
 
-@kernel_after(stand_ins.rank_statistics)
+@kernel
 def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Floats:
     """Return (8, n_labels): AUROC; sample variances of the placements of positives and of negatives; the sum of t^3 - t
     over ties; size and mid-rank of the largest tie group; mean and sample variance of the mid-ranks of all others.
@@ -148,7 +147,7 @@ def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Flo
     return statistics
 
 
-@late_kernel
+@kernel
 def best_cuts(
     offsets: Ints, positive_weights: Ints, weights: Ints, positives: Ints, ratio: float
 ) -> Ints:
@@ -180,7 +179,7 @@ def best_cuts(
     return cuts
 
 
-@late_kernel
+@kernel
 def steps_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
     """Return about how many steps `p_value_of_best_f1` takes: rows, times the width of the distribution."""
     rows = min(float(n), positives * (positives + predicted) / max(tp, 1) - positives)
@@ -189,7 +188,7 @@ def steps_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
     return rows * min(float(positives), width)
 
 
-@kernel_after(stand_ins.next_row)
+@kernel
 def _next_row(old: AnyFloats, rest: AnyFloats, each: float, new: Floats) -> None:
     """Write the probabilities of paths one row later, if it is positive with probability `rest` times `each`."""
     new[0] = old[0] * (1.0 - rest[0] * each)
@@ -277,7 +276,7 @@ def _start_of_paths(path: Floats, k: int, n: int, positives: int) -> tuple[int, 
     return low, high
 
 
-@late_kernel_of(lambda weights, *counts: _steps_in_python(weights.sum(), *counts[:3]))
+@kernel
 def p_value_of_best_f1(
     weights: Ints, positives: int, tp: int, predicted: int, enough: float
 ) -> float:
@@ -347,7 +346,7 @@ def p_value_of_best_f1(
     return min(reached, 1.0)
 
 
-@late_kernel_of(lambda *given: float(_steps_in_python(*given[3:7]).sum()))
+@kernel
 def p_values_of_best_f1(
     offsets: Ints,
     weights: Ints,
@@ -456,7 +455,7 @@ def likely_numbers(n: Ints, positives: Ints) -> Floats:
 
 
 # Ten steps for each number of positives that may lie outside the tie group, and to find the first and the last.
-@late_kernel_of(lambda n, positives, *_: 10.0 * float((likely_numbers(n, positives) + 60.0).sum()))
+@kernel
 def p_values_of_rank_sums(
     n: Ints,
     positives: Ints,

@@ -7,11 +7,10 @@ decisions they lead to, give the same bits.
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Dense, Floats
-from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel_after, late_kernel
+from thresholds._kernels._jit import kernel
 
 
-@kernel_after(stand_ins.add_rows, seconds_per_element=5e-8)
+@kernel
 def add_rows(
     p: Dense,
     weights: Floats,
@@ -40,7 +39,7 @@ def add_rows(
             least[j] = min(least[j], x if is_predicted else np.inf)
 
 
-@late_kernel
+@kernel
 def add_sparse_rows(
     starts: Dense,
     labels: Dense,
@@ -64,7 +63,7 @@ def add_sparse_rows(
                 least[j] = min(least[j], p[k])
 
 
-@late_kernel
+@kernel
 def add_decisions(
     p: Dense,
     decided: Bytes,
@@ -85,7 +84,7 @@ def add_decisions(
             predicted[j] += weight if is_predicted else 0.0
 
 
-@late_kernel
+@kernel
 def add_sparse_decisions(
     starts: Dense,
     labels: Dense,

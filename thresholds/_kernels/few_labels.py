@@ -8,13 +8,12 @@ of a matrix: sorting them, and marking the highest values.
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Dense, Floats, Ints
-from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after, late_kernel
+from thresholds._kernels._jit import kernel
 
 _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
 
 
-@kernel_after(stand_ins.best_prefixes_of_few)
+@kernel
 def best_prefixes_of_few(
     starts: Ints,
     values: Dense,
@@ -86,14 +85,14 @@ def _leave_out(chance: Floats, p: float, without: Floats) -> None:
             without[s - 1] = (chance[s] - (1.0 - p) * without[s]) / p
 
 
-@late_kernel
+@kernel
 def sort_rows(starts: Ints, values: Dense) -> None:
     """Sort each list, rising, in place."""
     for i in range(starts.size - 1):
         values[starts[i] : starts[i + 1]].sort()
 
 
-@late_kernel
+@kernel
 def mark_highest(starts: Ints, values: Dense, rising: Dense, wanted: Ints, marks: Bytes) -> None:
     """Mark as many of the highest values of each list as wanted, the first among equals.
 

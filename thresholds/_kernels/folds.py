@@ -3,10 +3,10 @@
 import numpy as np
 
 from thresholds._arrays.types import Ints, SmallInts
-from thresholds._kernels._jit import kernel, late_kernel
+from thresholds._kernels._jit import kernel
 
 
-@late_kernel
+@kernel
 def units_by_label(unit_starts: Ints, labels: SmallInts, order: Ints, label_starts: Ints) -> Ints:
     """Return the units of each label, those of label j from `label_starts[j]` on, as `order` has them.
 
@@ -70,7 +70,7 @@ def _sift_down(heap: Ints, place: Ints, left: Ints, size: int, at: int) -> None:
     place[j] = at
 
 
-@late_kernel
+@kernel
 def deal_out(
     label_starts: Ints,
     units: Ints,

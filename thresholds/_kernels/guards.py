@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import AnyFloats, Buckets, Bytes, Floats, Ints, Keys, Weights
-from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after, late_kernel, late_kernel_of
+from thresholds._kernels._jit import kernel
 
 _DIGIT_BITS = 11
 _HIGH_BITS = 16
@@ -25,7 +24,7 @@ _FEW = 64
 _STRIDE = 16  # keys that are skipped at a time, where they rise
 
 
-@kernel_after(stand_ins.f_at_ratios)
+@kernel
 def f_at_ratios(
     offsets: Ints,
     tp: Ints,
@@ -141,7 +140,7 @@ def _keys_at_ranks_of_few(
     return key, up[k]
 
 
-@kernel_after(stand_ins.keys_at_ranks)
+@kernel
 def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Keys:
     """Return the keys at two ranks of each label, (2, n_labels); the second rank is no less."""
     n_labels = starts.size - 1
@@ -177,7 +176,7 @@ def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Key
     return keys_found
 
 
-@kernel_after(stand_ins.count_at_keys)
+@kernel
 def count_at_keys(
     starts: Ints,
     keys: Keys,
@@ -219,7 +218,7 @@ def count_at_keys(
     return counts
 
 
-@kernel_after(stand_ins.counts_at_cuts)
+@kernel
 def counts_at_cuts(
     starts: Ints,
     keys: Keys,
@@ -270,7 +269,7 @@ def counts_at_cuts(
     return counts
 
 
-@kernel_after(stand_ins.pooled_depths)
+@kernel
 def pooled_depths(
     tp: AnyFloats,
     predicted: AnyFloats,
@@ -351,7 +350,7 @@ def _n_exps(*arguments: Any) -> float:
     return float(offsets.size * tp.shape[1] * prior.shape[0] * (1 + n_sharpnesses))
 
 
-@late_kernel_of(_n_exps)
+@kernel
 def left_out_groups(
     tp: AnyFloats,
     predicted: AnyFloats,
@@ -466,7 +465,7 @@ def bin_of(key: np.uint32, probable: bool) -> np.int64:
     return 2 * SIDE - 1 - place if p > 0.5 else place
 
 
-@kernel_after(stand_ins.weight_at)
+@kernel
 def _weight_at(keys: Keys, weights: Weights, key: np.uint32) -> np.int64:
     """Add up the weights of one key."""
     total = np.int64(0)  # a loop of its own is vectorised
@@ -495,7 +494,7 @@ def _add_bins_in_numpy(keys: Keys, weights: Weights, probable: bool, total: Ints
     np.add.at(total, bins_of(keys, probable), 1 if weights.size == 0 else weights)
 
 
-@kernel_after(_add_bins_in_numpy)
+@kernel
 def _add_bins(keys: Keys, weights: Weights, probable: bool, total: Ints) -> None:
     """Add weights up by bin."""
     if weights.size == 0:
@@ -507,7 +506,7 @@ def _add_bins(keys: Keys, weights: Weights, probable: bool, total: Ints) -> None
                 total[bin_of(keys[i], probable)] += weights[i]
 
 
-@late_kernel
+@kernel
 def count_bins(
     keys: Keys,
     weights: Weights,
@@ -677,7 +676,7 @@ def _filled_bins_in_numpy(
     return offsets.cumsum(), np.concatenate(bins), np.concatenate(bin_weights)
 
 
-@kernel_after(_filled_bins_in_numpy, seconds_per_element=1e-7)
+@kernel
 def filled_bins(
     starts: Ints,
     keys: Keys,
@@ -734,7 +733,7 @@ def filled_bins(
     return offsets, bins[: offsets[-1]].copy(), bin_weights[: offsets[-1]].copy()
 
 
-@kernel_after(stand_ins.expected_f_at_ratios)
+@kernel
 def expected_f_at_ratios(
     offsets: Ints,
     bins: Buckets,
@@ -791,7 +790,7 @@ def _add_to_rows_in_numpy(sums: Floats, rows: Ints, figures: Floats) -> None:
     np.add.at(sums, rows, figures)
 
 
-@kernel_after(_add_to_rows_in_numpy)
+@kernel
 def add_to_rows(sums: Floats, rows: Ints, figures: Floats) -> None:
     """Add figures (n, n_columns), one row after another, to `rows` (n,) of the sums."""
     for i in range(rows.size):
@@ -799,7 +798,7 @@ def add_to_rows(sums: Floats, rows: Ints, figures: Floats) -> None:
             sums[rows[i], k] += figures[i, k]
 
 
-@late_kernel
+@kernel
 def between_ranks(starts: Ints, up: Keys, truth: Bytes, ranks: Ints) -> tuple[Ints, Ints, Ints]:
     """Return where the keys of each sorted group lie from one rank to another, (2, n_groups), those of equal keys too.
 

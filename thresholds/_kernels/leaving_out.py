@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Dense, Floats, Ints, SmallInts, Words
-from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after, late_kernel
+from thresholds._kernels._jit import kernel
 
 N_TERMS = 4  # numbers that leaving a row out changes, and that are added up over its labels
 
@@ -25,7 +24,7 @@ _POWER_OF = np.argsort(_POWERS)  # (64,) which power has that value
 _ROUNDING = 1e-12
 
 
-@late_kernel
+@kernel
 def sort_by_unit(unit: Ints, starts: Ints, order: Ints) -> None:
     """Write the rows, unit by unit and rising within each; `starts` (n_units + 1,) holds 0.
 
@@ -40,7 +39,7 @@ def sort_by_unit(unit: Ints, starts: Ints, order: Ints) -> None:
         starts[unit[i]] += 1
 
 
-@kernel_after(stand_ins.list_cells)
+@kernel
 def list_cells(
     true: Words, predicted: Words, starts: Ints, cells: SmallInts, counts: Floats
 ) -> None:
@@ -71,7 +70,7 @@ def list_cells(
         counts[0, i], counts[1, i], counts[2, i] = both, predictions, positives
 
 
-@late_kernel
+@kernel
 def list_sparse_cells(
     true_starts: Dense,
     true_columns: Dense,
@@ -113,7 +112,7 @@ def list_sparse_cells(
         counts[2, i] = last - first
 
 
-@kernel_after(stand_ins.leave_out_rows)
+@kernel
 def leave_out_rows(
     starts: Ints,
     cells: SmallInts,
@@ -158,7 +157,7 @@ def leave_out_rows(
         )
 
 
-@late_kernel
+@kernel
 def add_up_units(
     starts: Ints,
     cells: SmallInts,
@@ -231,7 +230,7 @@ def _f(tp: float, predicted: float, positives: float, beta: float, zero_division
     return min((1.0 + beta2) * tp / (beta2 * positives + predicted), 1.0)
 
 
-@late_kernel
+@kernel
 def leave_out_units(
     tops: Floats,
     bottoms: Floats,

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Floats, Ints, Keys, Scores, SmallInts
-from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after, late_kernel
+from thresholds._kernels._jit import kernel
 
 Measure = tuple[float, float, float]  # beta squared, zero_division, units of a mean of 1
 
@@ -213,7 +212,7 @@ def sweep_cells(
     return means
 
 
-@late_kernel
+@kernel
 def pooled_counts(grid: Keys, up: Keys, row: SmallInts, weights: Ints) -> Ints:
     """Return the weight of the items in `[grid[k], grid[k + 1])`, for a grid that increases."""
     counts = np.zeros(grid.size, np.int64)
@@ -228,7 +227,7 @@ def pooled_counts(grid: Keys, up: Keys, row: SmallInts, weights: Ints) -> Ints:
     return counts
 
 
-@kernel_after(stand_ins.pooled_gains)
+@kernel
 def pooled_gains(
     grid: Keys,
     up: Keys,

@@ -6,13 +6,13 @@ sort of 11 bits a pass; without rows it takes 3.2. `experiments/speed/kernels.py
 at all: to search for each among the positives takes 35 to 75, as it mispredicts a branch at every step.
 """
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Floats, Integers, Ints, Keys, SmallInts, Weights
-from thresholds._kernels import stand_ins
-from thresholds._kernels._jit import kernel, kernel_after, late_kernel
+from thresholds._kernels._jit import kernel
 
 # The keys of list j are `sizes[j]` from `firsts[j]` on.
 ListArrays = tuple[Ints, Ints, Keys]
@@ -77,7 +77,7 @@ def _insertion_sort(keys: Keys, rows: Integers, first: Any, last: Any) -> None:
             rows[k] = row
 
 
-@kernel_after(stand_ins.sort)
+@kernel
 def _sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tuple[Keys, Any]:
     """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays."""
     if keys.size > _FEW:
@@ -86,7 +86,7 @@ def _sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tupl
     return keys, rows
 
 
-@kernel_after(stand_ins.sorted_with_rows)
+@kernel
 def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
     """Return keys upwards, and where each was, leaving `keys` alone."""
     rows = np.empty(keys.size, np.int32)
@@ -95,7 +95,7 @@ def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
     return _sort(keys.copy(), rows, np.empty_like(keys), np.empty_like(rows))
 
 
-@late_kernel
+@kernel
 def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
     """Sort the keys of each group upwards, and return where each was in its group."""
     up, rows = np.empty_like(keys), np.empty(keys.size, np.int32)
@@ -107,7 +107,7 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
     return up, rows
 
 
-@kernel_after(stand_ins.sorted_lists)
+@kernel
 def sorted_lists(
     lists: Ints, keys: Keys, weights: Ints, first_list: int, last_list: int, lowest: Any
 ) -> tuple[Ints, Keys, Ints]:
@@ -208,25 +208,15 @@ def _sweep(
     return step
 
 
-@kernel_after(stand_ins.listed_positives)
 def listed_positives(starts: Ints, keys: Keys, truth: Bytes) -> tuple[Ints, Keys]:
     """Return the keys of each group that are positive, those of group j being `offsets[j]:offsets[j + 1]`."""
-    size = np.int64(0)
-    for i in range(truth.size):
-        size += truth[i]
-    offsets = np.zeros(starts.size, np.int64)
-    listed = np.empty(size + 1, keys.dtype)  # One more, as it is written before it is known.
-    n = np.int64(0)
-    for j in range(starts.size - 1):
-        own, is_positive = keys[starts[j] : starts[j + 1]], truth[starts[j] : starts[j + 1]]
-        for i in range(own.size):  # Branch-free: always write, advance on a positive.
-            listed[n] = own[i]
-            n += is_positive[i]
-        offsets[j + 1] = n
-    return offsets, listed[:n]
+    groups = itertools.pairwise(starts.tolist())
+    offsets = np.append(
+        0, [np.count_nonzero(truth[own]) for own in itertools.starmap(slice, groups)]
+    )
+    return offsets.cumsum(), keys[truth.view(np.bool_)]
 
 
-@kernel_after(stand_ins.unit_staircases)
 def unit_staircases(
     starts: Ints, up: Keys, true_starts: Ints, true_keys: Keys, marks: Bytes
 ) -> Steps:
@@ -234,30 +224,40 @@ def unit_staircases(
 
     Marks the keys that are positive, the first of equal ones.
     """
-    n_labels, size = starts.size - 1, true_keys.size
-    offsets = np.zeros(n_labels + 1, np.int64)
-    key, lower = np.empty(size, up.dtype), np.empty(size, up.dtype)
-    tp, fp, higher = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    none = up.dtype.type(0)
-    step, nothing = np.int64(0), np.int64(0)
-    for j in range(n_labels):
-        own, positives = (
-            up[starts[j] : starts[j + 1]],
-            true_keys[true_starts[j] : true_starts[j + 1]],
-        )
-        first = step
-        step = _sweep(own, positives, nothing, nothing, none, key, lower, tp, fp, higher, step)
-        offsets[j + 1] = step
-        tp_above = np.int64(0)
-        for k in range(first, step):
-            lowest = starts[j + 1] - tp[k] - fp[k]
-            for i in range(lowest, lowest + tp[k] - tp_above):
-                marks[i] = 1
-            tp_above = tp[k]
-    return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
+    # From the top down: where each positive lies among all keys says what is predicted.
+    falling = np.empty_like(true_keys)  # (n_positives,)
+    lower = np.zeros_like(true_keys)
+    predicted, higher = np.empty((2, true_keys.size), np.int64)
+    groups = zip(
+        itertools.pairwise(starts.tolist()), itertools.pairwise(true_starts.tolist()), strict=True
+    )
+    for (first, last), (first_true, last_true) in groups:
+        if first_true < last_true:
+            own = up[first:last]
+            positives = falling[first_true:last_true] = true_keys[first_true:last_true][::-1]
+            at_or_above = own.searchsorted(positives, "left")
+            above = own.searchsorted(positives, "right")
+            predicted[first_true:last_true] = own.size - at_or_above
+            higher[first_true:last_true] = own.size - above
+            has_lower = at_or_above > 0
+            lower[first_true:last_true][has_lower] = own[at_or_above[has_lower] - 1]
+            place = (
+                np.arange(positives.size)
+                - positives.size
+                + positives[::-1].searchsorted(positives, "right")
+            )
+            marks[first + at_or_above + place] = 1
+    # A step is the last of equal positives of a label.
+    is_last = np.append(falling[1:] != falling[:-1], True)[: falling.size]
+    is_last[true_starts[1:][true_starts[1:] > 0] - 1] = True
+    steps = np.flatnonzero(is_last)
+    rank = 1 + np.arange(falling.size) - np.repeat(true_starts[:-1], np.diff(true_starts))
+    tp = rank[steps]
+    offsets = np.searchsorted(steps, true_starts)
+    return offsets, falling[steps], lower[steps], tp, predicted[steps] - tp, higher[steps]
 
 
-@kernel_after(stand_ins.staircases_without)
+@kernel
 def staircases_without(
     starts: Ints,
     up: Keys,
@@ -336,7 +336,7 @@ def _first_from(up: Keys, first: Any, last: Any, x: Any) -> Any:
     return first
 
 
-@kernel_after(stand_ins.round_ranks_without)
+@kernel
 def round_ranks_without(
     starts: Ints,
     up: Keys,
@@ -429,7 +429,7 @@ def round_ranks_without(
     return found, found_marks, firsts, ends, above
 
 
-@late_kernel
+@kernel
 def unit_tie_groups(keys: Keys, truth: Bytes) -> tuple[Ints, Keys, Ints, Ints]:
     """Return the distinct keys of each row of `keys` (n_labels, n_samples), rising: offsets, keys, positives, cells."""
     n_labels, n = keys.shape
@@ -463,7 +463,7 @@ def unit_tie_groups(keys: Keys, truth: Bytes) -> tuple[Ints, Keys, Ints, Ints]:
     return offsets, key[:group].copy(), hits[:group].copy(), cells[:group].copy()
 
 
-@late_kernel
+@kernel
 def unit_counts_between(
     keys: Keys, truth: Bytes, starts: Ints, candidates: Keys, items: tuple[Keys, Ints, Ints]
 ) -> None:
@@ -553,7 +553,7 @@ def staircases_between(
         )
 
 
-@kernel_after(stand_ins.weighted_staircases, seconds_per_element=1e-7)
+@kernel
 def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weights: Ints) -> Steps:
     """Return the staircases of the labels whose items are `starts[j]:starts[j + 1]`.
 
@@ -614,7 +614,7 @@ def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weight
     return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
 
 
-@late_kernel
+@kernel
 def unit_aurocs(keys: Keys, truth: Bytes) -> Floats:
     """Return the AUROC of the labels in the rows of `keys` (n_labels, n_samples), NaN where one class has no score."""
     n_labels, n = keys.shape
@@ -650,7 +650,7 @@ def unit_aurocs(keys: Keys, truth: Bytes) -> Floats:
     return auroc
 
 
-@late_kernel
+@kernel
 def weighted_aurocs(
     starts: Ints, keys: Keys, positive_weights: Weights, weights: Weights
 ) -> Floats:

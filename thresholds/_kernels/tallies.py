@@ -6,7 +6,7 @@
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Halves, Ints, Keys, SmallInts, Weights
-from thresholds._kernels._jit import kernel, late_kernel
+from thresholds._kernels._jit import kernel
 
 _N_HALVES = 2**16  # patterns of float16
 
@@ -14,7 +14,7 @@ _N_HALVES = 2**16  # patterns of float16
 Written = tuple[Keys, Ints, Ints]
 
 
-@late_kernel
+@kernel
 def add_equal_keys(
     starts: Ints, up: Keys, row: SmallInts, positive_weights: Weights, weights: Ints
 ) -> tuple[Ints, Keys, Ints, Ints]:
@@ -45,7 +45,7 @@ def add_equal_keys(
     return offsets, key[:group].copy(), hits[:group].copy(), weight[:group].copy()
 
 
-@late_kernel
+@kernel
 def count_between(
     starts: Ints,
     up: Keys,

@@ -17,7 +17,6 @@ import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Bytes, Ints, Keys
-from thresholds._kernels._jit import StandIns
 from thresholds._kernels.evidence import group_by_ties
 from thresholds._kernels.guards import between_ranks
 from thresholds._kernels.sorting import (
@@ -56,9 +55,8 @@ class SortedKeys(NamedTuple):
         cls, starts: Ints, keys: Keys, true_starts: Ints, true_keys: Keys
     ) -> "SortedKeys":
         """Sort the keys of each group, and those of its positives, in place."""
-        with StandIns.working():
-            _sort_groups(starts, keys)
-            _sort_groups(true_starts, true_keys)
+        _sort_groups(starts, keys)
+        _sort_groups(true_starts, true_keys)
         return cls(starts, keys, true_starts, true_keys)
 
 

@@ -23,15 +23,13 @@ from thresholds._engine import problem
 from thresholds._engine.unknown import without_entries
 from thresholds._kernels.entries import items_of_entries
 from thresholds._kernels.guards import count_at_keys, counts_at_cuts, keys_at_ranks
-from thresholds._kernels.keys import is_compiled, to_keys
+from thresholds._kernels.keys import to_keys
 from thresholds._kernels.sorting import listed_positives
-from thresholds._kernels.vectors import column_loops
 
 Axis = Literal["labels", "samples"]
 
 _COPIED = threading.local()  # cells of a few labels of the problem that a thread is reading
 
-_LABELS_AT_ONCE = 16  # whose truth is looked at together
 _ROW_BITS = 60  # Where truth is soft, the cells of a row weigh less than 2**60 units together.
 
 
@@ -232,31 +230,12 @@ class Problem(problem.Problem):
 
     def _copied_keys(self, first: int, last: int) -> Keys:
         """Copy keys, (last - first, n_samples), of dense labels."""
-        scores: Any = self.scores
-        rows = np.empty(0, np.int64)  # all of them
-        if isinstance(scores, RowsOf):
-            scores, rows = scores.matrix, scores.rows
-        if scores.dtype == self.dtype and _lies_in_rows(scores) and is_compiled():
-            loops = column_loops(self.dtype)
-            if loops is not None:
-                bits = np.asarray(scores).view(f"u{self.dtype.itemsize}")
-                keys = np.empty((last - first, self.n_samples), bits.dtype)
-                loops.keys_of_columns(bits, rows, first, keys)
-                return keys
         return to_keys(transposed(self.scores, first, last, self.dtype))
 
     def _copied_with_positives(self, first: int, last: int) -> tuple[Keys, Ints, Keys]:
         """Copy keys, (last - first, n_samples), and list those of positives."""
-        keys, truth = self._copied_keys(first, last), self.truth
-        is_read_in_rows = truth.dtype.itemsize == 1 and _lies_in_rows(truth)
-        if is_read_in_rows and self.n_labels >= _LABELS_AT_ONCE and is_compiled():
-            loops = column_loops(self.dtype)
-            if loops is not None:
-                return keys, *loops.true_keys_of_columns(
-                    np.asarray(truth).view(np.uint8), first, keys
-                )
+        keys, truth = self._copied(first, last)
         starts = np.arange(last - first + 1) * self.n_samples
-        truth = self.dense_truth(first, last)
         return keys, *listed_positives(starts, keys.reshape(-1), truth.reshape(-1))
 
     def dense_truth(self, first: int, last: int) -> Bytes:
@@ -406,11 +385,6 @@ class Problem(problem.Problem):
         positive_part = self._positive_part(truth.data, true_weights)
         items = items_of_entries(*entries, *true, positive_part, group_weights, keys[-1])
         return Items(starts + np.arange(starts.size), *items)
-
-
-def _lies_in_rows(matrix: Matrix) -> bool:
-    """Whether a matrix is in memory, row after row."""
-    return isinstance(matrix, np.ndarray) and matrix.flags.c_contiguous and matrix.flags.aligned
 
 
 def _other(axis: Axis) -> Axis:

@@ -156,9 +156,6 @@ def best_cuts(
 
     `pooled` is for the ratio of the pooled counts of all labels, the same for each.
     """
-    if not is_sparse(p.matrix):
-        kernels.add_rows.expect(_PASSES * p.matrix.size)
-
     # Samples of the rows lead to a cut near the best.
     cuts = np.zeros(1 if pooled else p.n_labels)
     for stride in _STRIDES:

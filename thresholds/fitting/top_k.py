@@ -83,7 +83,6 @@ def fit_top_k(
 
 def best_top_k(problem: Problem, beta: float, zero_division: float) -> TopKRule:
     """Return the best number of labels for what is checked already, without what a rule keeps of its fit."""
-    ranks_of_positives.expect(problem.n_stored)
     f = _f_of_each_k(problem, beta, zero_division)  # (n_labels + 1,)
     best = int(np.argmax(f >= f.max() * (1 - _EQUAL)))
     return TopKRule(

@@ -295,7 +295,7 @@ def _steps_of(problem: Problem, n_jobs: int | None, progress: bool) -> _Steps:
     """Return the steps as they are fastest."""
     given = problem, rows_per_unit_of(problem), n_jobs, progress
     is_in_rows = problem.unit_weights is None and not isinstance(problem, SortedOnce)
-    if is_in_rows and counting_is_faster(problem, jointly=True):
+    if is_in_rows and counting_is_faster(problem):
         return _Steps(*given)
     # Taking a sparse matrix apart by label costs as much as fitting: once.
     items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items

@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from thresholds import _checks
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Dense, Floats, Ints, Scores
-from thresholds._kernels._jit import StandIns
 from thresholds._kernels.counting import (
     collect,
     collect_few,
@@ -32,7 +32,6 @@ from thresholds._kernels.counting import (
     note_positives,
 )
 from thresholds._kernels.keys import to_keys
-from thresholds._kernels.vectors import wide_loops
 from thresholds.data.problem import Problem
 from thresholds.search.counting.blocks import Blocks, padded_rows
 from thresholds.search.counting.bounds import Candidates, Keeps, panels
@@ -46,10 +45,6 @@ Result = TypeVar("Result")
 # When sorting is faster. (One cut for all labels has another limit, in `one_cut.py`.)
 _WORTH_COUNTING = 2**19  # cells: fewer are sorted in less time than counting takes
 _LEAST_WEIGHTED_LABELS = 8  # A row of a block is padded to 64 cells, as it has one weight.
-_SECONDS_PER_CELL = 3e-8  # that stand-ins take, about
-_SECONDS_PER_CELL_JOINTLY = 2e-7  # as many in a joint search
-_SECONDS_PER_LABEL = 1e-4
-_MAX_SORTED_ROWS = 2**20  # are sorted in small memory, and so fast that Ctrl-C need not wait
 
 # How rows and labels are shared out.
 _MIN_CELLS_PER_TASK = 2**20
@@ -93,7 +88,7 @@ def map_useful_steps(
     """
     if problem.is_dense and problem.unit_weights is not None and (problem.unit_weights == 1).all():
         problem = replace(problem, unit_weights=None)
-    if not counting_is_faster(problem, jointly=jointly):
+    if not counting_is_faster(problem):
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
 
@@ -268,18 +263,13 @@ class _Passes:
             counter = coded.over(blocks)
             in_panel = slice(blocks.labels.start - panel.start, blocks.labels.stop - panel.start)
             place = starts[self._piece(blocks), in_panel].copy()
-            ends = place + piece_positives[self._piece(blocks), in_panel]
             labels = blocks.column_labels
-            wide = self._wide_loops(blocks)
             for rows, (scores, words) in zip(
                 blocks.row_slices(), blocks.scores_and_truth(), strict=True
             ):
                 self._check(rows, blocks.labels)
                 counter.add(scores)
-                if wide is None:
-                    collect_few(scores, words, labels, place, listed.keys)
-                else:
-                    wide.collect_marked(scores, words.view(np.uint8), place, ends, listed.keys)
+                collect_few(scores, words, labels, place, listed.keys)
             counts = np.zeros((n_cuts + 2, 1, blocks.n_labels), np.int64)
             of_labels = blocks.by_row(counter.all_counts).sum(axis=1)  # (n_cuts, n_labels)
             counts[1:-1, 0] = coded.falling(of_labels, blocks.labels)
@@ -351,30 +341,20 @@ class _Passes:
         def gather(blocks: Blocks) -> Scores:
             in_panel = slice(blocks.labels.start - panel.start, blocks.labels.stop - panel.start)
             place = starts[self._piece(blocks), in_panel].copy()
-            ends = place + candidates.sizes[self._piece(blocks), panel][in_panel]
             low = blocks.to_columns(candidates.low[blocks.labels], np.inf)
             high = blocks.to_columns(candidates.high[blocks.labels], np.inf)
             below = np.full(blocks.n_columns, -np.inf, low.dtype)
             marks = np.zeros((blocks.block_rows, blocks.n_columns), np.uint8)
-            wide = self._wide_loops(blocks) if n_kept > 0 else None
             if weights is not None:
                 for rows, (scores, words) in zip(
                     blocks.row_slices(), blocks.scores_and_truth(), strict=True
                 ):
                     cells = words.view(np.uint8), rows.start
-                    if wide is not None:
-                        lists = place, ends, kept.keys
-                        wide.collect_between(scores, low, high, below, *lists, *cells, kept.rows)
-                        continue
                     own_marks = marks[: len(scores)]
                     mark_between(scores, low, high, own_marks, below)
                     collect_rows(scores, own_marks, *cells, place, kept.keys, kept.rows)
                 return np.asarray(blocks.by_row(below).max(axis=0, keepdims=True))
             for scores in blocks.scores():
-                if wide is not None:
-                    lists = place, ends, kept.keys
-                    wide.collect_between(scores, low, high, below, *lists, None, 0, None)
-                    continue
                 own_marks = marks[: len(scores)]
                 mark_between(scores, low, high, own_marks, below)
                 if n_kept > 0:
@@ -405,12 +385,6 @@ class _Passes:
         """Refuse NaN and +inf where nobody has; what is read for it is in the cache when it is coded."""
         problem = self.problem
         _ = problem
-
-    def _wide_loops(self, blocks: Blocks) -> Any:
-        """Return the loops that move scores of whole registers, where each column is a label; else None."""
-        if blocks.rows_side_by_side > 1:
-            return None
-        return wide_loops(self.problem.dtype, self.weights is not None)
 
     def _room_for(self, n_listed: int) -> KeyLists:
         """Return room for so many scores, with their rows where rows have weights, in lists that are to be said."""
@@ -452,18 +426,11 @@ class _Passes:
         )
 
 
-def counting_is_faster(problem: Problem, *, jointly: bool) -> bool:
-    """Whether to count: not what is small, nor at first what is sorted in less time than it takes to load kernels."""
-    n_samples, n_labels = problem.n_samples, problem.n_labels
-    if not problem.is_dense or n_samples * n_labels < _WORTH_COUNTING:
+def counting_is_faster(problem: Problem) -> bool:
+    """Whether to count: not what is small."""
+    if not problem.is_dense or problem.n_samples * problem.n_labels < _WORTH_COUNTING:
         return False
-    if problem.unit_weights is not None and n_labels < _LEAST_WEIGHTED_LABELS:
-        return False
-    seconds_per_cell = _SECONDS_PER_CELL_JOINTLY if jointly else _SECONDS_PER_CELL
-    seconds = (n_samples * seconds_per_cell + _SECONDS_PER_LABEL) * n_labels
-    if n_samples > _MAX_SORTED_ROWS or note_positives.is_loaded:
-        return True
-    return not StandIns.can_do(seconds)
+    return problem.unit_weights is None or problem.n_labels >= _LEAST_WEIGHTED_LABELS
 
 
 def _with_ends(cuts: Scores) -> Scores:
