@@ -8,7 +8,7 @@ one. However bins are chosen, the curve is the same.
 """
 
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,17 +20,10 @@ from thresholds.calibration.binned import counted_items
 from thresholds.calibration.isotonic import IsotonicCurves, joined, knots_of_steps
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
-from thresholds.search.counting.score_bins import (
-    ScoreBins,
-    count_scores_in_bins,
-    scores_of_bins,
-)
 
-_MOST_BINS = 2**22
-_CELLS_OF_BIN = 64  # on average, or 16 where bins are not many: in narrow ones fewer cells are looked at one by one
-_FEW_CELLS_OF_BIN, _FEW_BINS = 16, 2**20
+_MOST_BINS = 2**20
+_CELLS_OF_BIN = 16  # on average, where bins are fewer
 _SAMPLED_CELLS = 2**16
-_WORTH_A_LOOP = 2**20  # cells
 
 _FINER_BITS = 10
 _WEIGHT_BITS = 60  # of all weights together
@@ -40,20 +33,37 @@ _NONE = np.empty(0, np.int64)
 _ONE_GROUP = np.array([0, 0])
 
 
-def _bins_for(problem: Problem) -> ScoreBins:
-    """Choose bins by a sample: of scores, or of their bits where none is below 0."""
-    scores = problem.scores.data if is_sparse(problem.scores) else problem.scores
-    step = max(1, problem.n_stored // _SAMPLED_CELLS)
-    sample = np.array(scores[::step], problem.dtype)
-    sample = sample[sample > -np.inf]
-    n_bins = max(
-        min(_FEW_BINS, problem.n_stored // _FEW_CELLS_OF_BIN + 1),
-        min(_MOST_BINS, problem.n_stored // _CELLS_OF_BIN + 1),
-    )
-    if sample.size == 0:
-        sample, n_bins = np.zeros(1, problem.dtype), 1
-    ends = np.array([sample.min(), sample.max()])
-    return ScoreBins.between(ends, n_bins, by_bits=bool(ends[0] >= 0))
+class _Bins(NamedTuple):
+    """Bins of neighbouring keys, all of one width, but that the outermost have what lies beyond them, too."""
+
+    lowest: np.unsignedinteger[Any]
+    highest: np.unsignedinteger[Any]
+    shift: np.unsignedinteger[Any]  # A bin is 2**shift keys wide.
+
+    @classmethod
+    def covering(cls, problem: Problem) -> "_Bins":
+        """Choose bins by a sample of the scores."""
+        scores = problem.scores.data if is_sparse(problem.scores) else problem.scores
+        step = max(1, problem.n_stored // _SAMPLED_CELLS)
+        sample = np.array(scores[::step], problem.dtype, order="C")
+        keys = to_keys(sample[sample > -np.inf])
+        if keys.size == 0:
+            keys = to_keys(np.zeros(1, problem.dtype))
+        n_bins = min(_MOST_BINS, problem.n_stored // _CELLS_OF_BIN + 2)
+        width = int(keys.max() - keys.min()) // n_bins
+        return cls(keys.min(), keys.max(), keys.dtype.type(width.bit_length()))
+
+    @property
+    def n_bins(self) -> int:
+        """How many there are."""
+        return int((self.highest - self.lowest) >> self.shift) + 1
+
+    def of_keys(self, keys: Keys) -> Ints:
+        """Return the bin of each key, (n_keys,)."""
+        places = np.clip(keys, self.lowest, self.highest)
+        places -= self.lowest
+        places >>= self.shift
+        return places.astype(np.int64)
 
 
 def fit_pooled(
@@ -65,7 +75,7 @@ def fit_pooled(
     negative at the highest.
     """
     # 1. What is in each bin.
-    bins = _bins_for(problem)
+    bins = _Bins.covering(problem)
     counts, ends = _count(problem, bins, n_jobs, progress)  # (2, n_bins), (2,)
     finer, added = 1, Items(_ONE_GROUP, ends[:0], _NONE, _NONE)
     if row_weight is not None:
@@ -96,46 +106,28 @@ def fit_pooled(
     return joined([knots_of_steps(steps)])
 
 
-def _count(
-    problem: Problem, bins: ScoreBins, n_jobs: int | None, progress: bool
-) -> tuple[Ints, Keys]:
+def _count(problem: Problem, bins: _Bins, n_jobs: int | None, progress: bool) -> tuple[Ints, Keys]:
     """Return weights and positive weights in all bins, (2, n_bins), and the lowest and the highest key, (2,)."""
-    if _is_read_in_rows(problem):
-        counts, ends = count_scores_in_bins(problem, bins, n_jobs=n_jobs, progress=progress)
-        return counts, _or_zero(ends, problem)
     counts = np.zeros((2, bins.n_bins), np.int64)
     adding = Lock()
 
     def count(first: int, last: int) -> list[Any]:
         _, keys, positive_weights, weights = counted_items(problem, first, last)
         own = bins.of_keys(keys)
-        if weights.size:
-            with adding:
+        with adding:
+            if weights.size:
                 np.add.at(counts[0], own, weights)
                 np.add.at(counts[1], own, positive_weights)
-        else:
-            of_tile = np.bincount(own, minlength=bins.n_bins)
-            of_positives = own[positive_weights.view(np.bool_)]
-            with adding:
-                counts[0] += of_tile
-                np.add.at(counts[1], of_positives, 1)  # few, as a rule
+            else:
+                counts[0] += np.bincount(own, minlength=bins.n_bins)
+                np.add.at(counts[1], own[positive_weights > 0], 1)
         return [keys.min(), keys.max()] if keys.size else []
 
     of_tiles = map_tiles(problem, count, n_jobs=n_jobs, progress=progress, light=True)
     keys = np.array([key for ends in of_tiles for key in ends], f"u{problem.dtype.itemsize}")
-    keys = _or_zero(keys, problem)
+    if keys.size == 0:
+        keys = to_keys(np.zeros(1, problem.dtype))
     return counts, np.array([keys.min(), keys.max()])
-
-
-def _is_read_in_rows(problem: Problem) -> bool:
-    """Whether rows of scores are read as they lie: not so few that NumPy takes less time than to load a loop."""
-    is_plain = problem.is_dense and problem.is_plain
-    return is_plain and problem.n_stored >= _WORTH_A_LOOP
-
-
-def _or_zero(keys: Keys, problem: Problem) -> Keys:
-    """Return keys; where there are none, that of 0 twice."""
-    return keys if keys.size else to_keys(np.zeros(2, problem.dtype))
 
 
 def _two_rows(ends: Keys, row_weight: float, total: int) -> tuple[int, Items]:
@@ -167,13 +159,9 @@ def _may_have_vertices(counts: Ints) -> Booleans:
 
 
 def _scores_of_bins(
-    problem: Problem, bins: ScoreBins, is_open: Booleans, n_jobs: int | None, progress: bool
+    problem: Problem, bins: _Bins, is_open: Booleans, n_jobs: int | None, progress: bool
 ) -> list[Items]:
     """Return the distinct keys in open bins, part by part, with their weights."""
-    if _is_read_in_rows(problem):
-        parts = scores_of_bins(problem, bins, is_open, n_jobs=n_jobs, progress=progress)
-        keys, truth = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return [_distinct_cells(keys, truth.view(np.bool_))]
 
     def collect(first: int, last: int) -> Items:
         _, keys, positive_weights, weights = counted_items(problem, first, last)
@@ -181,18 +169,7 @@ def _scores_of_bins(
         own_weights = weights[own] if weights.size else np.ones(own.size, np.int64)
         return _distinct(keys[own], positive_weights[own], own_weights)
 
-    return map_tiles(problem, collect, n_jobs=n_jobs, progress=progress)
-
-
-def _distinct_cells(keys: Keys, truth: Booleans) -> Items:
-    """Add up cells of equal keys as `_distinct` does: keys alone are sorted, and those of positives apart."""
-    true_keys = np.sort(keys[truth])
-    keys = np.sort(keys)
-    firsts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
-    weights = np.diff(firsts, append=keys.size)
-    keys = keys[firsts]
-    positive_weights = np.diff(true_keys.searchsorted(keys), append=true_keys.size)
-    return Items(np.array([0, keys.size]), keys[::-1], positive_weights[::-1], weights[::-1])
+    return map_tiles(problem, collect, n_jobs=n_jobs, progress=progress, light=True)
 
 
 def _distinct(keys: Keys, positive_weights: Weights, weights: Ints) -> Items:
