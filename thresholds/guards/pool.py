@@ -36,12 +36,10 @@ choose by rows left out: Stone 1974, "Cross-validatory choice and assessment of 
 predictions".
 """
 
-import math
-from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -54,7 +52,6 @@ from thresholds._checks import Placement
 from thresholds._engine.cuts import Cuts
 from thresholds._kernels.guards import left_out_groups, pooled_depths
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.data.panels import SortedOnce
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.base import (
@@ -69,15 +66,9 @@ from thresholds.guards.base import (
 from thresholds.guards.cuts import representable, rows_per_unit_of
 from thresholds.guards.groups import Runs, groups_of, rows_alike
 from thresholds.guards.limits import Limits
-from thresholds.metrics.judging import count_cuts
-from thresholds.search.counting.passes import counting_is_faster, map_useful_steps
-from thresholds.search.counting.same_cuts import (
-    count_all_at_same_cuts,
-    count_at_same_cuts,
-    keys_of_positives,
-)
 from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.ranks import count_at
+from thresholds.search.staircase import map_labels
 
 Result = TypeVar("Result")
 
@@ -87,7 +78,6 @@ _N_SHARPNESSES = 5  # lambda: 1, 2, 4, 8, 16
 _ROUNDS = 3  # for r
 _CUTS_PER_OCTAVE = 12
 _MOST_POSITIVES = 1024  # whose scores are tried as cuts
-_LABELS_COUNTED_AT_ONCE = 4096
 _LABELS_PER_BLOCK = 256  # whatever the number of threads, so that sums do not depend on it
 _LABELS_PER_BLOCK_OF_GROUPS = 2  # One takes longer: an interrupt is heard between blocks.
 
@@ -115,13 +105,12 @@ class Pool(BaseGuard):
         progress: bool,
     ) -> GuardedFit:
         """Pool the thresholds of all labels; no limits are offered for micro F."""
-        hulls = map_useful_steps(
-            problem, Hull.of, beta, jointly=True, n_jobs=n_jobs, progress=progress
-        )
+        problem = problem.checked(n_jobs)
+        hulls = map_labels(problem, Hull.of, n_jobs=n_jobs, progress=progress)
         optimum = best_joint_cuts(hulls, beta)
 
         # Rows that are alike count for less.
-        steps = _steps_of(problem, n_jobs, progress)
+        steps = _Steps.over(problem, n_jobs, progress)
         groups = groups_of(problem)
         if groups is not None:
             alike = rows_alike(problem, groups, optimum, beta).in_all()
@@ -142,12 +131,20 @@ class Pool(BaseGuard):
 
 @dataclass(frozen=True)
 class _Steps:
-    """The steps of the fit that go over all cells: of dense scores without weights, which are read as they lie."""
+    """The steps of the fit that go over all cells, a tile of labels at a time."""
 
     problem: Problem
     rows_per_unit: float
     n_jobs: int | None
     progress: bool
+    items_of: Callable[[int, int], Items]
+
+    @classmethod
+    def over(cls, problem: Problem, n_jobs: int | None, progress: bool) -> "_Steps":
+        """Take the cells of a problem."""
+        # Taking a sparse matrix apart by label costs as much as fitting: once.
+        items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
+        return cls(problem, rows_per_unit_of(problem), n_jobs, progress, items_of)
 
     def cuts(self) -> Keys:
         """Return the keys to cut at (n_cuts,), from the highest down: scores of positives."""
@@ -155,90 +152,19 @@ class _Steps:
         if not tried.size:
             return tried
         # The lowest in each twelfth of an octave of what all labels predict.
-        rows = np.maximum(self._predicted(tried) * self.rows_per_unit, 1)  # (n_tried,)
+        predicted = sum(self._at_cuts(tried, lambda _, counts: counts[1].sum(axis=0)))  # (n_tried,)
+        rows = np.maximum(predicted * self.rows_per_unit, 1)
         return np.asarray(tried[_is_last(np.floor(np.log2(rows) * _CUTS_PER_OCTAVE))])
 
     def counts(self, cuts: Keys) -> AnyFloats:
         """Count each label's tp and predictions in rows, (2, n_labels, 1 + n_cuts); the first cut is never."""
         counts = np.zeros((2, self.problem.n_labels, 1 + cuts.size), np.float32)
-        self._count_into(counts[..., 1:], cuts)
+
+        def write(labels: slice, of_labels: Ints) -> None:
+            counts[:, labels, 1:] = of_labels * self.rows_per_unit
+
+        self._at_cuts(cuts, write)
         return counts
-
-    def decided(self, thresholds: Floats, positives: Ints) -> GuardedCuts:
-        """Count what the thresholds predict."""
-        reason = np.where(positives > 0, POOLED, NO_POSITIVES)
-        tp, predicted, _ = count_cuts(thresholds, self.problem, self.n_jobs).sums
-        return GuardedCuts(thresholds, tp, predicted, reason)
-
-    def _tried(self) -> Keys:
-        """Return scores of positives from the highest down: the lowest in each 1,024th of them."""
-        keys, weights = self._positives()
-        if not keys.size:
-            return keys
-        if (weights == 1).all():  # as none at all are
-            keys.sort()
-            tp: Any = range(1, keys.size + 1)
-        else:
-            order = np.argsort(keys)
-            keys = keys[order]
-            tp = weights[order][::-1].cumsum()
-        falling = keys[::-1]  # (n_positives,)
-
-        # How many positives each share and those above it have, by bisection: what falls in 1,024 steps is not computed
-        # for millions.
-        total = float(tp[-1])
-        shares = range(1, _MOST_POSITIVES + 1)
-        ends = np.unique(
-            [
-                bisect_right(tp, share, key=lambda n: math.ceil(float(n) / total * _MOST_POSITIVES))
-                for share in shares
-            ]
-        )
-        ends = ends[ends > 0]  # (n_shares,), at last all
-
-        # A score that two shares have belongs to the lower one.
-        is_whole = np.append(falling[ends[:-1] - 1] != falling[ends[:-1]], True)
-        higher = keys.size - keys.searchsorted(falling[ends - 1], "right")
-        ends = np.unique(np.where(is_whole, ends, higher))
-        return np.asarray(falling[ends[ends > 0] - 1])
-
-    def _positives(self) -> tuple[Keys, Ints]:
-        """Return keys and weights of the positives whose scores may be cut at; no weights where each weighs 1."""
-        keys = keys_of_positives(self.problem, n_jobs=self.n_jobs, progress=self.progress)
-        return keys[self._are_allowed(keys)], np.empty(0, np.int64)
-
-    def _are_allowed(self, keys: Keys) -> Booleans:
-        """Return at which keys may be cut."""
-        masked, missing = to_keys(np.array([-np.inf, self.problem.missing], self.problem.dtype))
-        # What is `missing` is one tie group of many cells, of which the sample says nothing.
-        if self.problem.keep_sparse:
-            return np.asarray(keys > missing)
-        return np.asarray((keys > masked) & (keys != missing))
-
-    def _predicted(self, cuts: Keys) -> Ints:
-        """Return what all labels have at or above each of the falling cuts, (n_cuts,)."""
-        rising = np.ascontiguousarray(cuts[::-1])
-        _, predicted = count_all_at_same_cuts(
-            self.problem, rising, n_jobs=self.n_jobs, progress=self.progress
-        )
-        return np.asarray(predicted[::-1])
-
-    def _count_into(self, counts: AnyFloats, cuts: Keys) -> None:
-        """Write each label's tp and predictions in rows at the falling cuts, (2, n_labels, n_cuts)."""
-        rising = np.ascontiguousarray(cuts[::-1])
-        # Whole numbers take more memory than what is kept: some labels at a time.
-        for labels in in_pieces(slice(0, self.problem.n_labels), _LABELS_COUNTED_AT_ONCE):
-            found = count_at_same_cuts(
-                self.problem, rising, labels, n_jobs=self.n_jobs, progress=self.progress
-            )
-            counts[:, labels] = found[..., ::-1] * self.rows_per_unit
-
-
-@dataclass(frozen=True)
-class _StepsByTiles(_Steps):
-    """The same steps over the items of labels, a tile at a time."""
-
-    items_of: Callable[[int, int], Items]
 
     def decided(self, thresholds: Floats, positives: Ints) -> GuardedCuts:
         """Count what the thresholds predict."""
@@ -251,30 +177,37 @@ class _StepsByTiles(_Steps):
 
         return joined(self._over_tiles(count))
 
-    def _positives(self) -> tuple[Keys, Ints]:
-        """Return keys and weights of the positives whose scores may be cut at."""
-
-        def positives(first: int, last: int) -> tuple[Keys, Ints]:
-            _, keys, weights, _ = self.items_of(first, last)
-            wanted = (weights > 0) & self._are_allowed(keys)
-            return keys[wanted], weights[wanted].astype(np.int64)
-
-        parts = self._over_tiles(positives)
+    def _tried(self) -> Keys:
+        """Return scores of positives from the highest down: the lowest in each 1,024th of them."""
+        parts = self._over_tiles(self._positives)
         keys, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return keys, weights
+        if not keys.size:
+            return keys
+        if (weights == 1).all():
+            keys.sort()
+            tp = np.arange(1, keys.size + 1)
+        else:
+            order = np.argsort(keys)
+            keys = keys[order]
+            tp = weights[order][::-1].cumsum()
+        falling = keys[::-1]  # (n_positives,)
 
-    def _predicted(self, cuts: Keys) -> Ints:
-        """Return what all labels have at or above each of the falling cuts, (n_cuts,)."""
-        parts = self._at_cuts(cuts, lambda _, counts: counts[1].sum(axis=0))
-        return np.asarray(np.sum(parts, axis=0))
+        # Of equal keys the last has what all of them weigh.
+        is_distinct = _is_last(falling)
+        falling, tp = falling[is_distinct], tp[is_distinct]
+        return np.asarray(falling[_is_last(np.ceil(tp / float(tp[-1]) * _MOST_POSITIVES))])
 
-    def _count_into(self, counts: AnyFloats, cuts: Keys) -> None:
-        """Write each label's tp and predictions in rows at the falling cuts, (2, n_labels, n_cuts)."""
-
-        def write(labels: slice, of_labels: Ints) -> None:
-            counts[:, labels] = of_labels * self.rows_per_unit
-
-        self._at_cuts(cuts, write)
+    def _positives(self, first: int, last: int) -> tuple[Keys, Ints]:
+        """Return keys and weights of the positives of some labels whose scores may be cut at."""
+        _, keys, weights, _ = self.items_of(first, last)
+        masked, missing = to_keys(np.array([-np.inf, self.problem.missing], self.problem.dtype))
+        # What is `missing` is one tie group of many cells, of which the sample says nothing.
+        positive = np.flatnonzero(weights)
+        keys, weights = keys[positive], weights[positive]
+        allowed = (
+            keys > missing if self.problem.keep_sparse else (keys > masked) & (keys != missing)
+        )
+        return keys[allowed], weights[allowed]
 
     def _at_cuts(self, cuts: Keys, function: Callable[[slice, Ints], Result]) -> list[Result]:
         """Apply `function` to each tile's labels, and their tp and weight at each cut, (2, n_labels, n_cuts)."""
@@ -289,17 +222,6 @@ class _StepsByTiles(_Steps):
     def _over_tiles(self, function: Callable[[int, int], Result]) -> list[Result]:
         """Apply `function` to the first and last label of each tile."""
         return map_tiles(self.problem, function, n_jobs=self.n_jobs, progress=self.progress)
-
-
-def _steps_of(problem: Problem, n_jobs: int | None, progress: bool) -> _Steps:
-    """Return the steps as they are fastest."""
-    given = problem, rows_per_unit_of(problem), n_jobs, progress
-    is_in_rows = problem.unit_weights is None and not isinstance(problem, SortedOnce)
-    if is_in_rows and counting_is_faster(problem):
-        return _Steps(*given)
-    # Taking a sparse matrix apart by label costs as much as fitting: once.
-    items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
-    return _StepsByTiles(*given, items_of)
 
 
 def _is_last(places: Dense) -> Booleans:
