@@ -14,9 +14,9 @@ import thresholds
 from tests.cases import Case, small_cases
 from tests.naive import bins as naive
 from thresholds._kernels.keys import to_scores
+from thresholds.chunks.best_cases import highest_f
 from thresholds.data.bins import Bins
 from thresholds.data.problem import Problem
-from thresholds.search.best_cases import highest_f
 
 
 def bins_of(truth: object, scores: object, most: int | None, **about: object) -> Bins:

@@ -2,7 +2,7 @@
 
 To fit, every bin is taken for a single score, its lowest. That is a fit on rows whose scores are rounded down within
 their bins; its thresholds are then put between the bins, where rounded and true scores are decided alike. So all that
-is counted, the objective first, is exact. What is lost are thresholds within a bin: `search/best_cases.py` bounds that.
+is counted, the objective first, is exact. What is lost are thresholds within a bin: `best_cases.py` bounds that.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError, Placement
 from thresholds._engine.placement import place
 from thresholds._kernels.keys import to_scores
+from thresholds.chunks.best_cases import highest_f
 from thresholds.chunks.counts import Counts
 from thresholds.data.bins import Bins
 from thresholds.data.counted import Kind, Totals
@@ -22,7 +23,6 @@ from thresholds.data.problem import Problem
 from thresholds.data.tallies import sums_of_labels
 from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.rule import FittedOn, ThresholdRule
-from thresholds.search.best_cases import highest_f
 from thresholds.search.ranks import next_above
 
 

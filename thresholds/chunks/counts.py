@@ -33,6 +33,7 @@ from thresholds.chunks.blocks import MOST_UNITS, OfBlocks, block_of, has_no_rows
 from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
 from thresholds.chunks.groups import grouped_items
 from thresholds.chunks.judging import comparison_of, decisions_of, diagnosis_of
+from thresholds.chunks.runs import OpenRuns, open_runs, runs_with_positives
 from thresholds.comparison.result import Comparison
 from thresholds.data.counted import CountedProblem, Kind, Totals
 from thresholds.data.problem import Items
@@ -55,7 +56,6 @@ from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.results import counted
 from thresholds.rule import Rule, ThresholdRule
-from thresholds.search.counting.runs import OpenRuns, open_runs, runs_with_positives
 
 _TIE_GROUPS = "tie groups"
 

@@ -5,9 +5,9 @@ positives and no negative: with tp and predicted at or above the bin, of which n
 
     F <= (1 + b^2) tp / (b^2 P + predicted - n),    P the positives of the label.
 
-(F rises with every positive that is taken alone, as it is at most 1 + b^2 over its denominator; `counting/bounds.py`
-rests on the same case.) A bin of a single score has no threshold within it, and counts as it is. The best cases of a
-label rise like the steps of a staircase, so that the search of the fit itself finds the best of them.
+(F rises with every positive that is taken alone, as it is at most 1 + b^2 over its denominator.) A bin of a
+single score has no threshold within it, and counts as it is. The best cases of a label rise like the steps of a
+staircase, so that the search of the fit itself finds the best of them.
 """
 
 import numpy as np

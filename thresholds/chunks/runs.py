@@ -1,9 +1,8 @@
 """Which runs between candidates the optimum may lie in, from counts at some candidates of each label.
 
-The bound is that of `bounds.py`, for items of any number: at best all positives of a run come first. Its best case has
-the true positives at the next lower candidate, and the predictions above the run and of its positives. If one cut that
-is counted has a higher tp - r predicted than that, whatever ratio r the optimum may have, the optimum is not there.
-docs/proofs.md has the proof.
+At best all positives of a run come first. Its best case has the true positives at the next lower candidate, and the
+predictions above the run and of its positives. If one cut that is counted has a higher tp - r predicted than that,
+whatever ratio r the optimum may have, the optimum is not there. docs/proofs.md has the proof.
 """
 
 from typing import Any, NamedTuple
