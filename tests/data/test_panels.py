@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.kernels.draws import NO_WEIGHTS, of_positives
-from thresholds._arrays.types import Booleans, Ints
-from thresholds.data.panels import Panel, Rest, SortedKeys, TieGroups, label_items, sorted_once
+from thresholds._arrays.types import Ints
+from thresholds.data.panels import Panel, TieGroups, label_items, sorted_once
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tallies import label_of, tie_groups
 
@@ -74,40 +74,6 @@ def test_questions_are_answered_as_by_looking_at_each_tie_group(pairs: list[Pair
             n_within = np.count_nonzero(predicted <= most[group])
             assert within[group] == np.append(0, predicted)[n_within]
             assert hits_above[group] == np.append(0, tp)[n_within]
-
-
-def test_the_rest_without_a_part_is_read_off_both(pairs: list[Pair]) -> None:
-    rng = np.random.default_rng(2)
-    for panel, items in pairs:
-        n_groups = items.starts.size - 1
-        in_part = rng.random(items.keys.size) < rng.choice([0.0, 0.2, 0.8])
-        in_part[items.starts[:-1]] = False  # Something is left.
-        left, part = (some_of(items, kept) for kept in (~in_part, in_part))
-        rest = Rest.of(panel, SortedKeys.of(part.starts, part.keys, part.positive_weights))
-        expected = Panel.of(left)
-        for own, other in zip(rest.steps, expected.steps, strict=True):
-            np.testing.assert_array_equal(own, other)
-        np.testing.assert_array_equal(rest.positives, expected.positives)
-        np.testing.assert_array_equal(rest.starts, left.starts)
-        key = rng.choice(items.keys)
-        above = np.add.reduceat(left.keys > key, left.starts[:-1], dtype=np.int64)
-        np.testing.assert_array_equal(rest.above(key), above)
-
-        ranks = np.sort(rng.integers(1, 2 * np.diff(left.starts).max(), (2, n_groups)), axis=0)
-        found, round_ranks = (one.round_ranks(ranks) for one in (rest, expected))
-        np.testing.assert_array_equal(found.above, round_ranks.above)
-        for group in range(n_groups):
-            for own, other in ((found.keys, round_ranks.keys), (found.marks, round_ranks.marks)):
-                np.testing.assert_array_equal(
-                    own[found.firsts[group] : found.ends[group]],
-                    other[round_ranks.firsts[group] : round_ranks.ends[group]],
-                )
-
-
-def some_of(items: Items, kept: Booleans) -> Items:
-    """Some items of each group, perhaps none."""
-    starts = np.append(0, kept.cumsum())[items.starts]
-    return Items(starts, items.keys[kept], items.positive_weights[kept], NO_WEIGHTS)
 
 
 def test_between_positives_negatives_are_counted_together(pairs: list[Pair]) -> None:

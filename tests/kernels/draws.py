@@ -212,12 +212,6 @@ def of_sparse_counts(rng: Generator, dtype: Any) -> Arguments:
     return *entries_of_rows(true), *entries_of_rows(predicted), weights_of(rng, shape[0]), *counts
 
 
-def of_classes(rng: Generator, dtype: Any) -> Arguments:
-    true, predicted = rng.integers(0, 5, (2, 700))
-    kind = np.int64 if dtype == np.float32 else np.float64  # of weights
-    return true, predicted, (rng.random(700) * 2**40).astype(kind), np.zeros((3, 5), kind)
-
-
 def of_ranks_of_positives(rng: Generator, dtype: Any) -> Arguments:
     shape = 5, int(rng.choice(LONG))
     true, scores = csr(rng, shape, np.float64), csr(rng, shape, np.float64)
@@ -291,28 +285,10 @@ def of_averages_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
 # evidence
 
 
-def of_tied_items(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, hits, weights = items(rng, dtype)
-    up, row = sorting.sorted_groups(starts, found)
-    if rng.random() < 0.5:
-        return starts, up, row, hits, weights
-    rows = rng.choice([row.size, 0])  # all, or none: then truth lies in the order of the keys
-    return starts, up, row[:rows], cells(rng, found.size), NO_WEIGHTS
-
-
 def tie_groups(rng: Generator, n_labels: int = 3) -> tuple[Array, Array, Array]:
     offsets = ragged(rng, n_labels, 30)
     weights = rng.choice([1, 2, 400], offsets[-1])
     return offsets, rng.integers(0, weights + 1), weights
-
-
-def of_rank_statistics(rng: Generator, dtype: Any) -> Arguments:
-    return tie_groups(rng)
-
-
-def of_best_cuts(rng: Generator, dtype: Any) -> Arguments:
-    offsets, hits, weights = tie_groups(rng)
-    return offsets, hits, weights, np.diff(np.append(0, hits.cumsum())[offsets]), 3.0
 
 
 def of_chance(rng: Generator) -> tuple[Array, int, int, int]:
@@ -377,10 +353,6 @@ def betas(rng: Generator) -> tuple[float, float]:
 
 def of_centre(rng: Generator, dtype: Any) -> Arguments:
     return float(100 * rng.random()), float(10 * rng.normal())
-
-
-def of_few_prefixes(rng: Generator, dtype: Any) -> Arguments:
-    return *rising_lists(rng, dtype, 20), *betas(rng), bool(rng.random() < 0.5)
 
 
 def of_prefixes(rng: Generator, dtype: Any) -> Arguments:
@@ -691,79 +663,7 @@ def of_bins(rng: Generator, dtype: Any) -> Arguments:
     return found, parts, missing, masked, probable, np.zeros(n_bins + 1, np.int64)
 
 
-def of_filled_bins(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, truth, weights, missing, masked, probable = binned(rng)
-    n_bins = 2 * odds.SIDE if probable else odds.MARGIN_BINS
-    order = np.arange(n_bins)[::-1]
-    order = np.insert(order, n_bins - int(odds.bin_of(missing, probable)), n_bins)
-    positives = np.add.reduceat(truth, starts[:-1], dtype=np.int64) * rng.integers(0, 2, starts.size - 1)
-    part_starts, part = np.empty(0, np.int64), found[:0]
-    if weights.size == 0:  # Sorted, without every third.
-        found.reshape(starts.size - 1, -1).sort(axis=1)
-        part = np.ascontiguousarray(found.reshape(starts.size - 1, -1)[:, ::3])
-        part_starts, part = np.arange(starts.size) * part.shape[1], part.reshape(-1)
-    total = np.zeros(n_bins + 1, np.int64)
-    return starts, found, weights, missing, masked, probable, part_starts, part, order, positives, total
-
-
-def of_binned_ratios(rng: Generator, dtype: Any) -> Arguments:
-    n_labels, n_bins = 3, int(rng.integers(1, 60))
-    filled = rng.random((n_labels, n_bins + 1)) < rng.choice([0.1, 0.9])
-    offsets = np.append(0, filled.sum(axis=1).cumsum())
-    bins = (n_bins - np.nonzero(filled)[1]).astype(np.uint16)
-    weight = rng.choice([1, 3, 2**20], bins.size)
-    most = np.array([own.sum() for own in np.split(weight, offsets[1:-1])]) + rng.integers(0, 3)
-    p = np.append(np.sort(rng.random(n_bins)), 0.1)
-    return offsets, bins, weight, most, p, rng.integers(0, 9, n_labels), np.array([0.1, 0.7, 1.0, 9.0]), 1.0
-
-
-def of_added_rows(rng: Generator, dtype: Any) -> Arguments:
-    figures = rng.random((int(rng.integers(0, 20)), 7))
-    return np.zeros((3, 7)), rng.integers(0, 3, len(figures)), figures
-
-
 # ranks
-
-
-def of_ratios(rng: Generator, dtype: Any) -> Arguments:
-    offsets, tp, fp, positives = of_steps(rng, dtype)
-    predicted = tp + fp
-    higher = predicted - rng.integers(1, np.diff(np.append(0, predicted)).clip(2))
-    most = rng.integers(1, min(10 * int(tp.max(initial=1)), 2**62) + 1, positives.size)
-    return offsets, tp, predicted, higher, positives, most, np.array([0.1, 0.7, 1.0, 9.0]), 1.0
-
-
-def of_kept_ranks(rng: Generator, dtype: Any) -> Arguments:
-    found, truth = tile(rng, dtype)
-    n_groups, n = found.shape
-    ranks = rng.integers(0, n + 2, (2, n_groups))
-    starts = np.arange(n_groups + 1) * n
-    return starts, np.sort(found, axis=1).reshape(-1), truth.reshape(-1), ranks
-
-
-def of_keys_at_ranks(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, _, weights = items(rng, dtype)
-    most = np.add.reduceat(weights, starts[:-1])
-    if rng.random() < 0.5:
-        weights, most = NO_WEIGHTS, np.diff(starts)
-    first = rng.random(most.size) * most
-    return starts, found, weights, np.array([first, np.minimum(first + 1, most)])
-
-
-def of_counts_at_keys(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, hits, weights = items(rng, dtype)
-    at = found[rng.integers(starts[:-1], starts[1:])]
-    if rng.random() < 0.5:
-        return starts, found, hits, weights, at
-    return starts, found, cells(rng, found.size), NO_WEIGHTS, at
-
-
-def of_counts_at_cuts(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, hits, weights = items(rng, dtype)
-    cuts = np.unique(rng.choice(found, rng.integers(1, 10)))
-    if rng.random() < 0.5:
-        return starts, found, hits, weights, cuts
-    return starts, found, cells(rng, found.size), NO_WEIGHTS, cuts
 
 
 def of_pooled_depths(rng: Generator, dtype: Any) -> Arguments:
@@ -856,19 +756,6 @@ def of_kept_buckets(rng: Generator, dtype: Any) -> Arguments:
 
 
 # rows
-
-
-def of_row_lists(rng: Generator, dtype: Any) -> Arguments:
-    starts = ragged(rng, 4, 700)
-    return starts, np.round(rng.normal(size=starts[-1]), 1).astype(dtype) + dtype(0)
-
-
-def of_highest(rng: Generator, dtype: Any) -> Arguments:
-    starts, values = of_row_lists(rng, dtype)
-    rising = values.copy()
-    for first, last in itertools.pairwise(starts):
-        rising[first:last].sort()
-    return starts, values, rising, rng.integers(0, np.diff(starts) + 1), np.zeros(values.size, np.uint8)
 
 
 # shared_cuts
@@ -980,18 +867,6 @@ def of_entries_to_count(rng: Generator, dtype: Any) -> Arguments:
 # sorting
 
 
-def of_lists_to_sort(rng: Generator, dtype: Any) -> Arguments:
-    """Lists so long that digits are counted, and short ones, with weights and without."""
-    found, truth = tile(rng, dtype)
-    lists, cells = np.repeat(np.arange(len(found), dtype=np.int32), found.shape[1]), found.reshape(-1)
-    weights = truth.reshape(-1) * weights_of(rng, cells.size) if rng.integers(2) else NO_WEIGHTS
-    return lists, cells, weights, 0, len(found) - rng.integers(2), cells.dtype.type(rng.choice([1, 2**31]))
-
-
-def of_staircases(rng: Generator, dtype: Any) -> Arguments:
-    return tile(rng, dtype)
-
-
 def of_positives(rng: Generator, dtype: Any) -> Arguments:
     """Keys and truth of groups of several lengths, one of them perhaps empty."""
     found, truth = (cells.reshape(-1) for cells in tile(rng, dtype))
@@ -1007,30 +882,6 @@ def sorted_panel(rng: Generator, dtype: Any) -> Arguments:
     true_starts = np.append(0, np.bincount(group[is_hit], minlength=starts.size - 1).cumsum())
     up, hits = (own[np.lexsort((own, of))] for own, of in ((found, group), (found[is_hit], group[is_hit])))
     return starts, up, true_starts, hits, np.zeros_like(truth)
-
-
-def of_a_part(rng: Generator, dtype: Any) -> tuple[Arguments, Arguments, Arguments]:
-    """A sorted panel, its staircases, and a sorted part of it."""
-    starts, up, true_starts, hits, marks = sorted_panel(rng, dtype)
-    steps = sorting.unit_staircases(starts, up, true_starts, hits, marks)
-    in_part = rng.random(up.size) < rng.random()
-    is_hit = in_part & (marks == 1)
-    part_starts, part_true_starts = (np.append(0, of_items.cumsum())[starts] for of_items in (in_part, is_hit))
-    part = part_starts, up[in_part], part_true_starts, up[is_hit]
-    return (starts, up, true_starts, hits), steps, part
-
-
-def of_staircases_without(rng: Generator, dtype: Any) -> Arguments:
-    (starts, up, *_), steps, part = of_a_part(rng, dtype)
-    return starts, up, steps, *part
-
-
-def of_round_ranks_without(rng: Generator, dtype: Any) -> Arguments:
-    """Some of the ranks lie beyond what is left."""
-    whole, steps, part = of_a_part(rng, dtype)
-    left = sorting.staircases_without(*whole[:2], steps, *part)
-    ranks = np.sort(rng.integers(1, 12, (2, whole[0].size - 1)), axis=0)
-    return *whole, *part, left, ranks
 
 
 def candidates(rng: Generator, starts: Array, found: Array) -> tuple[Array, Array]:
@@ -1050,20 +901,6 @@ def room(starts: Array, found: Array) -> tuple[Array, Array, Array]:
     return np.zeros(size, found.dtype), np.zeros(size, np.int64), np.zeros(size, np.int64)
 
 
-def of_unit_counts(rng: Generator, dtype: Any) -> Arguments:
-    found, truth = tile(rng, dtype)
-    starts, cuts = candidates(rng, np.arange(len(found) + 1) * found.shape[1], found.reshape(-1))
-    return found, truth, starts, cuts, room(starts, cuts)
-
-
-def of_sorted(rng: Generator, dtype: Any) -> Arguments:
-    return (tile(rng, dtype)[0].reshape(-1),)
-
-
-def of_sorted_groups(rng: Generator, dtype: Any) -> Arguments:
-    return items(rng, dtype)[:2]
-
-
 def of_parts_of_staircases(rng: Generator, dtype: Any) -> Arguments:
     found, truth = tile(rng, dtype)
     up = np.sort(found, axis=1)
@@ -1076,21 +913,7 @@ def of_parts_of_staircases(rng: Generator, dtype: Any) -> Arguments:
     return scores, positives, above, above // 3, up[:, 0] - up.dtype.type(1), steps
 
 
-def of_weighted_aurocs(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, hits, weights = items(rng, dtype)
-    kind = np.int64 if rng.random() < 0.5 else np.float64
-    return starts, found, hits.astype(kind), weights.astype(kind)
-
-
 # tallies
-
-
-def of_equal_keys(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, hits, weights = items(rng, dtype)
-    up, row = sorting.sorted_groups(starts, found)
-    if rng.random() < 0.5:
-        return starts, up, row, (hits > 0).astype(np.uint8), NO_WEIGHTS
-    return starts, up, row, hits, weights
 
 
 def distinct_keys(rng: Generator, dtype: Any, n_labels: int) -> tuple[Array, Array, Array, Array]:
@@ -1101,12 +924,6 @@ def distinct_keys(rng: Generator, dtype: Any, n_labels: int) -> tuple[Array, Arr
     return np.append(0, np.cumsum([own.size for own in lists])), found, weights // 3, weights
 
 
-def of_counts_between(rng: Generator, dtype: Any) -> Arguments:
-    groups = distinct_keys(rng, dtype, 4)
-    cuts = candidates(rng, *groups[:2])
-    return *groups, *cuts, room(*cuts)
-
-
 def of_added_lists(rng: Generator, dtype: Any) -> Arguments:
     n_labels = int(rng.integers(1, 5))
     one, other = distinct_keys(rng, dtype, n_labels), distinct_keys(rng, dtype, n_labels)
@@ -1115,18 +932,7 @@ def of_added_lists(rng: Generator, dtype: Any) -> Arguments:
     return *one, *other
 
 
-def of_halves(rng: Generator, dtype: Any) -> Arguments:
-    found, truth = tile(rng, dtype)
-    return keys.to_scores(found).astype(np.float16).view(np.uint16), truth
-
-
 # stratification
-
-
-def of_units_to_list(rng: Generator, dtype: Any) -> Arguments:
-    truth = sparse.csr_array(cells(rng, (int(rng.choice([7, 300])), 5), 0.3))
-    n_of_label = np.bincount(truth.indices, minlength=5)
-    return *entries_of_rows(truth), rng.permutation(truth.shape[0]), np.append(0, n_of_label.cumsum())
 
 
 def of_folds(rng: Generator, dtype: Any) -> Arguments:
@@ -1152,7 +958,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.weigh_codes": of_weighed_codes,
     "confusion.weigh_by_label": of_weighed_counts,
     "confusion.count_sparse": of_sparse_counts,
-    "confusion.count_classes": of_classes,
     "confusion.ranks_of_positives": of_ranks_of_positives,
     "leaving_out.sort_by_unit": of_units_to_sort,
     "leaving_out.list_cells": of_cells_to_list,
@@ -1160,9 +965,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "leaving_out.leave_out_rows": of_rows_to_leave_out,
     "leaving_out.add_up_units": of_units_to_leave_out,
     "leaving_out.leave_out_units": of_averages_to_leave_out,
-    "evidence.group_by_ties": of_tied_items,
-    "evidence.rank_statistics": of_rank_statistics,
-    "evidence.best_cuts": of_best_cuts,
     "evidence.steps_of_best_f1": of_steps_of_best_f1,
     "evidence.p_value_of_best_f1": of_p_value_of_best_f1,
     "evidence.p_value_of_rank_sum": of_p_value_of_rank_sum,
@@ -1179,7 +981,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "expected_counts.add_sparse_decisions": of_decided_sparse_sums,
     "expected_bins.bin_rows": of_binned_rows,
     "expected_bins.bin_sparse_rows": of_binned_sparse_rows,
-    "few_labels.best_prefixes_of_few": of_few_prefixes,
     "calibration.interpolate": of_curves,
     "calibration.fit_logistic": of_logistic,
     "calibration.pull_lines": of_pulled_lines,
@@ -1200,47 +1001,22 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.count_between_cuts": of_counts_between_cuts,
     "counting.count_in_bins": of_counts_in_bins,
     "counting.collect_from_bins": of_collected_from_bins,
-    "guards.add_to_rows": of_added_rows,
-    "guards.count_bins": of_bins,
-    "guards.filled_bins": of_filled_bins,
-    "guards.between_ranks": of_kept_ranks,
-    "guards.counts_at_cuts": of_counts_at_cuts,
-    "guards.expected_f_at_ratios": of_binned_ratios,
-    "guards.f_at_ratios": of_ratios,
     "guards.left_out_groups": of_left_out_groups,
     "guards.pooled_depths": of_pooled_depths,
-    "guards.keys_at_ranks": of_keys_at_ranks,
-    "guards.count_at_keys": of_counts_at_keys,
     "refine.extremes": of_extremes,
     "refine.to_buckets": of_buckets,
     "refine.count_buckets": of_counted_buckets,
     "refine.weigh_buckets": of_weighed_buckets,
     "refine.bound_buckets": of_bounded_buckets,
     "refine.keep_buckets": of_kept_buckets,
-    "few_labels.sort_rows": of_row_lists,
-    "few_labels.mark_highest": of_highest,
     "one_cut.pooled_counts": of_pooled_counts,
     "one_cut.pooled_gains": of_pooled_gains,
-    "sorting.unit_tie_groups": of_staircases,
-    "sorting.unit_counts_between": of_unit_counts,
-    "tallies.add_equal_keys": of_equal_keys,
-    "tallies.count_between": of_counts_between,
     "tallies.add_lists": of_added_lists,
-    "tallies.half_histograms": of_halves,
     "entries.found_entries": of_true_cells,
     "entries.items_of_entries": of_items_of_entries,
     "entries.weigh_entries": of_weights_of_entries,
     "entries.part_entries": of_entries_to_part,
     "entries.count_entries": of_entries_to_count,
-    "sorting.sorted_lists": of_lists_to_sort,
-    "sorting.sorted_with_rows": of_sorted,
-    "sorting.sorted_groups": of_sorted_groups,
-    "sorting.staircases_without": of_staircases_without,
-    "sorting.round_ranks_without": of_round_ranks_without,
     "sorting.staircases_between": of_parts_of_staircases,
-    "sorting.weighted_staircases": items,
-    "sorting.unit_aurocs": of_staircases,
-    "sorting.weighted_aurocs": of_weighted_aurocs,
-    "folds.units_by_label": of_units_to_list,
     "folds.deal_out": of_folds,
 }

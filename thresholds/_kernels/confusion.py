@@ -78,14 +78,12 @@ def count_sparse(
         by_sample[2, i] = true_starts[i + 1] - true_starts[i]
 
 
-@kernel
 def count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> None:
     """Add the weights of true positives, predictions and positives of each class to `counts` (3, n_classes)."""
-    for i in range(true.size):
-        counts[1, predicted[i]] += weights[i]
-        counts[2, true[i]] += weights[i]
-        if true[i] == predicted[i]:
-            counts[0, true[i]] += weights[i]
+    right = true == predicted
+    np.add.at(counts[0], true[right], weights[right])
+    np.add.at(counts[1], predicted, weights)
+    np.add.at(counts[2], true, weights)
 
 
 @kernel

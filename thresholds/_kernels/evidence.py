@@ -5,11 +5,11 @@ and the positive part of it, lie in its group; no weights at all (an empty array
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import AnyFloats, Floats, Ints, Keys, SmallInts, Weights
+from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
+from thresholds._arrays.types import AnyFloats, Floats, Ints
 from thresholds._kernels._jit import kernel
 
 # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
@@ -23,43 +23,6 @@ _BLOCKS = 64
 _LEAST_LOG_PROBABILITY = -80.0
 
 
-@kernel
-def group_by_ties(
-    starts: Ints, up: Keys, row: SmallInts, positive_weights: Weights, weights: Ints
-) -> tuple[Ints, Keys, Ints, Ints]:
-    """Add up items of equal score: offsets; key, positive weight and weight of each group, from the top down.
-
-    No rows at all (an empty array) stand for weights that lie in the order of the keys.
-    """
-    n_labels = starts.size - 1
-    offsets = np.zeros(n_labels + 1, np.int64)
-    group_key = np.empty(up.size, up.dtype)
-    group_positives = np.empty(up.size, np.int64)
-    group_weight = np.empty(up.size, np.int64)
-    n_groups = 0
-    for j in range(n_labels):
-        first = starts[j]
-        i = starts[j + 1]
-        while i > first:
-            key = up[i - 1]
-            positive_weight = np.int64(0)
-            weight = np.int64(0)
-            while i > first and up[i - 1] == key:
-                i -= 1
-                at = i if row.size == 0 else first + row[i]
-                positive_weight += positive_weights[at]
-                weight += 1 if weights.size == 0 else weights[at]
-            # Items of weight 0 are absent.
-            if weight > 0:
-                group_key[n_groups] = key
-                group_positives[n_groups] = positive_weight
-                group_weight[n_groups] = weight
-                n_groups += 1
-        offsets[j + 1] = n_groups
-    return offsets, group_key[:n_groups], group_positives[:n_groups], group_weight[:n_groups]
-
-
-@kernel
 def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Floats:
     """Return (8, n_labels): AUROC; sample variances of the placements of positives and of negatives; the sum of t^3 - t
     over ties; size and mid-rank of the largest tie group; mean and sample variance of the mid-ranks of all others.
@@ -67,115 +30,94 @@ def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Flo
     The placement of a positive is the share of negatives below it, ties half; mid-ranks count from the bottom. NaN
     where there is nothing to divide by.
     """
-    statistics = np.full((8, offsets.size - 1), np.nan)
-    for j in range(offsets.size - 1):
-        first = offsets[j]
-        last = offsets[j + 1]
+    n_labels = offsets.size - 1
+    # From the bottom up, in which order floats are added up.
+    label = np.arange(n_labels).repeat(np.diff(offsets))[::-1]  # (n_groups,)
+    size, hit = weights[::-1], positive_weights[::-1]
+    lost = size - hit
+    n, positives, negatives = (sums_of_groups(offsets, own[::-1]) for own in (size, hit, lost))
 
-        # From the bottom up: rows, positives, ties, and the largest tie group.
-        n = np.int64(0)
-        positives = np.int64(0)
-        cubes = 0.0
-        largest_size = np.int64(0)
-        largest_rank = 0.0
-        for k in range(last - 1, first - 1, -1):
-            t = weights[k]
-            if t > 1:
-                cubes += float(t) * t * t - t
-            if t > largest_size:
-                largest_size = t
-                largest_rank = n + 0.5 * (t + 1)
-            n += t
-            positives += positive_weights[k]
-        negatives = n - positives
+    def added_up(values: Floats) -> Floats:
+        """Add up what each label has, one after another, as a loop does."""
+        return np.bincount(label, values, n_labels).astype(np.float64, copy=False)
+
+    def before(values: Ints) -> Ints:
+        """Add up what each label has below each group."""
+        so_far: Ints = values.cumsum() - values
+        first = np.diff(label, prepend=-1) != 0
+        so_far -= so_far[first][np.cumsum(first) - 1]
+        return so_far
+
+    seen, below = before(size), before(lost)
+    as_float = size.astype(np.float64)
+    cubes = added_up(as_float * size * size - size)
+
+    # The largest tie group, of several the lowest.
+    largest_size = np.zeros(n_labels, np.int64)
+    np.maximum.at(largest_size, label, size)
+    places = np.flatnonzero(size == largest_size[label])
+    has_groups, first = np.unique(label[places], return_index=True)
+    largest = places[first]
+    largest_rank = np.zeros(n_labels)
+    largest_rank[has_groups] = seen[largest] + 0.5 * (size[largest] + 1)
+
+    with np.errstate(all="ignore"):
+        # AUROC, and the mean mid-rank of all but the largest tie group.
+        won = np.zeros(n_labels, np.int64)
+        np.add.at(won, label, hit * (2 * below + lost))
+        has_both = (positives > 0) & (negatives > 0)
+        auroc = np.where(has_both, won / (2.0 * positives * negatives), np.nan)
         others = n - largest_size
+        others_mean = (0.5 * n * (n + 1) - largest_size * largest_rank) / others
+        others_mean[others <= 0] = 0.0
 
-        # AUROC, and the mean mid-rank of the others, as all ranks add up to n (n + 1) / 2.
-        won = np.int64(0)  # Twice what the positives win: a tie counts one.
-        below = np.int64(0)  # negatives
-        for k in range(last - 1, first - 1, -1):
-            lost = weights[k] - positive_weights[k]
-            won += positive_weights[k] * (2 * below + lost)
-            below += lost
-        auroc = won / (2.0 * positives * negatives) if positives > 0 and negatives > 0 else np.nan
-        others_mean = 0.0
-        if others > 0:
-            others_mean = (0.5 * n * (n + 1) - largest_size * largest_rank) / others
-
-        # Squares about the means. What is 0 is not added, and a division that gives the same again is not made: most
-        # tie groups are one negative, and the variance of negatives takes the time of its additions.
-        of_positives = 0.0
-        of_negatives = 0.0
-        of_others = 0.0
-        below = np.int64(0)
-        seen = np.int64(0)  # rows
-        is_largest_to_come = True
-        has_both = positives > 0 and negatives > 0
-        of_negative = 0.0  # the square of each negative of the tie group
-        is_known = False
-        for k in range(last - 1, first - 1, -1):
-            t = weights[k]
-            hit = positive_weights[k]
-            lost = t - hit
-            if has_both and (hit > 0 or not is_known):
-                if hit > 0:
-                    off = (below + 0.5 * lost) / negatives - auroc
-                    of_positives += hit * (off * off)
-                higher = positives - (seen - below) - 0.5 * hit
-                off = higher / positives - auroc
-                of_negative = off * off
-                is_known = hit == 0  # and so for the tie groups above without positives
-            of_negatives += lost * of_negative
-            if is_largest_to_come and t == largest_size:
-                is_largest_to_come = False
-            else:
-                off = seen + 0.5 * (t + 1) - others_mean
-                of_others += t * (off * off)
-            below += lost
-            seen += t
-
-        statistics[0, j] = auroc
-        if positives > 1:
-            statistics[1, j] = of_positives / (positives - 1)
-        if negatives > 1:
-            statistics[2, j] = of_negatives / (negatives - 1)
-        statistics[3, j] = cubes
-        statistics[4, j] = largest_size
-        statistics[5, j] = largest_rank
-        statistics[6, j] = others_mean
-        statistics[7, j] = of_others / (others - 1) if others > 1 else 0.0
-    return statistics
+        # Squares about the means.
+        off = (below + 0.5 * lost) / negatives[label] - auroc[label]
+        of_positives = added_up(np.where(has_both[label] & (hit > 0), hit * (off * off), 0.0))
+        off = (positives[label] - (seen - below) - 0.5 * hit) / positives[label] - auroc[label]
+        of_negatives = added_up(np.where(has_both[label], lost * (off * off), 0.0))
+        off = seen + 0.5 * (size + 1) - others_mean[label]
+        of_other = size * (off * off)
+        of_other[largest] = 0.0
+        of_others = added_up(of_other)
+        return np.stack(
+            [
+                auroc,
+                np.where(positives > 1, of_positives / (positives - 1), np.nan),
+                np.where(negatives > 1, of_negatives / (negatives - 1), np.nan),
+                cubes,
+                largest_size,
+                largest_rank,
+                others_mean,
+                np.where(others > 1, of_others / (others - 1), 0.0),
+            ]
+        )
 
 
-@kernel
 def best_cuts(
     offsets: Ints, positive_weights: Ints, weights: Ints, positives: Ints, ratio: float
 ) -> Ints:
     """Return, (4, n_labels), true positives and predictions at the cut of best F1, ties to the highest cut; and, of the
     lowest cut that predicts at most `ratio` times the positives, its tie group (-1 for none) and predictions."""
-    cuts = np.zeros((4, offsets.size - 1), np.int64)
-    for j in range(offsets.size - 1):
-        tp = np.int64(0)
-        predicted = np.int64(0)
-        highest = 0.0  # F1 / 2
-        cuts[2, j] = -1
-        are_few = positives[j] > 0
-        for k in range(offsets[j], offsets[j + 1]):
-            predicted += weights[k]
-            # F is higher only where a positive is added.
-            if positive_weights[k] > 0:
-                tp += positive_weights[k]
-                f = tp / (positives[j] + predicted)
-                if f > highest:
-                    highest = f
-                    cuts[0, j] = tp
-                    cuts[1, j] = predicted
-            # Predictions grow: once they are too many they remain so.
-            if are_few:
-                are_few = predicted / positives[j] <= ratio
-                if are_few:
-                    cuts[2, j] = k
-                    cuts[3, j] = predicted
+    label = group_of(offsets)  # (n_groups,)
+    tp, predicted = sums_so_far(offsets, positive_weights), sums_so_far(offsets, weights)
+    cuts = np.zeros((4, positives.size), np.int64)
+    with np.errstate(all="ignore"):
+        # F is higher only where a positive is added.
+        half_f = np.where(positive_weights > 0, tp / (positives[label] + predicted), 0.0)
+        are_few = (positives[label] > 0) & (predicted / positives[label] <= ratio)
+
+    # The best cut of each label, the first of equals.
+    highest = np.maximum.reduceat(np.append(half_f, 0.0), offsets[:-1])
+    best = np.flatnonzero((half_f > 0) & (half_f == highest[label]))
+    best = best[np.append(True, np.diff(label[best]) > 0)[: best.size]]
+    cuts[0, label[best]], cuts[1, label[best]] = tp[best], predicted[best]
+
+    # Predictions grow: once they are too many they remain so.
+    n_few = sums_of_groups(offsets, are_few)  # (n_labels,)
+    lowest = offsets[:-1] + n_few - 1
+    cuts[2] = np.where(n_few > 0, lowest, -1)
+    cuts[3, n_few > 0] = predicted[lowest[n_few > 0]]
     return cuts
 
 
@@ -194,13 +136,6 @@ def _next_row(old: AnyFloats, rest: AnyFloats, each: float, new: Floats) -> None
     new[0] = old[0] * (1.0 - rest[0] * each)
     for i in range(1, old.size):
         new[i] = old[i] * (1.0 - rest[i] * each) + old[i - 1] * (rest[i - 1] * each)
-
-
-def _steps_in_python(n: Any, positives: Any, tp: Any, predicted: Any) -> Any:
-    """Return about how many steps `p_value_of_best_f1` takes in Python: ten a row, and those that NumPy adds up."""
-    rows = np.minimum(n, positives * (positives + predicted) / np.maximum(tp, 1) - positives)
-    width = np.minimum(positives, 12.0 * np.sqrt(n) + 1.0)
-    return rows * (10.0 + width / 100.0)
 
 
 @kernel

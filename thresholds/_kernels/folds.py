@@ -6,19 +6,17 @@ from thresholds._arrays.types import Ints, SmallInts
 from thresholds._kernels._jit import kernel
 
 
-@kernel
-def units_by_label(unit_starts: Ints, labels: SmallInts, order: Ints, label_starts: Ints) -> Ints:
-    """Return the units of each label, those of label j from `label_starts[j]` on, as `order` has them.
+def units_by_label(unit_starts: Ints, labels: SmallInts, order: Ints) -> Ints:
+    """Return the units of each label, one label after another, as `order` has them.
 
     Unit u has `labels[unit_starts[u]:unit_starts[u + 1]]`.
     """
-    place = label_starts[:-1].copy()
-    units = np.empty(labels.size, np.int64)
-    for u in order:
-        for i in range(unit_starts[u], unit_starts[u + 1]):
-            j = labels[i]
-            units[place[j]] = u
-            place[j] += 1
+    # Entries in the order of their units, then, as they come, by label.
+    sizes = np.diff(unit_starts)[order]  # (n_units,)
+    firsts = unit_starts[:-1][order]
+    entries = np.arange(labels.size) + (firsts - (sizes.cumsum() - sizes)).repeat(sizes)
+    by_label = labels[entries].argsort(kind="stable")
+    units: Ints = order.repeat(sizes)[by_label]
     return units
 
 

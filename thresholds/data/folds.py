@@ -132,7 +132,7 @@ def _stratified(
         by_label = np.lexsort((turn[unit_of_entry], -entries.times, entries.label))
         units = unit_of_entry[by_label]
     else:
-        units = units_by_label(entries.starts, entries.label, by_turn, label_starts)
+        units = units_by_label(entries.starts, entries.label, by_turn)
 
     # Units without labels even out the sizes in the end, the largest first.
     sizes = np.bincount(unit, minlength=n_units)  # (n_units,)

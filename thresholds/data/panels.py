@@ -17,16 +17,14 @@ import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Bytes, Ints, Keys
-from thresholds._kernels.evidence import group_by_ties
 from thresholds._kernels.guards import between_ranks
 from thresholds._kernels.sorting import (
     Steps,
     listed_positives,
-    round_ranks_without,
     sorted_groups,
-    staircases_without,
     unit_staircases,
 )
+from thresholds._kernels.tallies import add_equal_keys
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import Pass, Passes, in_passes
 
@@ -226,49 +224,6 @@ class RoundRanks(NamedTuple):
     above: Ints  # (2, n_groups) items above, and positives
 
 
-class Rest(Items):
-    """The items of a panel without a part of each group, of which none is copied: what is sorted are both of these."""
-
-    whole: Panel
-    part: SortedKeys
-
-    @classmethod
-    def of(cls, whole: Panel, part: SortedKeys) -> "Rest":
-        """Return what is left of a panel; keys and truth of its items are empty."""
-        nothing = np.empty(0, np.int64)
-        starts = whole.starts - part.starts
-        rest = cls(starts, whole.keys[:0], whole.positive_weights[:0], nothing)
-        rest.whole, rest.part = whole, part
-        return rest
-
-    @cached_property
-    def positives(self) -> Ints:
-        """Number of positives of each group, (n_groups,)."""
-        return self.whole.positives - np.diff(self.part.true_starts)
-
-    def above(self, key: Any) -> Ints:
-        """Return how many items of each group lie above a key, (n_groups,)."""
-        of_whole, of_part = (
-            [
-                last - first - keys[first:last].searchsorted(key, "right")
-                for first, last in itertools.pairwise(starts.tolist())
-            ]
-            for starts, keys in (self.whole[:2], self.part[:2])
-        )
-        return np.subtract(of_whole, of_part)
-
-    @cached_property
-    def steps(self) -> Steps:
-        """The staircases."""
-        return staircases_without(self.whole.starts, self.whole.keys, self.whole.steps, *self.part)
-
-    def round_ranks(self, ranks: Ints) -> RoundRanks:
-        """Return what lies round ranks, as a panel does."""
-        whole = self.whole
-        of_whole = whole.starts, whole.keys, whole.true_starts, whole.true_keys
-        return RoundRanks(*round_ranks_without(*of_whole, *self.part, self.steps, ranks))
-
-
 @dataclass(frozen=True)
 class SortedOnce(Problem):
     """A dense problem without weights whose labels are sorted once for all that ask, which takes 5 bytes a cell."""
@@ -408,4 +363,7 @@ class TieGroups(NamedTuple):
             up, row = keys, np.empty(0, np.int32)
         else:
             up, row = sorted_groups(starts, keys)
-        return cls(*group_by_ties(starts, up, row, positive_weights, weights))
+        offsets, *groups = add_equal_keys(starts, up, row, positive_weights, weights)
+        sizes = np.diff(offsets)
+        falling = (offsets[:-1] + offsets[1:] - 1).repeat(sizes) - np.arange(offsets[-1])
+        return cls(offsets, *(column[falling] for column in groups))

@@ -1,22 +1,20 @@
 """Parts of the rows of a problem, all but those of one fold each, whose tiles of labels are read together.
 
-A tile of all rows is read once, its rows in the order of their folds: then a part is what lies on both sides of a fold.
-Who asks for it sorted gets what is left of all rows, sorted, without the fold, and nothing is copied. Others get a
-copy, as fast as memory goes.
+A tile of all rows is read once, its rows in the order of their folds: then a part is what lies on both sides of a fold,
+which is copied as fast as memory goes.
 """
 
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.matrices import RowsOf
 from thresholds._arrays.types import Bytes, Ints, Keys
-from thresholds.data.panels import Panel, Rest, SortedKeys
+from thresholds.data.panels import Panel
 from thresholds.data.problem import Items, Problem
 
 
@@ -43,7 +41,7 @@ class FoldTiles:
 
 
 class FoldTile:
-    """Labels of a tile, rows in the order of their folds: what all folds read is sorted once."""
+    """Labels of a tile, rows in the order of their folds."""
 
     def __init__(self, keys: Keys, truth: Bytes, sorted_folds: Ints) -> None:
         """Take keys and truth of all rows, (n_labels, n_samples), which nobody may change."""
@@ -60,33 +58,16 @@ class FoldTile:
         )
         return keys, truth
 
-    @cached_property
-    def whole(self) -> Panel:
-        """The items of all rows, sorted."""
-        return Panel.sorting(Items(*self._cells(slice(None)), np.empty(0, np.int64)))
-
-    def rest(self, fold: int) -> Rest:
-        """Return the items of all rows but those of a fold."""
-        return Rest.of(self.whole, self._of_fold(fold))
-
-    def _of_fold(self, fold: int) -> SortedKeys:
-        """Sort the keys of the rows of a fold."""
-        return SortedKeys.of(*self._cells(self._rows_of(fold)))
+    def panel(self, fold: int | None) -> Panel:
+        """Return the items of all rows but those of a fold, sorted."""
+        keys, truth = self.outside(fold)
+        starts = np.arange(len(keys) + 1) * keys.shape[1]
+        nothing = np.empty(0, np.int64)
+        return Panel.sorting(Items(starts, keys.reshape(-1), truth.reshape(-1), nothing))
 
     def _rows_of(self, fold: int) -> slice:
         """Return where the rows of a fold lie."""
         return slice(*np.searchsorted(self._sorted_folds, [fold, fold + 1]).tolist())
-
-    def _cells(self, rows: slice) -> tuple[Ints, Keys, Bytes]:
-        """Return starts, keys and truth of some rows, in new memory."""
-        keys, truth = (cells[:, rows].copy() for cells in (self._keys, self._truth))
-        return _starts(keys), keys.reshape(-1), truth.reshape(-1)
-
-
-def _starts(cells: Keys) -> Ints:
-    """Return where labels start whose cells are the rows of a matrix, (n_labels + 1,)."""
-    starts: Ints = np.arange(len(cells) + 1) * cells.shape[1]
-    return starts
 
 
 @dataclass(frozen=True)
@@ -111,10 +92,9 @@ class PartOfRows(Problem):
         """Return keys and truth, (last - first, n_samples); rows come in the order of their folds."""
         return self.tiles.tile(first, last).outside(self.fold)
 
-    def panel(self, first: int, last: int) -> Panel | Rest:
-        """Return the items of labels sorted, or as what is left of all rows, which are."""
-        tile = self.tiles.tile(first, last)
-        return tile.whole if self.fold is None else tile.rest(self.fold)
+    def panel(self, first: int, last: int) -> Panel:
+        """Return the items of labels, sorted."""
+        return self.tiles.tile(first, last).panel(self.fold)
 
 
 def parts_of_rows(problem: Problem, pairs: Sequence[tuple[Ints, Ints]]) -> list[Problem] | None:

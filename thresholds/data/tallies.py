@@ -20,19 +20,17 @@ import numpy as np
 
 from thresholds._arrays.matrices import transposed
 from thresholds._arrays.types import Booleans, Integers, Ints, Keys
-from thresholds._kernels.keys import to_keys
-from thresholds._kernels.sorting import sorted_groups, unit_counts_between, unit_tie_groups
+from thresholds._kernels.sorting import sorted_groups
 from thresholds._kernels.tallies import (
     add_equal_keys,
     add_lists,
     count_between,
-    half_histograms,
 )
+from thresholds.data.panels import Panel, label_items
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 
 _WORTH_A_CALL = 64  # items of a label
-_WORTH_HISTOGRAMS = 2**13  # float16 scores of a label: fewer are sorted
 
 
 class LabelKeys(NamedTuple):
@@ -271,10 +269,8 @@ def tie_groups_of(problem: Problem, first: int, last: int) -> Items:
     if not problem.is_dense_unweighted:
         return tie_groups(problem.label_items(first, last))
 
-    # The fast paths: nothing has to travel with the scores while they are sorted.
-    if _are_worth_histograms(problem):
-        return _half_groups(problem, first, last)
-    return Items(*unit_tie_groups(*problem.keys_and_truth(first, last)))
+    # Nothing has to travel with the scores while they are sorted.
+    return Panel.of(label_items(problem, first, last)).tie_groups()
 
 
 def tally_of(groups: Items, candidates: LabelKeys, opened: Opened) -> Tally:
@@ -309,17 +305,8 @@ def _count_labels(
     problem: Problem, labels: slice, candidates: LabelKeys, opened: Opened, counted: Items
 ) -> tuple[Items, Keys]:
     """Count some labels into `counted`; return the tie groups that are opened, and the lowest key of each label."""
-    first, last = labels.start, labels.stop
-    if not problem.is_dense_unweighted or _are_worth_histograms(problem):
-        groups = tie_groups_of(problem, first, last)
-        return _count(groups, candidates, opened, counted), lowest_of(groups)
-    keys, truth = problem.keys_and_truth(first, last)  # (n_labels, n_samples)
-    lowest = keys.min(axis=1)
-    if (opened.lowest <= opened.highest).any():
-        groups = Items(*unit_tie_groups(keys, truth))
-        return _count(groups, candidates, opened, counted), lowest
-    unit_counts_between(keys, truth, *candidates, counted[1:])
-    return _no_groups(counted), lowest
+    groups = tie_groups_of(problem, labels.start, labels.stop)
+    return _count(groups, candidates, opened, counted), lowest_of(groups)
 
 
 def _count(groups: Items, candidates: LabelKeys, opened: Opened, counted: Items) -> Items:
@@ -329,18 +316,6 @@ def _count(groups: Items, candidates: LabelKeys, opened: Opened, counted: Items)
         return groups
     count_between(*_where(groups, ~is_open), *candidates, counted[1:])
     return _where(groups, is_open)
-
-
-def _are_worth_histograms(problem: Problem) -> bool:
-    """Whether scores have few values and many rows, so that counting every value beats sorting."""
-    return problem.scores.dtype == np.float16 and problem.n_samples >= _WORTH_HISTOGRAMS
-
-
-def _half_groups(problem: Problem, first: int, last: int) -> Items:
-    """Return the tie groups of some labels of dense, unweighted float16 scores."""
-    bits = transposed(problem.scores, first, last, np.dtype(np.float16)).view(np.uint16)
-    starts, found, *weights = half_histograms(bits, problem.dense_truth(first, last))
-    return Items(starts, to_keys(found.view(np.float16).astype(problem.dtype)), *weights)
 
 
 def lowest_of(groups: Items) -> Keys:
@@ -374,12 +349,6 @@ def _empty_runs(candidates: LabelKeys) -> Items:
     keys = np.zeros(starts[-1], candidates.keys.dtype)
     keys[are_candidates(starts)] = candidates.keys
     return Items(starts, keys, *np.zeros((2, keys.size), np.int64))
-
-
-def _no_groups(items: Items) -> Items:
-    """Return no items, of as many labels."""
-    nothing = np.empty(0, np.int64)
-    return Items(np.zeros_like(items.starts), items.keys[:0], nothing, nothing)
 
 
 def _where(items: Items, wanted: Booleans) -> Items:

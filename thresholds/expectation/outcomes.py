@@ -16,7 +16,7 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, transposed
 from thresholds._arrays.types import Bytes, Dense, Floats, Ints, Matrix
 from thresholds._kernels import outcomes as kernels
-from thresholds._kernels.few_labels import best_prefixes_of_few, mark_highest, sort_rows
+from thresholds._kernels.few_labels import best_prefixes_of_few, mark_highest
 
 Result = TypeVar("Result")
 
@@ -44,9 +44,8 @@ class ProbabilityLists(NamedTuple):
         # NumPy sorts equal lists faster, with vector instructions.
         if (sizes == sizes[0]).all():
             return np.sort(self.values.reshape(sizes.size, sizes[0]), axis=1).reshape(-1)
-        values = self.values.copy()
-        sort_rows(self.starts, values)
-        return values
+        row = np.arange(sizes.size).repeat(sizes)  # (n_values,)
+        return self.values[np.lexsort((self.values, row))]
 
 
 @lru_cache(maxsize=2)

@@ -15,7 +15,7 @@ from thresholds._kernels import guards as kernels
 from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.guards import count_bins, filled_bins
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.data.panels import Panel, Rest
+from thresholds.data.panels import Panel
 from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
 from thresholds.log_odds import sigmoid
@@ -60,22 +60,8 @@ class Bins:
         self._ask(items)
         total = np.zeros(self._n_bins + 1, np.int64)
         starts, keys, _, weights = items
-        part_starts, part = np.empty(0, np.int64), keys[:0]
-        if isinstance(items, Panel):
-            part_starts = np.zeros_like(starts)
-        elif isinstance(items, Rest):
-            starts, keys = items.whole.starts, items.whole.keys
-            part_starts, part = items.part.starts, items.part.keys
         offsets, bins, weight = filled_bins(
-            starts,
-            _narrow_keys(keys),
-            weights,
-            *self._apart,
-            part_starts,
-            _narrow_keys(part),
-            self._order,
-            positives,
-            total,
+            starts, _narrow_keys(keys), weights, *self._apart, self._order, positives, total
         )
         # Labels without positives have no bins.
         offsets = np.append(offsets[:-1][positives > 0], offsets[-1])
@@ -87,9 +73,6 @@ class Bins:
             total = self._added_up(items.keys, items.weights)
         if isinstance(items, Panel):
             positive = self._added_up(items.true_keys, items.weights)  # each weighs 1
-        elif isinstance(items, Rest):
-            positive = self._added_up(items.whole.true_keys, items.weights)
-            positive -= self._added_up(items.part.true_keys, items.weights)
         else:
             positive = self._added_up(items.keys, items.positive_weights)
         filled = np.flatnonzero(total)

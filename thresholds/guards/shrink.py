@@ -46,7 +46,7 @@ from thresholds._checks import Placement
 from thresholds._engine.cuts import Cuts
 from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
 from thresholds.data import panels
-from thresholds.data.panels import Panel, Rest
+from thresholds.data.panels import Panel
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import Pass, Passes
 from thresholds.guards.base import (
@@ -320,7 +320,7 @@ class _Steps:
             counts = self.bins.counts(items, total)
         said = self.said(stairs, bins, first, last)
         kept = None
-        if isinstance(items, Panel | Rest) and self.rows_of_label is None:
+        if isinstance(items, Panel) and self.rows_of_label is None:
             kept = KeptItems.of(self.problem, items, _likely_ranks(said), self.room)
         return _View(said, self.optimum(stairs), counts, kept)
 

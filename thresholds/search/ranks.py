@@ -11,7 +11,7 @@ import numpy as np
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.data.panels import Panel, Rest
+from thresholds.data.panels import Panel
 from thresholds.data.problem import Items, Problem
 
 
@@ -46,7 +46,7 @@ class KeptItems(Items):
     present: Ints  # (n_groups,) all that are not masked
 
     @classmethod
-    def of(cls, problem: Problem, items: Panel | Rest, ranks: Ints, room: Room) -> "KeptItems":
+    def of(cls, problem: Problem, items: Panel, ranks: Ints, room: Room) -> "KeptItems":
         """Keep what lies from one rank to another, (2, n_groups), and what ties with it; one of them without room."""
         keys, marks, firsts, ends, above = items.round_ranks(ranks)
         firsts = np.where(room.take(ends - firsts), firsts, ends - 1)
@@ -91,8 +91,6 @@ def weight_present(problem: Problem, items: Items) -> Ints:
     if isinstance(items, KeptItems):
         return items.present
     masked = to_keys(np.array([-np.inf], problem.dtype))[0]
-    if isinstance(items, Rest):
-        return items.above(masked)
     items.ask_at(np.full(items.starts.size - 1, masked))
     if items.is_unweighted and items.keys.min() > masked:
         return np.diff(items.starts)

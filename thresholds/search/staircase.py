@@ -20,7 +20,7 @@ from thresholds._kernels.choosing import best_steps
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import weighted_staircases
 from thresholds.data import panels
-from thresholds.data.panels import Panel, Rest
+from thresholds.data.panels import Panel
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 
@@ -159,7 +159,7 @@ def of_labels(problem: Problem, first: int, last: int) -> Staircase:
 def of_items(items: Items) -> Staircase:
     """Count the staircase of each group of items."""
     if items.is_unweighted:
-        in_order = items if isinstance(items, Rest) else Panel.of(items)
+        in_order = Panel.of(items)
         positives, steps = in_order.positives, in_order.steps
     else:
         positives = np.add.reduceat(items.positive_weights, items.starts[:-1])
