@@ -23,19 +23,14 @@ value. Scores that buckets do not part, as those from 1e-30 to 1e30, are given u
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from thresholds._arrays.types import Bytes, Floats, Ints, Scores
+from thresholds._kernels._jit import kernel_of_finite, part_of_kernel
 
 BUCKETS = 1024
 FEW = 32  # scores that are sorted by insertion
 MOST_NODES = 8 * BUCKETS  # ranges of scores that wait to be looked at
 TOO_HARD = -1
-
-# No NaN is among scores, and zeros have no sign: loops over scores may use vector registers. Infinities stay.
-_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "nsz"}}
-_helper = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
-_compiled = njit(cache=True, **_OPTIONS)
 
 # What decides whether a cut may be the best: places in `bar`.
 (
@@ -86,7 +81,7 @@ class Found(NamedTuple):
     predicted: Ints
 
 
-@_compiled
+@kernel_of_finite
 def useful_steps(  # type: ignore[no-untyped-def]
     scores, truth, weights, starts, ends, more, beta2, low, high, is_joint, limits, room, found
 ):
@@ -106,9 +101,8 @@ def useful_steps(  # type: ignore[no-untyped-def]
     for label in range(n_labels):
         first, last = starts[label], ends[label]
         x, y, w = scores[first:last], truth[first:last], weights
-        if weights is not None:
-            if weights.size == scores.size:
-                w = weights[first:last]
+        if weights is not None and weights.size == scores.size:
+            w = weights[first:last]
 
         # 1. Weigh all cells and the positives, and find the range of their scores.
         n_hits, hit_weight, total = _weigh(x, y, w, room.hits)
@@ -150,7 +144,7 @@ def useful_steps(  # type: ignore[no-untyped-def]
     return _first(found, n_found), n_steps, positives
 
 
-@_helper
+@part_of_kernel
 def _weigh(x, y, w, hits):  # type: ignore[no-untyped-def]
     """List the scores of positives; return their number, their weight and that of all cells."""
     n = 0
@@ -170,7 +164,7 @@ def _weigh(x, y, w, hits):  # type: ignore[no-untyped-def]
     return n, hit_weight, total
 
 
-@_helper
+@part_of_kernel
 def _range(hits):  # type: ignore[no-untyped-def]
     """Return how many scores are not masked, the lowest of these, and the highest."""
     n = 0
@@ -182,7 +176,7 @@ def _range(hits):  # type: ignore[no-untyped-def]
     return n, lowest, highest
 
 
-@_helper
+@part_of_kernel
 def _search(x, y, w, lowest, highest, room, bar, steps):  # type: ignore[no-untyped-def]
     """Write the steps of a label that may be best; return how many, or TOO_HARD."""
     nodes = room.nodes
@@ -220,7 +214,7 @@ def _search(x, y, w, lowest, highest, room, bar, steps):  # type: ignore[no-unty
         _, lowest, highest = _range(room.hits[:n_hits])
 
 
-@_helper
+@part_of_kernel
 def _may_be_best(bar, t, k):  # type: ignore[no-untyped-def]
     """Whether a cut with these counts may be the best for a ratio in the range."""
     at_low = t - bar[LOW] * k + bar[SLACK]
@@ -230,7 +224,7 @@ def _may_be_best(bar, t, k):  # type: ignore[no-untyped-def]
     return not (is_below_first or is_below_second)
 
 
-@_helper
+@part_of_kernel
 def _may_hold_best(bar, k, t, t_end):  # type: ignore[no-untyped-def]
     """Whether a cut below (k, t) with at most t_end true may be the best, and keep the limits: (1)."""
     least_k = k + t_end - t  # with all of its positives
@@ -242,7 +236,7 @@ def _may_hold_best(bar, k, t, t_end):  # type: ignore[no-untyped-def]
     return keeps and _may_be_best(bar, t_end, least_k)
 
 
-@_helper
+@part_of_kernel
 def _keeps_limits(bar, t, k):  # type: ignore[no-untyped-def]
     """Whether a cut keeps the limits."""
     return (
@@ -252,7 +246,7 @@ def _keeps_limits(bar, t, k):  # type: ignore[no-untyped-def]
     )
 
 
-@_helper
+@part_of_kernel
 def _raise_bar(bar, t, k):  # type: ignore[no-untyped-def]
     """Note a counted cut that keeps the limits: what is below it cannot be the best."""
     if bar[IS_JOINT]:
@@ -269,7 +263,7 @@ def _raise_bar(bar, t, k):  # type: ignore[no-untyped-def]
             bar[i] = ratio * bar[BASE]
 
 
-@_helper
+@part_of_kernel
 def _offer(bar, steps, n, cut, lower, t, k):  # type: ignore[no-untyped-def]
     """Keep a step if it may be the best; return how many are kept. Of equal ratios that of the higher cut is better."""
     if not (_keeps_limits(bar, t, k) and _may_be_best(bar, t, k)):
@@ -285,7 +279,7 @@ def _offer(bar, steps, n, cut, lower, t, k):  # type: ignore[no-untyped-def]
     return n + 1
 
 
-@_helper
+@part_of_kernel
 def _count(x, y, w, cut):  # type: ignore[no-untyped-def]
     """Return what weighs at or above a cut, and what of it is true."""
     k, t = 0, 0
@@ -300,7 +294,7 @@ def _count(x, y, w, cut):  # type: ignore[no-untyped-def]
     return k, t
 
 
-@_helper
+@part_of_kernel
 def _sweep(x, y, w, k, t, end, room, bar, steps, n):  # type: ignore[no-untyped-def]
     """Sort a few scores, downwards, and offer each step; return how many are kept."""
     scores, truth = room.scores[end:], room.truth[end:]
@@ -330,7 +324,7 @@ def _sweep(x, y, w, k, t, end, room, bar, steps, n):  # type: ignore[no-untyped-
     return n
 
 
-@_helper
+@part_of_kernel
 def _split(x, y, w, lowest, highest, k_above, t_above, end, room, bar, n_nodes):  # type: ignore[no-untyped-def]
     """Count scores in buckets, and put down those that may hold the best cut; return how many ranges are put down."""
     bucket = room.bucket[: x.size]
@@ -379,7 +373,7 @@ def _split(x, y, w, lowest, highest, k_above, t_above, end, room, bar, n_nodes):
     return n_nodes
 
 
-@_helper
+@part_of_kernel
 def _number(x, lowest, scale, n_buckets, bucket):  # type: ignore[no-untyped-def]
     """Number the bucket of each score."""
     below, one = x.dtype.type(-1), x.dtype.type(1)
@@ -388,7 +382,7 @@ def _number(x, lowest, scale, n_buckets, bucket):  # type: ignore[no-untyped-def
         bucket[i] = np.int32(min(max((x[i] - lowest) * scale, below), highest) + one)
 
 
-@_helper
+@part_of_kernel
 def _tally(bucket, y, w, n_buckets, room):  # type: ignore[no-untyped-def]
     """Count the cells of each bucket, and add up their weights and those of positives."""
     size, weight, hit_weight = room.size, room.weight, room.hit_weight
@@ -412,7 +406,7 @@ def _tally(bucket, y, w, n_buckets, room):  # type: ignore[no-untyped-def]
         hit_weight[b] += w[i] * y[i]
 
 
-@_helper
+@part_of_kernel
 def _gather(x, y, w, bucket, room):  # type: ignore[no-untyped-def]
     """Copy the cells of buckets that are kept, each bucket to its place."""
     n = 0
@@ -428,14 +422,14 @@ def _gather(x, y, w, bucket, room):  # type: ignore[no-untyped-def]
         room.place[bucket[i]] = place + 1
 
 
-@_helper
+@part_of_kernel
 def _slope(steps, i, j):  # type: ignore[no-untyped-def]
     """Return what step j has more true than step i, for each more that is predicted; i < 0: than no prediction."""
     t, k = (steps.tp[i], steps.predicted[i]) if i >= 0 else (0, 0)
     return (steps.tp[j] - t) / (steps.predicted[j] - k)
 
 
-@_helper
+@part_of_kernel
 def _vertices(steps, n_steps, low, high):  # type: ignore[no-untyped-def]
     """Leave the vertices of the upper hull of (k, t) where t - r k is highest for an r in [low, high]."""
     n = 0
@@ -454,26 +448,26 @@ def _vertices(steps, n_steps, low, high):  # type: ignore[no-untyped-def]
     return max(n - first, 0)
 
 
-@_helper
+@part_of_kernel
 def _move(steps, i, to):  # type: ignore[no-untyped-def]
     """Write a step to another place."""
     steps.cut[to], steps.lower[to] = steps.cut[i], steps.lower[i]
     steps.tp[to], steps.predicted[to] = steps.tp[i], steps.predicted[i]
 
 
-@_helper
+@part_of_kernel
 def _from(found, start):  # type: ignore[no-untyped-def]
     """Return the room behind what was found, as views."""
     return Found(found.cut[start:], found.lower[start:], found.tp[start:], found.predicted[start:])
 
 
-@_helper
+@part_of_kernel
 def _first(found, n):  # type: ignore[no-untyped-def]
     """Return what was found, as views."""
     return Found(found.cut[:n], found.lower[:n], found.tp[:n], found.predicted[:n])
 
 
-@_helper
+@part_of_kernel
 def _larger(found, n):  # type: ignore[no-untyped-def]
     """Return room for more steps, with those that were found."""
     larger = Found(np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))

@@ -61,6 +61,17 @@ def summing_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function, fastmath={"reassoc"})
 
 
+def kernel_of_finite(function: Callable[P, R]) -> Kernel[P, R]:
+    """Compile a loop over numbers among which there is no NaN: comparisons may be done in vector registers."""
+    return Kernel(function, error_model="numpy", fastmath={"nnan", "nsz"})
+
+
+def part_of_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """Compile a part of such a loop, which only other kernels call: it needs no way in from Python."""
+    inside = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "cache": False}
+    return Kernel(function, error_model="numpy", fastmath={"nnan", "nsz"}, **inside)
+
+
 def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Have Numba compile what is called, and keep it on disk where a folder can be written."""
     need("numba", "a compiled loop")
@@ -70,10 +81,11 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         # Compiled code does not look at floating-point flags.
         return np.errstate(all="ignore")(function)
     tell_of_compilation()
+    options = {"nogil": True, "cache": True} | options
     try:
-        return numba.njit(function, nogil=True, cache=True, **options)
+        return numba.njit(**options)(function)
     except RuntimeError:  # "cannot cache function": Numba finds no folder.
-        return numba.njit(function, nogil=True, **options)
+        return numba.njit(**options | {"cache": False})(function)
 
 
 class _Writable:

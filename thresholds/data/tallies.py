@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.matrices import transposed
 from thresholds._arrays.types import Booleans, Integers, Ints, Keys
 from thresholds._kernels.sorting import sorted_groups
 from thresholds._kernels.tallies import (

@@ -105,7 +105,6 @@ class Pool(BaseGuard):
         progress: bool,
     ) -> GuardedFit:
         """Pool the thresholds of all labels; no limits are offered for micro F."""
-        problem = problem.checked(n_jobs)
         hulls = map_labels(problem, Hull.of, n_jobs=n_jobs, progress=progress)
         optimum = best_joint_cuts(hulls, beta)
 

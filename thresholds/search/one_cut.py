@@ -20,12 +20,12 @@ from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Keys, Numbers
 from thresholds._checks import Average
+from thresholds._engine.best_cuts import best_cuts
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.one_cut import pooled_counts, pooled_gains
 from thresholds._kernels.sorting import sorted_with_rows
 from thresholds.data.problem import Axis, Items, Problem
-from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.one_cut_dense import EQUAL, UNIT, MeanCut, shares_of
 from thresholds.search.one_cut_shares import MeanCutOfShares
 
@@ -113,14 +113,8 @@ class _Search:
         pooled = self.problem.pooled()
         if pooled is None:
             return None
-        parts = map_useful_steps(pooled, lambda stairs: stairs, self.beta, jointly=False, **run)
-        (stairs,) = parts
-        positives = np.full_like(stairs.tp, stairs.positives[0])
-        f = f_of_counts(stairs.tp, stairs.predicted, positives, self.beta, 0.0)  # (n_steps,)
-        if not f.size:
-            return np.inf, np.nan
-        best = f.argmax()
-        return float(stairs.score[best]), float(stairs.lower[best])
+        cuts = best_cuts(pooled, self.beta, **run)
+        return float(cuts.score[0]), float(cuts.lower[0])
 
     @property
     def _has_shares_of_truth(self) -> bool:

@@ -1,1 +1,0 @@
-"""How is the optimum found without sorting? Count at a few cuts, bound, refine what is left."""
