@@ -14,9 +14,8 @@ from numpy.random import Generator
 from scipy import sparse
 
 from thresholds import _kernels
-from thresholds._arrays.bits import Bits
 from thresholds._arrays.sparse import entries_of_rows
-from thresholds._kernels import bootstrap, keys, leaving_out, sorting
+from thresholds._kernels import bootstrap, keys, sorting
 from thresholds._kernels import guards as odds
 from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
@@ -225,61 +224,6 @@ def of_ranks_of_positives(rng: Generator, dtype: Any) -> Arguments:
 
 
 # leaving_out
-
-
-def of_units_to_sort(rng: Generator, dtype: Any) -> Arguments:
-    unit = rng.integers(0, 5, rng.choice(LONG))
-    return unit, np.zeros(6, np.int64), np.zeros(unit.size, np.int64)
-
-
-def of_cells_to_list(rng: Generator, dtype: Any) -> Arguments:
-    shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
-    true, predicted = (Bits.of(cells(rng, shape, rng.choice([0.05, 0.9]))).words for _ in range(2))
-    room = np.zeros(shape[0] * shape[1], np.int32)
-    return true, predicted, np.zeros(shape[0] + 1, np.int64), room, np.zeros((3, shape[0]))
-
-
-def of_sparse_cells_to_list(rng: Generator, dtype: Any) -> Arguments:
-    *places, _, by_label, by_row = of_sparse_counts(rng, dtype)
-    room = np.zeros(places[1].size + places[3].size, np.int32)
-    n_labels, n_rows = by_label.shape[1], by_row.shape[1]
-    return *places, np.full(n_labels, -1), np.zeros(n_rows + 1, np.int64), room, by_row.astype(np.float64)
-
-
-def listed_cells(rng: Generator, n_rows: int, n_labels: int) -> tuple[Array, Array]:
-    """Starts, and cells of which no row has two of one label."""
-    row, label = np.nonzero(cells(rng, (n_rows, n_labels), rng.choice([0.1, 0.8])))
-    starts = np.searchsorted(row, np.arange(n_rows + 1))
-    return starts, (4 * label + rng.integers(1, 4, label.size)).astype(np.int32)
-
-
-def of_rows_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
-    n_rows, n_labels = rng.integers(1, 30, 2)
-    lost = rng.random((4 * n_labels, leaving_out.N_TERMS))
-    tops, bottoms = rng.random((2, 4)) * rng.choice([0, 100], (2, 4))
-    options = rng.choice([1.0, 2.0]), rng.choice([0.0, 1.0]), 2
-    return *listed_cells(rng, n_rows, n_labels), lost, tops, bottoms, *options, np.zeros((5, n_rows + 2))
-
-
-def of_units_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
-    n_rows, n_labels = rng.integers(1, 30, 2)
-    unit = np.sort(rng.integers(0, 5, n_rows))
-    ends = np.append(np.diff(unit) > 0, rng.choice([True, False])).astype(np.uint8)
-    weights = rng.choice([0.0, 0.1, 0.3, 1.0], n_rows)
-    counts = np.sort(rng.random((n_labels, 3)) * rng.choice([5, 100]), axis=1)
-    beta, zero_division = rng.choice([1.0, 2.0]), rng.choice([0.0, 1.0])
-    given = unit, ends, weights, counts, rng.random(n_labels), beta, zero_division
-    # The first unit has begun: it has all of the first label.
-    of_unit = np.zeros((n_labels, 3))
-    of_unit[0] = counts[0]
-    seen = np.zeros(n_labels + 1, np.int64)
-    return *listed_cells(rng, n_rows, n_labels), *given, of_unit, seen, 1, np.zeros((leaving_out.N_TERMS, 5))
-
-
-def of_averages_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
-    tops, bottoms = rng.random((2, 5)) * rng.choice([0, 1], (2, 5))
-    sums, of_unit = rng.random((leaving_out.N_TERMS, 9)), rng.random((5, 9))
-    return tops, bottoms, sums, of_unit, 2.0, 1.0, np.zeros((5, 9))
 
 
 # evidence
@@ -959,12 +903,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "confusion.weigh_by_label": of_weighed_counts,
     "confusion.count_sparse": of_sparse_counts,
     "confusion.ranks_of_positives": of_ranks_of_positives,
-    "leaving_out.sort_by_unit": of_units_to_sort,
-    "leaving_out.list_cells": of_cells_to_list,
-    "leaving_out.list_sparse_cells": of_sparse_cells_to_list,
-    "leaving_out.leave_out_rows": of_rows_to_leave_out,
-    "leaving_out.add_up_units": of_units_to_leave_out,
-    "leaving_out.leave_out_units": of_averages_to_leave_out,
     "evidence.steps_of_best_f1": of_steps_of_best_f1,
     "evidence.p_value_of_best_f1": of_p_value_of_best_f1,
     "evidence.p_value_of_rank_sum": of_p_value_of_rank_sum,

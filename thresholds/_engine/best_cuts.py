@@ -22,7 +22,7 @@ _CELLS_OF_A_LABEL = 1000
 # fewer rows is: the range goes further down.
 _ONE_ROW_IN = 16
 _RANGE = (0.93, 1.01)
-_WORTH_A_GUESS = 2**16  # cells
+_WORTH_A_GUESS = 2**11  # cells of a label, or more: of fewer, each 16th row tells nothing
 
 
 class Aim(NamedTuple):
@@ -101,7 +101,7 @@ def _best_jointly(
     If the range was wrong, it is moved: the guess costs time only.
     """
     low, high = 0.0, 1.0
-    if problem.n_stored >= _WORTH_A_GUESS and not is_small(problem):
+    if problem.n_stored >= _WORTH_A_GUESS * problem.n_labels and not is_small(problem):
         some_rows = problem.at_rows(slice(None, None, _ONE_ROW_IN))
         _, _, guess = _best_jointly(some_rows, beta2, n_jobs, False)
         low, high = _RANGE[0] * guess, min(_RANGE[1] * guess, 1.0)
@@ -175,7 +175,7 @@ class _Search:
         offsets = np.append(0, np.maximum(n_steps, 0).cumsum())
         cut, lower, tp, predicted = (column.copy() for column in found)
         steps = Steps(offsets, cut, lower, tp, predicted, positives)
-        _look_up_lower(columns, steps)
+        kernels.look_up_lower(columns.scores, columns.starts, columns.ends, offsets, cut, lower)
         is_hard = n_steps == kernels.TOO_HARD  # (n_labels,)
         if is_hard.any():
             steps = steps.with_labels(
@@ -187,12 +187,3 @@ class _Search:
 def _kept(steps: Steps, limits: Limits | None) -> Steps:
     """Leave out the steps that break limits."""
     return steps if limits is None else steps.where(limits.allow_steps(steps))
-
-
-def _look_up_lower(columns: Columns, steps: Steps) -> None:
-    """Find the next lower scores that were not at hand, in place."""
-    for step in np.flatnonzero(np.isposinf(steps.lower)).tolist():
-        label = int(steps.offsets.searchsorted(step, "right")) - 1
-        scores, _, _ = columns.of_label(label)
-        lower = scores[scores < steps.cut[step]]
-        steps.lower[step] = lower.max() if lower.size else np.nan

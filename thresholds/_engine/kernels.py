@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Floats, Ints, Scores
-from thresholds._kernels._jit import kernel_of_finite, part_of_kernel
+from thresholds._kernels._jit import kernel, kernel_of_finite, part_of_kernel
 
 BUCKETS = 1024
 FEW = 32  # scores that are sorted by insertion
@@ -475,6 +475,26 @@ def _larger(found, n):  # type: ignore[no-untyped-def]
         larger.cut[i], larger.lower[i] = found.cut[i], found.lower[i]
         larger.tp[i], larger.predicted[i] = found.tp[i], found.predicted[i]
     return larger
+
+
+@kernel
+def look_up_lower(  # type: ignore[no-untyped-def]
+    scores, starts, ends, offsets, cut, lower
+):
+    """Find the next lower scores that were not at hand, in place; NaN where there is none.
+
+    scores, starts, ends : as in `Columns`; offsets, cut, lower : as in `Steps`
+    """
+    for label in range(starts.size):
+        for step in range(offsets[label], offsets[label + 1]):
+            if lower[step] != np.inf:
+                continue
+            found, n_lower = -np.inf, 0
+            for i in range(starts[label], ends[label]):
+                is_lower = scores[i] < cut[step]
+                n_lower += is_lower
+                found = max(found, scores[i] if is_lower else -np.inf)
+            lower[step] = found if n_lower else np.nan
 
 
 def room_for(n_cells: int, dtype: np.dtype[Any], *, weighted: bool) -> Room:

@@ -239,7 +239,7 @@ def weighted_aurocs(
         if first == last:
             continue
         up, row = sorted_with_rows(keys[first:last])
-        own = positive_weights[first:last][row].astype(np.int64)
+        own = positive_weights[first:last][row]
         others = weights[first:last][row] - own
         # Sums of equal scores, from the bottom up: floats, one after another.
         group = np.cumsum(np.append(False, up[1:] != up[:-1]))  # (n_items,)

@@ -83,13 +83,12 @@ def independent_shares(
     beta2 = beta * beta
     ratios = (_Ratio(1, 0, 1), _Ratio(1, 1, 0), _Ratio(1 + beta2, beta2, 1))
     added = [_Added(ratio, counts.sums.astype(np.float64)) for ratio in ratios]
-    cells = Cells(problem.n_labels)
     pending = np.zeros((2, 0), np.int64)  # unit and cell of the last group
     for rows in problem.row_blocks():
         chosen = rows if units.order is None else units.order[rows]
-        starts, listed, _ = cells.of(rows, truth_of(problem, chosen), decided.about(chosen))
-        unit = units.unit[rows].repeat(np.diff(starts))  # (n_cells,)
-        both = np.stack([unit, listed[: starts[-1]].astype(np.int64)])
+        cells = Cells.of(truth_of(problem, chosen), decided.about(chosen))
+        unit = units.unit[rows].repeat(np.diff(cells.starts))  # (n_cells,)
+        both = np.stack([unit, cells.listed])
         both = np.concatenate([pending, both], axis=1)
         is_pending = both[0] == units.unit[rows.stop - 1]
         pending = both[:, is_pending]

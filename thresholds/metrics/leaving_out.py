@@ -1,8 +1,9 @@
 """What the sums behind each average of F lose when a row, or a group of rows, is left out of decisions.
 
 A row changes the counts of the few labels that are true or predicted in it. These cells are listed, a block of rows at
-a time, and what their labels lose is added up by `_kernels/leaving_out.py`: looked up in a table where each row is a
-unit of weight 1, else from the counts of the unit.
+a time, row after row: cell `4 j + 2 t + p` is of label j, t is 1 where it is true, and p where it is predicted. What
+their labels lose is added up: looked up in a table where each row is a unit of weight 1, else from the counts of the
+unit.
 
 Beside its input that takes a bit for each cell of dense truth, kept with the problem, the cells of a block of rows, and
 the 40 bytes a row of the result; with weights or groups some 150 bytes a row on the way.
@@ -13,11 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.bits import Bits
-from thresholds._arrays.sparse import entries_of_rows, is_sparse, to_dense
-from thresholds._arrays.types import Floats, Ints, Matrix, Numbers, SmallInts
+from thresholds._arrays.grouped import group_of
+from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
+from thresholds._arrays.types import Bytes, Floats, Ints, Matrix, Numbers
 from thresholds._engine.f_measure import f_of_counts
 from thresholds.data.problem import Problem
 from thresholds.metrics.judging import Decided
+
+# What rounding may leave of a sum of weights when all that was added is taken away again.
+_ROUNDING = 1e-12
 
 
 class Units(NamedTuple):
@@ -57,8 +62,6 @@ class OfRows(NamedTuple):
 
 def units_of(problem: Problem, groups: Ints | None) -> Units:
     """Put rows in the order of their units; rows without a known cell are in none."""
-    from thresholds._kernels.leaving_out import sort_by_unit
-
     known = problem.rows_with_known  # (n_known,) or None
     if known is not None:
         groups = None if groups is None else groups[known]
@@ -71,8 +74,7 @@ def units_of(problem: Problem, groups: Ints | None) -> Units:
     n_units = int(groups.max()) + 1
     if (np.diff(groups) >= 0).all():
         return Units(None, groups, weights, n_units, are_rows=False)
-    order = np.empty(n, np.int64)
-    sort_by_unit(groups, np.zeros(n_units + 1, np.int64), order)
+    order = groups.argsort(kind="stable")
     weights = None if weights is None else weights[order]
     return Units(order, groups[order], weights, n_units, are_rows=False)
 
@@ -121,17 +123,20 @@ def averages_without_rows(
 
     The last are the F of the rows themselves. `all_counts` may be of more rows than those of the problem.
     """
-    from thresholds._kernels.leaving_out import leave_out_rows
-
     averages = np.empty((5, problem.n_samples))
-    table = _losses_of_a_row(all_counts, beta, zero_division)  # (4 n_labels, N_TERMS)
-    cells = Cells(problem.n_labels)
+    table = _losses_of_a_row(all_counts, beta, zero_division)  # (4 n_labels, 4)
     n_active = 0
     for rows in problem.row_blocks():
-        starts, listed, _ = cells.of(rows, truth_of(problem, rows), decided.about(rows))
-        n_active += int(np.count_nonzero(np.diff(starts)))
-        options = (float(beta), float(zero_division), rows.start)
-        leave_out_rows(starts, listed, table, tops, bottoms, *options, averages)
+        cells = Cells.of(truth_of(problem, rows), decided.about(rows))
+        n_active += int(np.count_nonzero(np.diff(cells.starts)))
+        # Labels lose what a table says, cell by cell.
+        row = group_of(cells.starts)  # (n_cells,)
+        losses = np.empty((4, cells.n_rows))
+        for of_term, term in zip(losses, table.T, strict=True):
+            of_term[:] = np.bincount(row, term[cells.listed], cells.n_rows)
+        tp, predicted, positives = cells.counts  # (n_rows,) each
+        averages[:4, rows] = _averages(tops, bottoms, losses, cells.counts, beta, zero_division)
+        averages[4, rows] = f_of_counts(tp, predicted, positives, beta, zero_division)
     return averages, n_active
 
 
@@ -146,16 +151,13 @@ def without_each_unit(
     zero_division: float,
 ) -> Without:
     """Leave out each unit that weighs anything; `tops` and `bottoms` (4,) are those of the averages over labels."""
-    from thresholds._kernels.leaving_out import leave_out_units
-
     by_row = np.empty((3, problem.n_samples))
     losses = _LossesOfUnits(units, all_counts, beta, zero_division)
-    cells = Cells(problem.n_labels)
     for rows in problem.row_blocks():
         chosen = rows if units.order is None else units.order[rows]
-        block = cells.of(rows, truth_of(problem, chosen), decided.about(chosen))
-        starts, listed, by_row[:, rows] = block
-        losses.add(rows, starts, listed)
+        cells = Cells.of(truth_of(problem, chosen), decided.about(chosen))
+        by_row[:, rows] = cells.counts
+        losses.add(rows, cells)
 
     # What each unit has: counts, F of its rows, and weight.
     tp, predicted, positives = by_row  # (n_samples,) each
@@ -164,14 +166,13 @@ def without_each_unit(
     *_, predicted, positives, f, weight = of_units  # (n_units,) each
 
     averages = np.empty((5, units.n_units))
-    tops = np.append(tops, f.sum())  # (5,)
-    bottoms = np.append(bottoms, weight.sum())  # (5,)
-    options = (float(beta), float(zero_division))
-    leave_out_units(tops, bottoms, losses.losses, of_units, *options, averages)
+    all_f, all_weight = f.sum(), weight.sum()
+    averages[:4] = _averages(tops, bottoms, losses.losses, of_units[:3], beta, zero_division)
+    averages[4] = _ratio(all_f - f, _rest(all_weight, weight), 0.0)
     if not weight.all():
         averages = averages[:, weight > 0]
     n_active = int(np.count_nonzero(predicted + positives))
-    return Without(averages, float(tops[-1] / bottoms[-1]), n_active)
+    return Without(averages, float(all_f / all_weight), n_active)
 
 
 def truth_of(problem: Problem, rows: slice | Ints) -> Matrix:
@@ -179,94 +180,160 @@ def truth_of(problem: Problem, rows: slice | Ints) -> Matrix:
     return problem.truth[rows] if is_sparse(problem.truth) else problem.bits_of_truth.at(rows)
 
 
+def _averages(
+    tops: Floats,
+    bottoms: Floats,
+    losses: Floats,
+    of_units: Floats,
+    beta: float,
+    zero_division: float,
+) -> Floats:
+    """Return the averages over labels without each unit, (4, n_units), in the order of `jackknife.AVERAGES`.
+
+    `tops` and `bottoms` (4,) are those of all rows, `losses` (4, n_units) what labels lose, and `of_units` (3, n_units)
+    what each unit has: true positives, predictions and positives. Micro F of no predictions and no positives is
+    `zero_division`; where nothing is positive, weighted F is the plain mean.
+    """
+    tp, predicted, positives = of_units
+    of_macro, of_supported, of_label, of_weighted = losses
+    beta2 = beta * beta
+    bottom = _rest(bottoms[0], beta2 * positives + predicted)
+    micro = _ratio(tops[0] - (1.0 + beta2) * tp, bottom, zero_division)
+    macro = _ratio(tops[1] - of_macro, bottoms[1], 0.0)
+    supported = _ratio(tops[2] - of_supported, bottoms[2] - of_label, 0.0)
+    weighted = _ratio(tops[3] - of_weighted, _rest(bottoms[3], positives), macro)
+    return np.stack([micro, macro, supported, weighted])
+
+
+def _rest(total: Numbers, part: Numbers) -> Floats:
+    """Return what is left of sums of weights; rounding leaves nothing."""
+    rest = total - part
+    return np.where(rest > _ROUNDING * total, rest, 0.0)
+
+
+def _ratio(top: Numbers, bottom: Numbers, otherwise: Numbers | float) -> Floats:
+    """Divide, where there is something to divide by."""
+    exists = np.greater(bottom, 0.0)
+    return np.where(exists, top / np.where(exists, bottom, 1.0), otherwise)
+
+
 class _LossesOfUnits:
     """Adds up what labels lose without each unit, its rows having weights."""
 
     def __init__(self, units: Units, all_counts: Floats, beta: float, zero_division: float) -> None:
-        from thresholds._kernels.leaving_out import N_TERMS
-
-        n_labels = all_counts.shape[1]
         self._units = units
-        self._all_counts = np.ascontiguousarray(all_counts.T)  # (n_labels, 3)
+        self._all_counts = all_counts  # (3, n_labels)
         tp, predicted, positives = all_counts  # (n_labels,) each
         self._f = f_of_counts(tp, predicted, positives, beta, zero_division)  # (n_labels,)
-        self._beta = float(beta)
-        self._zero_division = float(zero_division)
-        self.losses = np.zeros((N_TERMS, units.n_units))
-        # Whether a row is the last of its unit, (n_samples,).
-        self._ends = np.append(np.diff(units.unit) > 0, True).view(np.uint8)
-        # The unit that is being added up: its counts, the labels that it has, and their number.
-        self._of_unit = np.zeros((n_labels, 3))
-        self._seen = np.empty(n_labels + 1, np.int64)
-        self._n_seen = 0
+        self._beta = beta
+        self._zero_division = zero_division
+        self.losses = np.zeros((4, units.n_units))
+        # Cells of the last unit, which may go on: unit, cell and weight.
+        self._pending = np.zeros((3, 0))
 
-    def add(self, rows: slice, starts: Ints, listed: SmallInts) -> None:
+    def add(self, rows: slice, cells: "Cells") -> None:
         """Add up the next rows."""
-        from thresholds._kernels.leaving_out import add_up_units
+        unit, weights = self._units.unit, self._units.weights
+        sizes = np.diff(cells.starts)
+        weight = np.ones(sizes.sum()) if weights is None else weights[rows].repeat(sizes)
+        some = np.stack([unit[rows].repeat(sizes), cells.listed, weight])[:, weight > 0]
+        some = np.concatenate([self._pending, some], axis=1)
+        is_pending = np.zeros(some.shape[1], np.bool_)
+        if rows.stop < unit.size and unit[rows.stop] == unit[rows.stop - 1]:
+            is_pending = some[0] == unit[rows.stop]
+        self._pending = some[:, is_pending]
+        of_unit, cell, weight = some[:, ~is_pending]
+        if weight.size > 0:
+            self._add_units(of_unit.astype(np.int64), cell.astype(np.int64), weight)
 
-        weights = self._units.weights
-        self._n_seen = add_up_units(
-            starts,
-            listed,
-            self._units.unit[rows],
-            self._ends[rows],
-            np.ones(starts.size - 1) if weights is None else weights[rows],
-            self._all_counts,
-            self._f,
-            self._beta,
-            self._zero_division,
-            self._of_unit,
-            self._seen,
-            self._n_seen,
-            self.losses,
+    def _add_units(self, unit: Ints, cell: Ints, weight: Floats) -> None:
+        """Add up what the labels of whole units lose."""
+        n_labels = self._f.size
+        pairs, first, at = np.unique(
+            unit * n_labels + cell // 4, return_index=True, return_inverse=True
         )
+        is_true, is_marked = cell // 2 % 2, cell % 2
+        columns = (is_true & is_marked, is_marked, is_true)
+        of_pairs = np.stack([np.bincount(at, weight * column) for column in columns])
+
+        # What each label of a unit loses, in the order in which they come.
+        order = first.argsort()
+        unit, label = np.divmod(pairs[order], n_labels)
+        all_counts = self._all_counts[:, label]
+        tp, predicted, positives = _rest(all_counts, of_pairs[:, order])
+        before = self._f[label]
+        after = f_of_counts(tp, predicted, positives, self._beta, self._zero_division)
+        had, has = (all_counts[2] > 0).astype(np.float64), (positives > 0).astype(np.float64)
+        terms = (
+            before - after,
+            before * had - after * has,
+            had - has,
+            all_counts[2] * before - positives * after,
+        )
+        units = slice(unit[0], unit[-1] + 1)
+        for losses, term in zip(self.losses, terms, strict=True):
+            losses[units] += np.bincount(unit - unit[0], term)
 
 
-class Cells:
-    """Lists the cells of blocks of rows that are true or predicted, in the same memory."""
+class Cells(NamedTuple):
+    """The cells of rows that are true or predicted: those of row i are `listed[starts[i]:starts[i + 1]]`."""
 
-    def __init__(self, n_labels: int) -> None:
-        self._place = np.full(n_labels, -1)  # (n_labels,)
-        self._listed = np.empty(0, np.int32)
+    starts: Ints  # (n_rows + 1,)
+    listed: Ints  # (n_cells,)
 
-    def of(self, rows: slice, truth: Matrix, predicted: Matrix) -> tuple[Ints, SmallInts, Floats]:
-        """Return where each row's cells start, (n_rows + 1,), the cells, and counts, (3, n_rows)."""
-        from thresholds._kernels import leaving_out
-
-        n_rows = rows.stop - rows.start
-        starts = np.empty(n_rows + 1, np.int64)
-        counts = np.empty((3, n_rows))
+    @classmethod
+    def of(cls, truth: Matrix, predicted: Matrix) -> "Cells":
+        """List those of a block of rows."""
         if is_sparse(truth) and is_sparse(predicted):
-            listed = self._room(truth.nnz + predicted.nnz)
-            leaving_out.list_sparse_cells(
-                *entries_of_rows(truth),
-                *entries_of_rows(predicted),
-                self._place,
-                starts,
-                listed,
-                counts,
-            )
-        else:
-            listed = self._room(n_rows * self._place.size)
-            leaving_out.list_cells(
-                _bits(truth).words, _bits(predicted).words, starts, listed, counts
-            )
-        return starts, listed, counts
+            return cls._of_sparse(truth, predicted)
+        kind = 2 * _dense(truth) + _dense(predicted)  # (n_rows, n_labels)
+        n_rows, n_labels = kind.shape
+        place = np.flatnonzero(kind)  # (n_cells,)
+        row, label = np.divmod(place, n_labels)
+        return cls(row.searchsorted(np.arange(n_rows + 1)), 4 * label + kind.reshape(-1)[place])
 
-    def _room(self, n_cells: int) -> SmallInts:
-        """Return room for so many cells."""
-        if self._listed.size < n_cells:
-            self._listed = np.empty(n_cells, np.int32)
-        return self._listed
+    @classmethod
+    def _of_sparse(cls, truth: Matrix, predicted: Matrix) -> "Cells":
+        """List those of two CSR matrices of ones: of each row what is true, then what is predicted alone."""
+        n_rows, n_labels = truth.shape
+        true_row, predicted_row = row_of_entries(truth), row_of_entries(predicted)
+        true_label, predicted_label = (
+            truth.indices.astype(np.int64),
+            predicted.indices.astype(np.int64),
+        )
+        true_place = true_row * n_labels + true_label
+        predicted_place = predicted_row * n_labels + predicted_label
+        is_both = np.isin(true_place, predicted_place)
+        is_alone = ~np.isin(predicted_place, true_place)
+        row = np.concatenate([true_row, predicted_row[is_alone]])
+        cells = np.concatenate([4 * true_label + 2 + is_both, 4 * predicted_label[is_alone] + 1])
+        order = row.argsort(kind="stable")
+        return cls(row[order].searchsorted(np.arange(n_rows + 1)), cells[order])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.starts.size - 1
+
+    @property
+    def counts(self) -> Floats:
+        """True positives, predictions and positives of each row, (3, n_rows)."""
+        row = group_of(self.starts)
+        is_true, is_marked = self.listed // 2 % 2, self.listed % 2
+        columns = (is_true & is_marked, is_marked, is_true)
+        return np.stack([np.bincount(row, column, self.n_rows) for column in columns])
 
 
-def _bits(matrix: Matrix) -> Bits:
-    """Return a block as bits."""
-    return matrix if isinstance(matrix, Bits) else Bits.of(to_dense(matrix) != 0)
+def _dense(matrix: Matrix) -> Bytes:
+    """Return a block of 0 and 1 as bytes."""
+    if isinstance(matrix, Bits):
+        return matrix.to_dense()
+    cells: Bytes = np.not_equal(to_dense(matrix), 0).view(np.uint8)
+    return cells
 
 
 def _losses_of_a_row(all_counts: Floats, beta: float, zero_division: float) -> Floats:
-    """Return what a label loses without a row in which it is predicted, true, or both, (4 n_labels, N_TERMS)."""
+    """Return what a label loses without a row in which it is predicted, true, or both, (4 n_labels, 4)."""
     # What the row has of each label's counts: (3, 1, 4), by kind: neither, predicted, true, both.
     of_row = np.array([[0, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1]])[:, np.newaxis, :]
     with_row = all_counts[:, :, np.newaxis]  # (3, n_labels, 1)
@@ -277,7 +344,7 @@ def _losses_of_a_row(all_counts: Floats, beta: float, zero_division: float) -> F
         after = terms_of(average, without_row, beta, zero_division)
         columns.append([one - other for one, other in zip(before, after, strict=True)])
     (macro, _), (supported, label), (weighted, _) = columns  # (n_labels, 4) each
-    table = np.stack([macro, supported, label, weighted], axis=-1)  # (n_labels, 4, N_TERMS)
+    table = np.stack([macro, supported, label, weighted], axis=-1)  # (n_labels, 4, 4)
     return table.reshape(-1, table.shape[-1])
 
 
