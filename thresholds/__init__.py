@@ -6,6 +6,7 @@ maximises macro, weighted or micro F1 on labelled data is found exactly. Start a
 
 from typing import TYPE_CHECKING, Any
 
+from thresholds._names import when_used
 from thresholds._version import __version__ as __version__
 
 _HOME = {
@@ -179,17 +180,16 @@ if TYPE_CHECKING:
     from thresholds.warming import warmup as warmup
 
 
+_value_of = when_used(__name__, _HOME)
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import thresholds` loads neither Numba nor SciPy."""
-    from importlib import import_module
-
     if name in _FOLDERS:
+        from importlib import import_module
+
         return import_module(f"thresholds.{name}")
-    if name in _HOME:
-        value = getattr(import_module(f"thresholds.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'thresholds' has no attribute {name!r}")
+    return _value_of(name)
 
 
 def __dir__() -> list[str]:

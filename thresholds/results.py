@@ -644,7 +644,7 @@ def in_brief(value: object) -> str:
         shown = [
             f"{item.name}={in_brief(field_value)}"
             for item, field_value in values
-            if not _is_usual(field_value, item.default)
+            if not _checks.is_default(field_value, item.default)
         ]
         return f"{type(value).__name__}({', '.join(shown)})"
     if isinstance(value, np.ndarray):
@@ -656,12 +656,6 @@ def in_brief(value: object) -> str:
         shown = [f"{in_brief(name)}: {in_brief(item)}" for name, item in items]
         return f"{{{_listed(shown, len(value))}}}"
     return _cut(repr(value), _LONGEST_TEXT)
-
-
-def _is_usual(value: object, default: object) -> bool:
-    """Whether a field has its default."""
-    is_plain = value is None or isinstance(value, bool | int | float | str)
-    return is_plain and type(value) is type(default) and value == default
 
 
 def _some_of(values: Sequence[object], start: str, end: str) -> str:

@@ -25,7 +25,6 @@ from thresholds._checks.arrays import (
     weights,
     weights_of_rows,
 )
-from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
 from thresholds._checks.frames import (
     RowOrderWarning,
     aligned,
@@ -58,6 +57,7 @@ from thresholds._checks.options import (
     finite,
     finites,
     inside,
+    is_default,
     option,
     positive,
     real,
@@ -67,9 +67,7 @@ from thresholds._checks.options import (
     text,
     zero_division,
 )
-from thresholds._checks.outcomes import draws, joint_probabilities, number_of_powers, power_sums
 from thresholds._checks.plain import is_vector, numbers, plain
-from thresholds._checks.strict_json import read_json
 from thresholds._checks.tensors import from_tensor, like_tensor
 from thresholds.errors import InputError, shown
 
@@ -87,13 +85,9 @@ __all__ = [
     "aligned_rows",
     "are_real",
     "beta",
-    "class_labels",
-    "class_vectors",
-    "column_labels",
     "count",
     "counts",
     "different",
-    "draws",
     "finite",
     "finites",
     "from_tensor",
@@ -101,9 +95,8 @@ __all__ = [
     "in_order",
     "indicator",
     "inside",
-    "is_class",
+    "is_default",
     "is_vector",
-    "joint_probabilities",
     "label_count",
     "like_frame",
     "like_tensor",
@@ -111,7 +104,6 @@ __all__ = [
     "missing",
     "named",
     "names_of_labels",
-    "number_of_powers",
     "numbers",
     "one_name_each",
     "option",
@@ -121,10 +113,8 @@ __all__ = [
     "places_in_row",
     "plain",
     "positive",
-    "power_sums",
     "probabilities",
     "read_frame",
-    "read_json",
     "real",
     "reals",
     "refuse_unreal",

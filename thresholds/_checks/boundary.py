@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from thresholds._checks import InputError, read_json
+from thresholds._checks import InputError
+from thresholds._checks.strict_json import read_json
 from thresholds.errors import MissingLibraryError
 
 _LONGEST = 200  # characters of what a parser says

@@ -15,10 +15,20 @@ Average = Literal["macro", "weighted", "micro", "samples"]
 Placement = Literal["low", "mid", "score"]
 AVERAGES: tuple[Average, ...] = ("macro", "weighted", "micro", "samples")
 PLACEMENTS: tuple[Placement, ...] = ("low", "mid", "score")
+FAMILIES = ("each", "all")  # of promises
+EXPECTED = "expected"  # a confidence: what is promised is an expectation
 
 LARGEST_EXACT_INTEGER = 2**53
 
 _LARGEST_BETA = 1e100  # Its square times any count is still a finite float.
+
+
+def is_default(value: object, default: object) -> bool:
+    """Whether an option has the value that it has without being asked for, which needs no check."""
+    if value is default:
+        return True
+    is_plain = isinstance(value, bool | int | float | str)
+    return is_plain and type(value) is type(default) and value == default
 
 
 def real(value: object, name: str) -> float:
@@ -66,8 +76,9 @@ def _refuse_large_integers(values: Sequence[object] | Numbers, name: str) -> Non
 def finites(values: Sequence[object] | Numbers, name: str) -> Floats:
     """Check many finite numbers, and return them."""
     numbers_found = reals(values, name)
-    for k in np.flatnonzero(~np.isfinite(numbers_found))[:1].tolist():
-        finite(values[k], name)
+    is_finite = np.isfinite(numbers_found)
+    if not is_finite.all():
+        finite(values[int(is_finite.argmin())], name)
     return numbers_found
 
 

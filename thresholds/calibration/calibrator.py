@@ -16,6 +16,7 @@ from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
+from thresholds._checks.outcomes import number_of_powers
 from thresholds.calibration.binned import Binned, Edges, binned
 from thresholds.calibration.by_class import ScoresByClass
 from thresholds.calibration.cells import limits_of
@@ -282,7 +283,7 @@ class Calibrator(Shown):
                [0.5 , 0.25],
                [0.  , 0.  ]])
         """
-        exponents = np.arange(1, _checks.number_of_powers(powers) + 1)
+        exponents = np.arange(1, number_of_powers(powers) + 1)
         scores = self._checked(y_score)
         if not is_sparse(scores):
             return np.zeros((scores.shape[0], exponents.size))

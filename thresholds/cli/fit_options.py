@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from thresholds._checks import InputError
+from thresholds._checks.options import EXPECTED
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
     FIT_OPTIONS,
@@ -16,7 +17,6 @@ from thresholds.fitting.options import (
     refuse_without_guard,
 )
 from thresholds.fitting.rules import NamedRule, find_rule
-from thresholds.rule.guarantees import EXPECTED
 
 # Files of sparse scores are decided sparsely; a bar is for a terminal.
 _NOT_OFFERED = {"keep_sparse", "progress"}

@@ -4,15 +4,20 @@ Arrays in host memory go through the compiled kernels instead; what is here give
 decisions. Only figures per label, and a few sampled cells, ever leave the device.
 """
 
-from thresholds.devices.cells import (
-    bad_cell_in_words,
-    checked_probabilities,
-    checked_scores,
-    rows,
-    sample,
-)
-from thresholds.devices.deciding import decide, highest, inside, rescale
+from typing import TYPE_CHECKING
+
+from thresholds._names import when_used
 from thresholds.devices.namespaces import dtype_name, is_tensor, known_to_numpy, namespace_on_device
+
+if TYPE_CHECKING:
+    from thresholds.devices.cells import (
+        bad_cell_in_words,
+        checked_probabilities,
+        checked_scores,
+        rows,
+        sample,
+    )
+    from thresholds.devices.deciding import decide, highest, inside, rescale
 
 __all__ = [
     "bad_cell_in_words",
@@ -29,3 +34,18 @@ __all__ = [
     "rows",
     "sample",
 ]
+
+_HOME = {
+    "bad_cell_in_words": "cells",
+    "checked_probabilities": "cells",
+    "checked_scores": "cells",
+    "decide": "deciding",
+    "highest": "deciding",
+    "inside": "deciding",
+    "rescale": "deciding",
+    "rows": "cells",
+    "sample": "cells",
+}
+
+# Of scores in host memory only this is asked: whether they are elsewhere.
+__getattr__ = when_used(__name__, _HOME)

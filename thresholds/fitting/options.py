@@ -16,7 +16,9 @@ from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds._checks.floors import Floor, floor
+from thresholds._checks.options import EXPECTED, FAMILIES
 from thresholds.fitting.rules import (
+    OF_ALL,
     RULES,
     NamedRule,
     find_rule,
@@ -25,7 +27,6 @@ from thresholds.fitting.rules import (
     rules_that_take,
 )
 from thresholds.guards.names import GUARD_NAMES
-from thresholds.rule.guarantees import EXPECTED, FAMILIES
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
     from thresholds.guards.base import BaseGuard
@@ -209,9 +210,13 @@ class FitOptions:
         return cls(**{**DEFAULTS_FOR_NEW_ROWS, **options, "average": average, "rule": rule})
 
     def __post_init__(self) -> None:
-        """Check each option, then those that must go together."""
+        """Check each option that is asked for, then those that must go together."""
+        asked = []
         for name, option in FIT_OPTIONS.items():
-            object.__setattr__(self, name, option.metadata["check"](getattr(self, name), name))
+            value = getattr(self, name)
+            if not _checks.is_default(value, option.default):
+                asked.append(name)
+                object.__setattr__(self, name, option.metadata["check"](value, name))
         if self.rule is not None:
             self._settle_by(RULES[self.rule])
         elif self.average == "samples" and self.per_label:
@@ -221,11 +226,12 @@ class FitOptions:
             )
         self._refuse_limits_within_budget()
         _ = self.chosen_guard  # refuses a guard that does not fit the average
-        for name in sorted(FIT_OPTIONS.keys() - {*SAID_BY_NAME, *self.named.options}):
-            if getattr(self, name) != FIT_OPTIONS[name].default:
+        for name in sorted({*asked} - {*SAID_BY_NAME, *OF_ALL}):
+            if name not in self.named.options and getattr(self, name) != DEFAULTS[name]:
                 self._refuse_unused(name)
         self._refuse_promise_of_nothing()
-        if self.named.is_promised_of_rows:
+        has_floors = self.min_precision is not None or self.min_recall is not None
+        if has_floors and self.named.is_promised_of_rows:
             self._check_floors_of_rows()
         elif self.confidence == EXPECTED:
             raise InputError(
@@ -269,6 +275,8 @@ class FitOptions:
 
     def _refuse_limits_within_budget(self) -> None:
         """Refuse limits of each label beside a budget of all, and floors beside a cap on the labels of a row."""
+        if self.max_predicted is None and self.max_predicted_per_row is None:
+            return
         for name in ("min_precision", "min_recall"):
             if self.max_predicted_per_row is not None and getattr(self, name) is not None:
                 raise InputError(
@@ -345,6 +353,8 @@ class FitOptions:
     @property
     def chosen_guard(self) -> "BaseGuard | None":
         """The guard with its options; "auto" is the one that suits what is maximised."""
+        if self.guard is None:
+            return None
         from thresholds.guards.options import chosen_guard
 
         # A guard moves thresholds: it would break a budget, and a promise of micro is one of the

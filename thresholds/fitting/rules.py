@@ -5,7 +5,6 @@ name says what is maximised, then how: "macro, shrink". To add a rule, add a `Na
 to `fitting/by_name.py` if that is new.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -365,6 +364,8 @@ def find_rule(name: object, argument: str = "rule") -> NamedRule:
     by_plain = {_plain(known): known for known in RULES}
     if plain in by_plain:
         return RULES[by_plain[plain]]
+    import difflib  # which most callers do without
+
     near = difflib.get_close_matches(plain, by_plain, n=3, cutoff=0.5)
     names = [by_plain[close] for close in near] or list(RULES)
     listed = ", ".join(map(repr, names))

@@ -18,6 +18,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats
 from thresholds._checks import InputError, Placement
 from thresholds._engine.placement import place
+from thresholds._checks.options import EXPECTED
 from thresholds.data.problem import Problem
 from thresholds.guarantees.bets import rows_needed, spread
 from thresholds.guarantees.cells import Cells, positives_in
@@ -29,7 +30,7 @@ from thresholds.guarantees.recall_of_rows import Finds, highest_cut_expected, hi
 from thresholds.guarantees.tallies import f_along
 from thresholds.guarantees.units import Units
 from thresholds.results import counted
-from thresholds.rule.guarantees import ALWAYS, EXPECTED, NEVER, STORED
+from thresholds.rule.guarantees import ALWAYS, NEVER, STORED
 from thresholds.rule.row_guarantees import RowAverage, RowGuarantees
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.ranks import next_above

@@ -8,6 +8,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Numbers
+from thresholds._checks.classes import is_class
 from thresholds.metrics import targets, undefined
 from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each
 from thresholds.metrics.counts import ConfusionCounts
@@ -91,7 +92,7 @@ def evaluate(
 
 def _note_unused(pos_label: Any, average: str | None) -> None:
     """Say, in scikit-learn's words, that `pos_label` does nothing without "binary"."""
-    if not _checks.is_class(pos_label):
+    if not is_class(pos_label):
         raise _checks.InputError(
             f"pos_label is {_checks.shown(pos_label)}, expected one of the classes"
         )

@@ -13,6 +13,7 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers
 from thresholds._checks import InputError
+from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
 from thresholds._checks.unknown import are_unknown, reads_absent, refuse_weightless
 from thresholds._engine.unknown import blanked, known_weights, unknown_along
 from thresholds.metrics.counts import (
@@ -204,7 +205,7 @@ def read_binary(
         )
 
     # Where one class alone occurs, the positive one may be another.
-    if not _checks.is_class(pos_label) or (n_classes == 2 and pos_label not in vectors.labels):
+    if not is_class(pos_label) or (n_classes == 2 and pos_label not in vectors.labels):
         classes = " or ".join(_checks.shown(label) for label in vectors.labels)
         raise InputError(
             f"pos_label is {_checks.shown(pos_label)}, expected one of the classes, {classes}"
@@ -263,7 +264,7 @@ def _matrices(
     n_labels = truth.shape[1]
     columns: Labels = range(n_labels)
     if labels is not None:
-        chosen = _checks.column_labels(labels, n_labels)
+        chosen = column_labels(labels, n_labels)
         if chosen != list(columns):
             columns = chosen
     weights, unit = _checks.weights_of_rows(sample_weight, truth.shape[0], some=some)
@@ -293,7 +294,7 @@ def _vectors(
         _checks.same_shape(true, "y_true", predicted, "y_pred")
         true = true[known]
         predicted = predicted[known]
-    truth, decided, classes = _checks.class_vectors(true, predicted)
+    truth, decided, classes = class_vectors(true, predicted)
     n_rows = truth.size if known is None else known.size
     weights, unit = _checks.weights_of_rows(sample_weight, n_rows, some=some)
     if known is not None and weights is not None:
@@ -303,7 +304,7 @@ def _vectors(
     vectors = ClassVectors(weights, unit, truth, decided, classes)
     if labels is None:
         return vectors
-    return _selected(vectors, _checks.class_labels(labels, classes))
+    return _selected(vectors, class_labels(labels, classes))
 
 
 def _known(true: Any, unknown: object) -> Booleans | None:

@@ -7,14 +7,19 @@ the number of labels. A `CalibratedRule` turns scores into probabilities first: 
 calibration is a room above this one.
 """
 
-from thresholds.rule.base import Rule, ScoreChangeWarning
-from thresholds.rule.fitted_on import FittedOn, LabelCounts, OutOfFold
-from thresholds.rule.guard_report import GuardReport
-from thresholds.rule.instance import InstanceRule
-from thresholds.rule.loading import load_rule
-from thresholds.rule.region import RegionRule
-from thresholds.rule.threshold import FixedRule, ThresholdRule
-from thresholds.rule.top_k import TopKRule
+from typing import TYPE_CHECKING
+
+from thresholds._names import when_used
+
+if TYPE_CHECKING:
+    from thresholds.rule.base import Rule, ScoreChangeWarning
+    from thresholds.rule.fitted_on import FittedOn, LabelCounts, OutOfFold
+    from thresholds.rule.guard_report import GuardReport
+    from thresholds.rule.instance import InstanceRule
+    from thresholds.rule.loading import load_rule
+    from thresholds.rule.region import RegionRule
+    from thresholds.rule.threshold import FixedRule, ThresholdRule
+    from thresholds.rule.top_k import TopKRule
 
 __all__ = [
     "FittedOn",
@@ -30,3 +35,21 @@ __all__ = [
     "TopKRule",
     "load_rule",
 ]
+
+_HOME = {
+    "FittedOn": "fitted_on",
+    "FixedRule": "threshold",
+    "GuardReport": "guard_report",
+    "InstanceRule": "instance",
+    "LabelCounts": "fitted_on",
+    "OutOfFold": "fitted_on",
+    "RegionRule": "region",
+    "Rule": "base",
+    "ScoreChangeWarning": "base",
+    "ThresholdRule": "threshold",
+    "TopKRule": "top_k",
+    "load_rule": "loading",
+}
+
+# Whoever has one kind of rule loads no other.
+__getattr__ = when_used(__name__, _HOME)

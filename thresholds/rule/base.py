@@ -16,10 +16,8 @@ from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
-from thresholds.atomic import write_atomically
 from thresholds.errors import need
 from thresholds.results import Shown, Table, counted, n_more, names_of, wrapped
-from thresholds.rule.saving import as_text
 
 if TYPE_CHECKING:
     from thresholds.rule.capped import CappedRule, Order
@@ -180,7 +178,7 @@ class Rule(Shown):
         that is elsewhere.
         """
         if scores.shape[0] >= FEWEST_ROWS and self.profile is not None:
-            from thresholds.rule.watching.check import grave_change
+            from thresholds.rule.watching.noticing import grave_change
 
             return grave_change(self, self.profile, scores, decided, order)
         return self.out_of_range(self.share_outside(scores))
@@ -537,6 +535,9 @@ class Rule(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
+        from thresholds.atomic import write_atomically
+        from thresholds.rule.saving import as_text
+
         text = as_text(self.to_dict())
         write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
 

@@ -332,8 +332,7 @@ def sampled_cells(scores: Any, missing: float) -> Dense:
         cells = scores.reshape(-1).take(places)  # .6 ms less than to divide
     else:
         cells = scores[np.divmod(places, scores.shape[1])]
-    kept: Dense = cells.astype(key_dtype(cells.dtype), copy=False)
-    return kept
+    return np.asarray(cells.astype(key_dtype(cells.dtype), copy=False))
 
 
 def _quantiles_later(copied: Dense, missing: float) -> Later:

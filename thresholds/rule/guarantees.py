@@ -10,6 +10,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Ints, Texts
 from thresholds._checks import InputError, shown
+from thresholds._checks.options import FAMILIES
 from thresholds.results import (
     Result,
     Table,
@@ -25,8 +26,6 @@ from thresholds.rule.saving import refuse_unknown
 if TYPE_CHECKING:
     from thresholds.rule.row_guarantees import RowGuarantees
 
-FAMILIES = ("each", "all")
-EXPECTED = "expected"  # a confidence: what is promised is an expectation
 UNITS = ("rows", "groups")
 NEVER = "never"
 ALWAYS = "always"

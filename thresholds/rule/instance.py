@@ -13,7 +13,7 @@ from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Ints, Matrix
-from thresholds._checks import InputError
+from thresholds._checks import InputError, outcomes
 from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
 from thresholds.rule.saving import (
     check_parts,
@@ -148,7 +148,7 @@ class InstanceRule(Rule):
         matrix = _checks.probabilities(probabilities, label_names=self.label_names)
         self._check_count(matrix.shape, "probabilities")
         tail = _checks.aligned_rows(tail, "tail", probabilities=probabilities)
-        tails = None if tail is None else _checks.power_sums(tail, matrix.shape[0])
+        tails = None if tail is None else outcomes.power_sums(tail, matrix.shape[0])
         decided = self.decide(matrix, dense=dense, tails=tails, n_jobs=n_jobs, progress=progress)
         self.warn_if_changed(matrix, decided)
         return in_kind(decided, probabilities, self.label_names)
@@ -198,7 +198,7 @@ class InstanceRule(Rule):
         """
         from thresholds.expectation.dependent import best_set
 
-        joint, none = _checks.joint_probabilities(P, p_none)
+        joint, none = outcomes.joint_probabilities(P, p_none)
         self._check_count(joint.shape[1:2], "P")
         sizes = np.arange(1.0, joint.shape[2] + 1)  # (s_max,), numbers of positives
         sets = [
@@ -237,7 +237,7 @@ class InstanceRule(Rule):
         """
         from thresholds.expectation.dependent import best_set_of_draws
 
-        draws = _checks.draws(label_draws)
+        draws = outcomes.draws(label_draws)
         self._check_count(draws.shape, "label_draws")
 
         def decide(row: int) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from thresholds import _checks
 from thresholds._checks import InputError
 from thresholds._checks.boundary import reading
+from thresholds._checks.strict_json import read_json
 from thresholds.rule.base import Rule
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.region import RegionRule
@@ -59,7 +60,7 @@ def rule_of(values: object, name: str) -> Rule:
 def _read(path: str | os.PathLike[str]) -> Rule:
     """Read a rule."""
     try:
-        values = _checks.read_json(Path(path).read_bytes())
+        values = read_json(Path(path).read_bytes())
     except InputError as error:
         raise InputError(f"{path} is not a rule: {error}, expected the JSON of rule.save") from None
     return rule_of(values, str(path))

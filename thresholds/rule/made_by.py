@@ -40,7 +40,8 @@ class MadeBy(Shown):
         for name in ("file", "scores", "truth", "rows", "date"):
             if getattr(self, name) is not None:
                 _checks.text(getattr(self, name), name)
-        _checks.option(self.logits, "logits", (True, False))
+        if self.logits is not False:
+            _checks.option(self.logits, "logits", (True, False))
         if self.date is not None and not _is_day(self.date):
             raise InputError(f"date is {shown(self.date)}, expected a day such as '2026-03-31'")
         if not isinstance(self.options, Mapping):

@@ -83,7 +83,7 @@ class RegionRule(Rule):
             )
         switches = _checks.rising_lists(self.switches, "switches of label")
         settings = checked_settings(self)
-        names = settings["label_names"]
+        names = settings.get("label_names")
         if not switches or (names is not None and len(names) != len(switches)):
             expected = "at least one" if names is None else f"{len(names)} as label_names has"
             raise InputError(f"switches is about {len(switches)} labels, expected {expected}")

@@ -8,10 +8,10 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Ints
+from thresholds._checks.options import EXPECTED
 from thresholds.results import Result, Table, as_plain_values, counted, in_percent
 from thresholds.rule.guarantees import (
     ALWAYS,
-    EXPECTED,
     NEVER,
     STORED,
     UNITS,

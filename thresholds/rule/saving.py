@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +53,13 @@ _LATER = {"expected": None} | dict.fromkeys(_PARTS)
 
 
 def checked_settings(rule: "Rule") -> dict[str, Any]:
-    """Return the settings of a rule, those that it has, checked."""
-    return {
-        name: _SETTINGS[name](getattr(rule, name)) for name in _fields_of(type(rule), _SETTINGS)
-    }
+    """Return the settings of a rule, those that it has, checked, but for those that are as they are by default."""
+    settings = {}
+    for name in _fields_of(type(rule), _SETTINGS):
+        value = getattr(rule, name)
+        if not _checks.is_default(value, _defaults_of(type(rule))[name]):
+            settings[name] = _SETTINGS[name](value)
+    return settings
 
 
 def check_parts(rule: "Rule") -> None:
@@ -113,8 +116,14 @@ def read_settings(kind: "type[Rule]", values: Mapping[str, Any]) -> dict[str, An
 
 def _fields_of(kind: type, names: Iterable[str]) -> list[str]:
     """Return those of some names that a kind of rule has as fields."""
-    own = {item.name for item in fields(kind)}
+    own = _defaults_of(kind)
     return [name for name in names if name in own]
+
+
+@cache
+def _defaults_of(kind: type) -> dict[str, Any]:
+    """Return the default of each field of a kind of rule."""
+    return {item.name: item.default for item in fields(kind)}
 
 
 def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:

@@ -14,8 +14,6 @@ from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import Drawable, counted, made_when_read
 from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
-from thresholds.rule.fitted_on import FittedOn, OutOfFold
-from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.saving import (
     check_parts,
     checked_settings,
@@ -28,7 +26,9 @@ from thresholds.rule.saving import (
 
 if TYPE_CHECKING:  # Rules that are loaded and applied without them need not import them.
     from thresholds.rule.budget import Budget
+    from thresholds.rule.fitted_on import FittedOn, OutOfFold
     from thresholds.rule.guarantees import Guarantees
+    from thresholds.rule.guard_report import GuardReport
     from thresholds.rule.made_by import MadeBy
     from thresholds.rule.odds import OddsByScore
     from thresholds.rule.row_guarantees import RowGuarantees
@@ -91,10 +91,10 @@ class ThresholdRule(Drawable, Rule):
     per_label: bool = True
     zero_division: float = 0.0
     placement: str | None = None
-    fitted_on: FittedOn | None = None
+    fitted_on: "FittedOn | None" = None
     expected: str | None = None
-    guard_report: GuardReport | None = field(default=None, repr=False)
-    out_of_fold: OutOfFold | None = None
+    guard_report: "GuardReport | None" = field(default=None, repr=False)
+    out_of_fold: "OutOfFold | None" = None
     made_by: "MadeBy | None" = None
     odds: "OddsByScore | None" = field(default=None, repr=False)
     budget: "Budget | None" = field(default=None, repr=False)
@@ -110,7 +110,7 @@ class ThresholdRule(Drawable, Rule):
         """Check and freeze the arrays."""
         thresholds = _checks.thresholds(self.thresholds)
         settings = checked_settings(self)
-        _checks.one_name_each(settings["label_names"], thresholds.size)
+        _checks.one_name_each(settings.get("label_names"), thresholds.size)
         unsupported = np.array(self.unsupported, np.bool_)
         if unsupported.size == 0:
             unsupported = np.zeros(thresholds.size, np.bool_)
@@ -233,6 +233,8 @@ class ThresholdRule(Drawable, Rule):
     @property
     def has_limits(self) -> bool:
         """Whether limits, or floors, were asked for in the fit."""
+        from thresholds.rule.guard_report import names_limits
+
         return self.guard is not None and names_limits(self.guard)
 
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Dense
-from thresholds._checks import InputError, names_of_labels, read_json
+from thresholds._checks import InputError, names_of_labels
+from thresholds._checks.strict_json import read_json
 from thresholds.files.source import BLOCK_CELLS
 from thresholds.files.tables.columns import Column, Kind, ListColumn, NoValue
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from thresholds._arrays.blocks import ceil_div
 from thresholds._arrays.types import Dense
-from thresholds._checks import InputError, different, read_json, shown
+from thresholds._checks import InputError, different, shown
 from thresholds._checks.options import is_utf8
+from thresholds._checks.strict_json import read_json
 from thresholds.files.lines import Lines, pieces
 from thresholds.files.source import rows_per_block
 from thresholds.files.tables.columns import Batch, Column, Form, Kind, ListColumn, NoValue, Table

@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats, Ints, Numbers
+from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds.results import counted
+from thresholds.rule.watching.noticing import distance_by_chance
 from thresholds.rule.watching.profile import LEVELS, Columns, ScoreProfile, ranks
 from thresholds.significance import p_of_best, z_of_more
 
@@ -394,13 +395,6 @@ def _orders(
 def _in_order(what: str) -> str:
     """Say that columns are in another order."""
     return f"seem to be {what}. Put the columns in the order that the rule was fitted on."
-
-
-def distance_by_chance(
-    level: Numbers | float, n_fit: Numbers | int, n_new: Numbers | int
-) -> Floats:
-    """Return the distance to expect if nothing has changed and it is normal: sqrt(2 / pi) standard errors."""
-    return np.asarray(np.sqrt(2 / np.pi * level * (1 - level) * (1 / n_fit + 1 / n_new)))
 
 
 def _outside(share: Floats, lower: Floats, upper: Floats) -> Floats:

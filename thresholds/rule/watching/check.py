@@ -26,15 +26,13 @@ import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
+from thresholds._arrays.types import Floats, Matrix, Numbers
 from thresholds._checks import InputError
-from thresholds.results import Result, Table, are, counted, n_more, names_of, rows_of
-from thresholds.rule.watching.causes import Difference, distance_by_chance
+from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds.rule.watching.causes import Difference
 from thresholds.rule.watching.findings import (
     CONSEQUENCES,
     GRAVE,
-    GRAVE_DISTANCE,
-    GRAVE_RATIO,
     NOTE,
     Evidence,
     Finding,
@@ -45,7 +43,6 @@ from thresholds.rule.watching.findings import (
     findings_of,
 )
 from thresholds.rule.watching.profile import (
-    LEVELS,
     Columns,
     RowFigure,
     Sample,
@@ -64,8 +61,6 @@ if TYPE_CHECKING:
 
 _ALPHA = 0.01
 _KINDS_OF_TESTS = 5
-_QUICK_CELLS = 2**16  # that `predict` looks at
-_OF_NOISE = 1.25  # times the distance that chance makes: less is no reason to look closer
 _TO_DO = {
     GRAVE: "Do not use the decisions until each grave change is put right, or you know that it does no harm.",
     NOTE: "A note may be harmless or intended: look at the labels that it names.",
@@ -244,54 +239,6 @@ def check_rows(
         n_rows=n_rows,
         alpha=alpha,
     )
-
-
-def grave_change(
-    rule: "Rule", profile: ScoreProfile, scores: Any, decided: Any, order: Ints | None
-) -> str | None:
-    """Say what has changed gravely, by a look at few rows of checked scores; None for nothing.
-
-    Most calls end after a quick look at the quartiles and at the decisions, which are made if they are not given.
-    """
-    if scores.shape[1] != profile.n_labels:
-        return None
-    most = max(100, min(1_000, _QUICK_CELLS // profile.n_labels))
-    places = evenly_spaced(scores.shape[0], most)
-    rows = _checks.in_order(taken_rows(scores, places), order)
-    here = decided[places] if decided is not None else None
-    if here is None:
-        here = rule.decide(rows, dense=rule.needs_dense(rows))
-    if not _may_be_grave(rule, profile, rows, here):
-        return None
-    grave = check_rows(rule, profile, rows).grave
-    if not grave:
-        return None
-    n_others = len(grave) - 1
-    more = f" {counted(n_others, 'more change')} {are(n_others)} grave." if n_others else ""
-    return f"{grave[0].sentence}{more} rule.check(y_score) says more"
-
-
-def _may_be_grave(rule: "Rule", profile: ScoreProfile, rows: Matrix, decided: Matrix) -> bool:
-    """Tell, roughly and fast, whether scores or labels a row may have changed gravely."""
-    before = profile.rows["labels"]
-    now = labels_in(decided)
-    if before is None or RowChange(before.mean, now.mean, False).ratio >= GRAVE_RATIO:
-        return True
-    sample = Sample.of(rows, rule.missing, profile.sparse)
-    if sample.cells is None:
-        return True
-    # The mean distance of labels at two quartiles is, noise apart, what makes a change grave.
-    places = (LEVELS.index(0.25), LEVELS.index(0.75))
-    n_scores = sample.shape[0]
-    noise = float(distance_by_chance(LEVELS[places[0]], profile.n_sampled, n_scores))
-    distance = 0.0
-    for k in places:
-        n_up_to = np.count_nonzero(sample.cells <= profile.quantiles[:, k], axis=0)  # (n_labels,)
-        n_below = np.count_nonzero(sample.cells < profile.quantiles[:, k], axis=0)
-        too_few = LEVELS[k] - n_up_to / n_scores
-        too_many = n_below / n_scores - LEVELS[k]
-        distance += float(np.maximum(np.maximum(too_few, too_many), 0).mean()) / len(places)
-    return distance >= max(GRAVE_DISTANCE / 2, _OF_NOISE * noise)
 
 
 def _p_of_rates(profile: ScoreProfile, n_predicted: Numbers, n_rows: int) -> Floats:

@@ -14,6 +14,7 @@ from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Ints, Texts
 from thresholds.results import Shown, Table, counted, records_of
 from thresholds.rule.watching.causes import WHAT_TO_DO, Cause, Difference, cause_of
+from thresholds.rule.watching.noticing import GRAVE_DISTANCE, GRAVE_RATIO, times
 
 GRAVE = "grave"
 NOTE = "note"
@@ -21,8 +22,6 @@ NOTE = "note"
 _LEAST_POSITION = 0.01  # of a row's scores that lie on another side of a quartile
 _LEAST_RATIO = 1.05  # of labels a row, and of scores a row
 
-GRAVE_DISTANCE = 0.05  # of a label's scores lie on another side of a quantile, on average
-GRAVE_RATIO = 2.0  # of labels a row
 _GRAVE_SHARE = 0.5  # of the predictions of the fit: how far those of moved labels went up or down
 
 _SHOWN = 3  # labels named in a sentence
@@ -89,8 +88,7 @@ class RowChange(NamedTuple):
     @property
     def ratio(self) -> float:
         """How many times as large the larger is."""
-        smaller, larger = sorted((self.before, self.now))
-        return larger / smaller if smaller else np.inf
+        return times(self.before, self.now)
 
 
 class Evidence(NamedTuple):
