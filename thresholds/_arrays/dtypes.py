@@ -41,9 +41,12 @@ def rounded_up(values: Floats, dtype: np.dtype[Any]) -> Dense:
 
     Where subnormal numbers count as 0, what is positive is still rounded to what is above 0.
     """
-    with np.errstate(over="ignore"):
-        rounded = values.astype(dtype)
-        np.nextafter(rounded, dtype.type(np.inf), out=rounded, where=rounded < values)
+    if values.dtype == dtype:
+        rounded = values.copy()
+    else:
+        with np.errstate(over="ignore"):
+            rounded = values.astype(dtype)
+            np.nextafter(rounded, dtype.type(np.inf), out=rounded, where=rounded < values)
     if flushes_subnormals():
         is_positive = values.astype(np.float64).view(np.int64) > 0  # by its bits
         np.maximum(rounded, dtype.type(least_positive(dtype)), out=rounded, where=is_positive)

@@ -66,9 +66,11 @@ def run(
     are started for fewer than 32,768 `cells`, about which all tasks together are: that would take longer than the work.
     """
     bar = Bar(title, len(tasks)) if progress else None
-    n_workers = min(workers(n_jobs), len(tasks) if at_most is None else at_most, len(tasks))
+    n_workers = min(len(tasks) if at_most is None else at_most, len(tasks))
     if n_jobs == ALL_CORES and cells is not None and cells < _WORTH_THREADS:
         n_workers = 1
+    if n_workers > 1:
+        n_workers = min(workers(n_jobs), n_workers)
     return on_threads(function, tasks, n_workers, after=(lambda: None) if bar is None else bar.step)
 
 

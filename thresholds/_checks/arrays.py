@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,11 @@ from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks.cells import first_bad_cell, first_value
 from thresholds._checks.frames import aligned, columns_of, read_frame, warn_caller
 from thresholds._checks.labels import one_name_each
-from thresholds._checks.options import LARGEST_EXACT_INTEGER, real
+from thresholds._checks.options import LARGEST_EXACT_INTEGER, is_default, real
 from thresholds._checks.plain import numbers, stacked
 from thresholds._checks.sparse import sound_csr, without_zeros
+from thresholds._checks.unknown import Truth, divided, unknown_value
 from thresholds.errors import InputError, shown
-
-if TYPE_CHECKING:
-    from thresholds._checks.unknown import Truth
 
 _SUM_ERROR = 2.0**-20  # relative, of a sum of floats that are not negative: more than it can be
 _SMALLEST = 2.0**-500  # Of the largest weight: below, products of sums might vanish.
@@ -98,11 +96,12 @@ def refuse_unreal(
 ) -> None:
     """Refuse NaN and +inf among floats."""
     cells = array.data if is_sparse(array) else array
+    if all(_by_rows(are_real, cells, n_jobs)):
+        return
     highest = np.max(_by_rows(_highest, cells, n_jobs))  # NaN if there is any
-    if np.isnan(highest) or np.isposinf(highest):
-        is_bad = np.isnan if np.isnan(highest) else np.isposinf
-        bad = first_bad_cell(array, is_bad, label_names, signed=True)
-        raise InputError(f"{name} has {bad}, expected real scores")
+    is_bad = np.isnan if np.isnan(highest) else np.isposinf
+    bad = first_bad_cell(array, is_bad, label_names, signed=True)
+    raise InputError(f"{name} has {bad}, expected real scores")
 
 
 def are_real(cells: Dense) -> bool:
@@ -131,9 +130,10 @@ def _refuse_wide_floats(cells: Dense, name: str) -> None:
 
 def _by_rows(function: Callable[[Dense], Any], cells: Dense, n_jobs: int | None) -> list[Any]:
     """Apply `function` to blocks of rows, or of sparse entries, on threads if there are many."""
-    n_workers = workers(n_jobs) if cells.size >= _WORTH_THREADS else 1
+    if cells.size < _WORTH_THREADS:
+        return [function(cells)]
     blocks = [cells[rows] for rows in by_cells(len(cells), cells.size, _BLOCK_CELLS)]
-    return on_threads(function, blocks, n_workers)
+    return on_threads(function, blocks, workers(n_jobs))
 
 
 def indicator(
@@ -155,13 +155,11 @@ def truth(
     soft: bool = False,
     some_known: bool = True,
     n_jobs: int | None = 1,
-) -> "Truth":
+) -> Truth:
     """Check truth as `indicator` does, or degrees of truth; cells that are as `unknown` says are left out.
 
     All of them may be, unless `some_known` have to be.
     """
-    from thresholds._checks.unknown import Truth, divided, unknown_value
-
     stands_for = unknown_value(unknown)
     if stands_for is None:
         if soft:
@@ -378,6 +376,8 @@ def sample_weights(value: object, n_samples: int) -> npt.NDArray[np.float64]:
 
 def missing(value: object, dtype: np.dtype[Any]) -> float:
     """Check the score of absent entries, rounded into the dtype of the others."""
+    if is_default(value, 0.0):
+        return 0.0
     number = real(value, "missing") * 1.0  # A subnormal one becomes 0 where it counts as 0.
     with np.errstate(over="ignore"):
         rounded = float(key_dtype(dtype).type(number))

@@ -5,15 +5,19 @@ None of them is imported: whoever has a frame has imported its library.
 
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thresholds._arrays.libraries import imported, is_dask_array, is_lazy, library_of
 from thresholds._arrays.types import Dense, Ints
-from thresholds._checks.frame_libraries import MAKERS, READERS, Frame, index_names
 from thresholds._checks.labels import Names, listed, names_of_labels, places
 from thresholds.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from thresholds._checks.frame_libraries import Frame
+
+LIBRARIES = ("pandas", "polars", "pyarrow")  # of frames
 
 _LIBRARY = __name__.partition(".")[0]
 
@@ -22,13 +26,15 @@ class RowOrderWarning(UserWarning):
     """Issued when the rows of a pandas object are put into the order of another's by their indexes."""
 
 
-def read_frame(value: Any, name: str, *, absent_as_nan: bool = False) -> Frame | None:
+def read_frame(value: Any, name: str, *, absent_as_nan: bool = False) -> "Frame | None":
     """Read a frame or a column of numbers or truth values; None for what is neither."""
-    for library, read in READERS.items():
-        module = imported(library)
-        if module is None:
-            continue
-        frame = read(module, value, name, absent_as_nan)
+    if value is None or type(value) is np.ndarray:
+        return None
+    for library in filter(imported, LIBRARIES):
+        # Whoever has no frames need not load their readers.
+        from thresholds._checks.frame_libraries import READERS
+
+        frame = READERS[library](imported(library), value, name, absent_as_nan)
         if frame is not None:
             return frame
     refuse_lazy(value, name)
@@ -67,6 +73,8 @@ def aligned(
     names, or no index, goes by position. `unknown` says what stands for truth, in `y_true`, that is not known.
     """
     names = None if label_names is None else names_of_labels(label_names)
+    if type(first) is np.ndarray and type(second) is np.ndarray:
+        return first, second, names
     first_frame = _read_either(first, first_name, unknown)
     second_frame = _read_either(second, second_name, unknown)
 
@@ -88,7 +96,7 @@ def aligned(
     return first_cells, second_cells, names
 
 
-def _read_either(value: object, name: str, unknown: object) -> Frame | None:
+def _read_either(value: object, name: str, unknown: object) -> "Frame | None":
     """Read a frame, of truth with NaN for what has no value if that is to be left out."""
     if unknown is None or name != "y_true":
         return read_frame(value, name)
@@ -123,7 +131,7 @@ def named(
     return columns_of(frame, names, name), names
 
 
-def columns_of(frame: Frame, names: Names | None, name: str) -> Dense:
+def columns_of(frame: "Frame", names: Names | None, name: str) -> Dense:
     """Return the cells of a frame, its columns in the order of `names` if both have names."""
     expected = f"columns for the labels {listed(names or ())} (to go by position, pass an array)"
     order = places(frame.names, names, name, expected, "column")
@@ -137,6 +145,8 @@ def places_in_row(value: Any, names: Names | None, name: str) -> Ints | None:
     """
     if not _is_pandas(value) or names is None or _only_counts(value.index):
         return None
+    from thresholds._checks.frame_libraries import index_names
+
     own = index_names(value.index, name)
     expected = f"an index of the labels {listed(names)} (to go by position, pass an array)"
     return places(own, names, name, expected)
@@ -144,11 +154,12 @@ def places_in_row(value: Any, names: Names | None, name: str) -> Ints | None:
 
 def like_frame(cells: Any, value: Any, names: Names | None) -> Any:
     """Return the columns of `cells`, those of `names`, as `value` is: same library, names, order and index."""
-    for library, make in MAKERS.items():
-        module = imported(library)
-        if module is None:
-            continue
-        frame = make(module, cells, value, names)
+    if type(value) is np.ndarray:
+        return None
+    for library in filter(imported, LIBRARIES):
+        from thresholds._checks.frame_libraries import MAKERS
+
+        frame = MAKERS[library](imported(library), cells, value, names)
         if frame is not None:
             return frame
     return None

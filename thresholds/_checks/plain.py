@@ -19,6 +19,8 @@ def plain(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:
 
     `absent_as_nan` puts NaN where there is no value: in cells that are masked, None, or missing in pandas' way.
     """
+    if type(value) is np.ndarray and value.dtype.isbuiltin == 1 and not absent_as_nan:
+        return value  # as most are: neither frame nor tensor, nothing masked
     if absent_as_nan:
         from thresholds._checks.unknown import filled, without_absent
 

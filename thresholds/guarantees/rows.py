@@ -17,8 +17,8 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats
 from thresholds._checks import InputError, Placement
-from thresholds._engine.placement import place
 from thresholds._checks.options import EXPECTED
+from thresholds._engine.placement import place
 from thresholds.data.problem import Problem
 from thresholds.guarantees.bets import rows_needed, spread
 from thresholds.guarantees.cells import Cells, positives_in

@@ -148,6 +148,8 @@ def mean_of_defined(values: Floats, return_undefined: bool) -> float | tuple[flo
 def _mean(values: Floats, weights: Numbers | None = None) -> float:
     """Average the values that are not NaN, plainly if those left have no weight; NaN if none is left."""
     is_known = ~np.isnan(values)
+    if weights is None and values.size and is_known.all():
+        return float(values.mean())
     if not is_known.any():
         return math.nan
     if weights is None or not weights[is_known].any():

@@ -56,11 +56,11 @@ class MadeBy(Shown):
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> "MadeBy":
         """Keep the options of a function that differ from those that it has by itself, and matter to the rule."""
-        usual = _parameters(function)
+        usual = _defaults(function)
         given = {
             name: value if isinstance(value, bool | int | float) else str(value)
             for name, value in options.items()
-            if name in usual and name not in _WITHOUT_EFFECT and value != usual[name].default
+            if name in usual and name not in _WITHOUT_EFFECT and value != usual[name]
         }
         return cls(function.__name__, given)
 
@@ -95,9 +95,10 @@ class MadeBy(Shown):
 
 
 @functools.cache
-def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a function, read once: that takes a twentieth of a small fit."""
-    return inspect.signature(function).parameters
+def _defaults(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the default of each parameter of a function, read once: that takes a twentieth of a small fit."""
+    parameters = inspect.signature(function).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters}
 
 
 def _is_day(text: str) -> bool:

@@ -54,12 +54,13 @@ _LATER = {"expected": None} | dict.fromkeys(_PARTS)
 
 def checked_settings(rule: "Rule") -> dict[str, Any]:
     """Return the settings of a rule, those that it has, checked, but for those that are as they are by default."""
-    settings = {}
-    for name in _fields_of(type(rule), _SETTINGS):
-        value = getattr(rule, name)
-        if not _checks.is_default(value, _defaults_of(type(rule))[name]):
-            settings[name] = _SETTINGS[name](value)
-    return settings
+    defaults = _defaults_of(type(rule))
+    given = {name: getattr(rule, name) for name in _SETTINGS if name in defaults}
+    return {
+        name: _SETTINGS[name](value)
+        for name, value in given.items()
+        if not _checks.is_default(value, defaults[name])
+    }
 
 
 def check_parts(rule: "Rule") -> None:
