@@ -33,8 +33,20 @@ def workers(n_jobs: int | None) -> int:
 
     Quotas of containers count, as `processors.py` says.
     """
+    check_n_jobs(n_jobs)
     if n_jobs is None:
         return 1
+    if n_jobs == ALL_CORES:
+        from thresholds._arrays import processors  # read when first needed
+
+        return processors.usable()
+    return int(n_jobs)
+
+
+def check_n_jobs(n_jobs: object) -> None:
+    """Refuse what is no number of threads."""
+    if n_jobs is None:
+        return
     if (
         isinstance(n_jobs, bool)
         or not isinstance(n_jobs, numbers.Integral)
@@ -43,11 +55,6 @@ def workers(n_jobs: int | None) -> int:
         raise InputError(
             f"n_jobs is {shown(n_jobs)}, expected a whole number of at least 1, -1 for all cores, or None for one"
         )
-    if n_jobs == ALL_CORES:
-        from thresholds._arrays import processors  # read when first needed
-
-        return processors.usable()
-    return int(n_jobs)
 
 
 def run(
@@ -66,6 +73,7 @@ def run(
     are started for fewer than 32,768 `cells`, about which all tasks together are: that would take longer than the work.
     """
     bar = Bar(title, len(tasks)) if progress else None
+    check_n_jobs(n_jobs)
     n_workers = min(len(tasks) if at_most is None else at_most, len(tasks))
     if n_jobs == ALL_CORES and cells is not None and cells < _WORTH_THREADS:
         n_workers = 1

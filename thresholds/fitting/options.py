@@ -13,7 +13,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from thresholds import _checks
-from thresholds._arrays.threads import ALL_CORES, workers
+from thresholds._arrays.threads import ALL_CORES, check_n_jobs
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds._checks.floors import Floor, floor
 from thresholds._checks.options import EXPECTED, FAMILIES
@@ -58,7 +58,7 @@ def _or_none(check: Check) -> Check:
 
 def _n_jobs(value: Any, _: str) -> Any:
     """Check a number of threads."""
-    workers(value)
+    check_n_jobs(value)
     return value
 
 
