@@ -84,12 +84,7 @@ def defaults(function: Any, own: set[str]) -> dict[str, Any]:
 
 def test_fit_empirical_writes_out_the_list() -> None:
     assert defaults(thresholds.fit_empirical, DATA) == without(NOT_OF_FIT_EMPIRICAL, DEFAULTS)
-<<<<<<< HEAD
-    named = TYPES | {"CappedRule": thresholds.CappedRule}
-    hints = get_type_hints(thresholds.fit_empirical, None, named)
-=======
     hints = get_type_hints(thresholds.fit_empirical, None, TYPES | {"CappedRule": thresholds.CappedRule})
->>>>>>> 18c09788 (Numbers of threads are checked without counting processors)
     listed = without(NOT_OF_FIT_EMPIRICAL, get_type_hints(FitOptions, TYPES))
     assert {name: hints[name] for name in listed} == listed
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from scipy import sparse
+from thresholds.search.counting import same_cuts, score_bins
+from thresholds.search.counting.refine import _scales
 
 from thresholds import _kernels
 from thresholds._arrays.sparse import entries_of_rows
@@ -19,8 +21,6 @@ from thresholds._kernels import bootstrap, keys, sorting
 from thresholds._kernels import guards as odds
 from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
-from thresholds.search.counting import same_cuts, score_bins
-from thresholds.search.counting.refine import _scales
 
 Array = np.ndarray[Any, Any]
 Arguments = tuple[Any, ...]

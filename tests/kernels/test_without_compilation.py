@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 from scipy import sparse
+from thresholds.search.counting import passes
 
 import thresholds
 from tests.kernels.draws import DRAWS, KERNELS, Arguments, Array, cells
 from thresholds import metrics
 from thresholds._kernels._jit import kernel
 from thresholds.search import one_cut
-from thresholds.search.counting import passes
 
 COMPILES = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 SEEDS = range(5)

@@ -7,7 +7,6 @@ import numpy as np
 
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._engine.problem import Problem
-from thresholds.metrics.judging import Judged, f_measure, judge, positives_of
 from thresholds.results import Later
 from thresholds.rule import FittedOn, Rule
 from thresholds.rule.fitted_on import SAMPLE_CELLS
@@ -21,6 +20,7 @@ from thresholds.rule.watching.profile import (
 
 if TYPE_CHECKING:
     from thresholds.data.problem import Problem as ProblemInItems
+    from thresholds.metrics.judging import Judged
 
 FittedRule = TypeVar("FittedRule", bound=Rule)
 
@@ -103,12 +103,14 @@ def with_record(
     problem: "ProblemInItems",
     made_by: MadeBy | None = None,
     *,
-    judged: Judged | None = None,
+    judged: "Judged | None" = None,
 ) -> FittedRule:
     """Return a rule with the F-measure that it reaches on the labels of its fit, and all that it keeps of that.
 
     `judged` is what it decides about the rows of the fit, where that is counted already.
     """
+    from thresholds.metrics.judging import f_measure, judge, positives_of
+
     if judged is None:
         judged = judge(rule, problem)
     assert rule.average is not None, "fits have one"
@@ -126,6 +128,8 @@ def with_record(
 
 def with_brief_record(rule: FittedRule, problem: "ProblemInItems") -> FittedRule:
     """Return a rule with what it keeps of its fit but for what it reaches there, with decisions about few rows."""
+    from thresholds.metrics.judging import positives_of
+
     record = {
         "fitted_on": data_in_brief(problem, positives_of(problem)),
         "profile": ScoreProfile.of(rule, problem.scores, weights=problem.sample_weight),
