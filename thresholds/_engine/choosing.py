@@ -45,15 +45,15 @@ class Limits(NamedTuple):
 
 def best_steps(steps: Steps, beta2: float) -> Ints:
     """Return the step of highest F-beta of each label, (n_labels,), -1 for never; of equal ones the highest cut."""
-    best = np.full(steps.positives.size, -1)
-    has_steps = np.diff(steps.offsets) > 0  # (n_labels,)
-    firsts = steps.offsets[:-1][has_steps]
-    if not firsts.size:
+    n_steps = steps.offsets[1:] - steps.offsets[:-1]  # (n_labels,)
+    has_steps = n_steps > 0
+    best = np.full(n_steps.size, -1)
+    if not has_steps.any():
         return best
     # F / (1 + B) is highest where F is.
-    n_steps = np.diff(steps.offsets)
     base = np.repeat(beta2 * steps.positives, n_steps)  # (n_steps,)
     ratio = steps.tp / (base + steps.predicted)
+    firsts = steps.offsets[:-1][has_steps]
     highest = np.maximum.reduceat(ratio, firsts)
     is_best = np.flatnonzero(ratio == np.repeat(highest, n_steps[has_steps]))
     best[has_steps] = is_best[is_best.searchsorted(firsts)]

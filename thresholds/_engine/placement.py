@@ -50,8 +50,9 @@ def _low(bottom: Dense, top: Dense) -> Dense:
     high = top.astype(np.float64)
     with np.errstate(over="ignore"):
         wanted = low + (high - low) * _SHARE_OF_GAP
-    mean = low * (1 - _SHARE_OF_GAP) + high * _SHARE_OF_GAP
-    wanted = np.where(np.isinf(wanted), mean, wanted)  # The gap exceeds float64.
+    if np.isinf(wanted).any():  # A gap exceeds float64.
+        mean = low * (1 - _SHARE_OF_GAP) + high * _SHARE_OF_GAP
+        wanted = np.where(np.isinf(wanted), mean, wanted)
 
     # What float64 lost, if the ends are far apart, still rounds up.
     if top.dtype != np.float64:

@@ -200,9 +200,10 @@ class Problem:
     @cached_property
     def weight_of_label(self) -> Ints:
         """Weight of the rows in which the truth of each label is known, in multiples of `unit`, (n_labels,)."""
-        if self.unknown is None:
-            return np.full(self.n_labels, self.row_weights.sum())
-        return known_weights(self.unknown, self.unit_weights)
+        if self.unknown is not None:
+            return known_weights(self.unknown, self.unit_weights)
+        weights = self.unit_weights
+        return np.full(self.n_labels, self.n_samples if weights is None else weights.sum())
 
     def row_blocks(self) -> Iterator[slice]:
         """Return blocks of rows that are small enough for copies of their scores."""

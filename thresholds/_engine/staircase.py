@@ -38,11 +38,12 @@ class Columns(NamedTuple):
         """Number of labels."""
         return self.ends.size
 
-    def of_label(self, label: int) -> tuple[Scores, Bytes, Ints | None]:
-        """Return scores, truth and weights of one label."""
+    def of_label(self, label: int) -> tuple[Scores, Bytes, Ints]:
+        """Return scores, truth and weights of one label of cells that have weights."""
         cells = slice(self.starts[label], self.ends[label])
         weights = self.weights
-        if weights is not None and weights.size == self.scores.size:
+        assert weights is not None, "asked for where there are some"
+        if weights.size == self.scores.size:
             weights = weights[cells]
         return self.scores[cells], self.truth[cells], weights
 
@@ -113,63 +114,83 @@ class Steps:
         return cuts
 
 
-class LabelSteps(NamedTuple):
-    """The steps of one label, as `Steps` has those of many."""
-
-    cut: Scores  # (n_steps,)
-    lower: Scores  # (n_steps,)
-    tp: Ints  # (n_steps,)
-    predicted: Ints  # (n_steps,)
-    positives: int
-
-
-def staircase(scores: Scores, truth: Bytes, weights: Ints | None = None) -> LabelSteps:
-    """Return all steps of one label, from the highest score of a positive down; all arguments are (n_cells,)."""
-    if weights is not None:
-        return _weighted_staircase(scores, truth, weights)
-    # 1. Sort all scores, and those of the positives.
-    hits = np.sort(scores[truth.view(np.bool_)])  # (n_positives,) rising
-    ranked = np.sort(scores)  # (n_cells,) rising
-    # 2. Look up how many lie below each positive, from the highest positive down.
-    n_below = ranked.searchsorted(hits)[::-1]  # (n_positives,)
-    n_hits_below = hits.searchsorted(hits)[::-1]  # (n_positives,)
-    # 3. Read the next lower score; the place before the first stands for none.
-    lower = ranked[n_below - 1]
-    lower[n_below == 0] = np.nan
-    return LabelSteps(hits[::-1], lower, hits.size - n_hits_below, ranked.size - n_below, hits.size)
-
-
-def _weighted_staircase(scores: Scores, truth: Bytes, weights: Ints) -> LabelSteps:
-    """Return the steps of a label whose cells have weights: sums in place of counts."""
-    falling = scores.argsort()[::-1]
-    ranked = scores[falling]  # (n_cells,)
-    weight = weights[falling]  # (n_cells,)
-    hit_weight = weight * truth[falling]  # (n_cells,)
-    # A cut at the last of equal scores predicts all of them.
-    is_last = np.append(ranked[1:] != ranked[:-1], True)[: ranked.size]
-    last = np.flatnonzero(is_last)  # (n_distinct,)
-    tp = hit_weight.cumsum()[last]
-    predicted = weight.cumsum()[last]
-    cut = ranked[last]
-    lower = np.append(cut[1:], np.nan).astype(cut.dtype)[: cut.size]
-    is_step = np.diff(tp, prepend=0) > 0
-    return LabelSteps(
-        cut[is_step], lower[is_step], tp[is_step], predicted[is_step], int(hit_weight.sum())
-    )
-
-
 def steps_by_sorting(columns: Columns) -> Steps:
     """Return all steps of some labels."""
-    labels = [staircase(*columns.of_label(label)) for label in range(columns.n_labels)]
-    n_steps = [len(steps.cut) for steps in labels]
+    return _steps(columns) if columns.weights is None else _weighted_steps(columns)
+
+
+def _steps(columns: Columns) -> Steps:
+    """Return the steps of cells that weigh 1 each."""
+    scores, truth, _, starts, ends, more, _ = columns
+    # 1. List the scores of positives; those of label j are `firsts[j]:lasts[j]`.
+    hit_cells = np.flatnonzero(truth.view(np.bool_))  # (n_positives,)
+    hits = scores[hit_cells]
+    firsts = hit_cells.searchsorted(starts)  # (n_labels,)
+    lasts = hit_cells.searchsorted(ends)
+    # 2. Sort each label and its positives, upwards. Look up what lies below each positive.
+    ranked = scores.copy()
+    cut, n_below, n_hits_below = [hits[:0]], [firsts[:0]], [firsts[:0]]
+    for label in range(columns.n_labels - 1, -1, -1):
+        own = ranked[starts[label] : ends[label]]
+        own.sort()
+        own_hits = hits[firsts[label] : lasts[label]]
+        own_hits.sort()
+        cut.append(own_hits)
+        n_below.append(own.searchsorted(own_hits))
+        n_hits_below.append(own_hits.searchsorted(own_hits))
+    # 3. From the last label up to the first they rise: turned round, labels rise, and scores fall within each.
+    n_hits = lasts - firsts  # (n_labels,)
+    offsets = _offsets(n_hits)
+    below = np.concatenate(n_below)[::-1]  # (n_steps,)
+    place = np.repeat(starts, n_hits) + below
+    lower = ranked[place - 1].astype(np.float64)
+    lower[below == 0] = np.nan
     return Steps(
-        offsets=np.append(0, np.cumsum(n_steps)),
-        cut=np.concatenate([steps.cut for steps in labels], dtype=np.float64),
-        lower=np.concatenate([steps.lower for steps in labels], dtype=np.float64),
-        tp=np.concatenate([steps.tp for steps in labels]),
-        predicted=np.concatenate([steps.predicted for steps in labels]),
-        positives=np.array([steps.positives for steps in labels], np.int64) + columns.more,
+        offsets,
+        cut=np.concatenate(cut, dtype=np.float64)[::-1],
+        lower=lower,
+        tp=np.repeat(n_hits, n_hits) - np.concatenate(n_hits_below)[::-1],
+        predicted=np.repeat(ends, n_hits) - place,
+        positives=n_hits + more,
     )
+
+
+def _weighted_steps(columns: Columns) -> Steps:
+    """Return the steps of cells that have weights: sums in place of counts."""
+    cut, lower, tp, predicted, n_steps, positives = [], [], [], [], [], []
+    for label in range(columns.n_labels):
+        scores, truth, weights = columns.of_label(label)
+        falling = scores.argsort()[::-1]
+        ranked = scores[falling]  # (n_cells,)
+        weight = weights[falling]
+        hit_weight = weight * truth[falling]
+        # A cut at the last of equal scores predicts all of them.
+        is_last = np.append(ranked[1:] != ranked[:-1], True)[: ranked.size]
+        last = np.flatnonzero(is_last)  # (n_distinct,)
+        distinct = np.append(ranked[last], np.nan)
+        sums, hit_sums = weight.cumsum()[last], hit_weight.cumsum()[last]
+        step = np.flatnonzero(np.diff(hit_sums, prepend=0))  # (n_steps,)
+        cut.append(distinct[step])
+        lower.append(distinct[step + 1])
+        tp.append(hit_sums[step])
+        predicted.append(sums[step])
+        n_steps.append(step.size)
+        positives.append(hit_weight.sum())
+    return Steps(
+        _offsets(np.array(n_steps, np.int64)),
+        cut=np.concatenate(cut, dtype=np.float64),
+        lower=np.concatenate(lower, dtype=np.float64),
+        tp=np.concatenate(tp),
+        predicted=np.concatenate(predicted),
+        positives=np.array(positives, np.int64) + columns.more,
+    )
+
+
+def _offsets(sizes: Ints) -> Ints:
+    """Return where each of some lists of these sizes begins, and where the last ends, (n_lists + 1,)."""
+    offsets = np.zeros(sizes.size + 1, np.int64)
+    sizes.cumsum(out=offsets[1:])
+    return offsets
 
 
 def joined(parts: Sequence[Steps]) -> Steps:
