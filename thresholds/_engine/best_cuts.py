@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.types import Ints
 from thresholds._engine.choosing import Limits, best_joint_steps, best_steps
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
@@ -78,7 +79,12 @@ def best_joint_cuts(
     problem: Problem, beta: float, *, n_jobs: int | None = -1, progress: bool = False
 ) -> Cuts:
     """Return the cuts of highest micro F-beta, one of each label; of equal ones the highest."""
-    steps, chosen, _ = _best_jointly(problem, beta**2, n_jobs, progress)
+    if is_small(problem):
+        search = _Search(Aim(beta**2, is_joint=True), by_sorting=True)
+        steps = joined(over_labels(problem, search.steps, n_jobs=n_jobs, progress=progress))
+        chosen, _ = best_joint_steps(steps, beta**2)
+    else:
+        steps, chosen, _ = _best_jointly(problem, beta**2, n_jobs, progress)
     return steps.at(chosen)
 
 
@@ -93,20 +99,20 @@ def all_steps(problem: Problem, *, n_jobs: int | None = -1, progress: bool = Fal
 
 def _best_jointly(
     problem: Problem, beta2: float, n_jobs: int | None, progress: bool
-) -> tuple[Steps, np.ndarray, float]:
-    """Return steps, those of highest micro F-beta, and the best ratio.
+) -> tuple[Steps, Ints, float]:
+    """Return steps, those of highest micro F-beta, (n_labels,), and the best ratio, by the kernels.
 
     Steps are kept for ratios in the range of the guess. Whether the best ratio lies in it is seen from them: what
     T - r (B P + K) is at most, over the choices of all labels, is above 0 for r below the best ratio, and falls with r.
     If the range was wrong, it is moved: the guess costs time only.
     """
     low, high = 0.0, 1.0
-    if problem.n_stored >= _WORTH_A_GUESS * problem.n_labels and not is_small(problem):
+    if problem.n_stored >= _WORTH_A_GUESS * problem.n_labels:
         some_rows = problem.at_rows(slice(None, None, _ONE_ROW_IN))
         _, _, guess = _best_jointly(some_rows, beta2, n_jobs, False)
         low, high = _RANGE[0] * guess, min(_RANGE[1] * guess, 1.0)
     while True:
-        search = _Search(Aim(beta2, low, high, True), by_sorting=is_small(problem))
+        search = _Search(Aim(beta2, low, high, True), by_sorting=False)
         steps = joined(over_labels(problem, search.steps, n_jobs=n_jobs, progress=progress))
         chosen, ratio = best_joint_steps(steps, beta2)
         is_below_high = high >= 1 or _most(steps, high, beta2) <= 0
