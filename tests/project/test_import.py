@@ -1,5 +1,6 @@
 """What an import costs, and that no state of the disk can break one."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -70,6 +71,13 @@ def loaded() -> dict[str, set[str]]:
     return {what: set(json.loads(line)) for what, line in zip(statements, printed.splitlines(), strict=True)}
 
 
+@pytest.fixture(scope="module")
+def of_a_fit() -> set[str]:
+    """The modules that are loaded after a fit, and predictions for as many rows as are compared with those of it."""
+    fit = "scores = np.arange(300.0).reshape(100, 3)\nthresholds.fit_empirical(scores > 150, scores).predict(scores)"
+    return set(run(f"import sys, thresholds\nimport numpy as np\n{fit}\nprint(*sys.modules)").split())
+
+
 # What is loaded
 
 
@@ -81,6 +89,27 @@ def test_a_rule_is_loaded_with_few_modules_of_the_package() -> None:
     """Those of the rules, of the checks, and of arrays on devices."""
     count = "print(sum(name.startswith('thresholds') for name in sys.modules))"
     assert int(run(f"import sys, thresholds.rule\n{count}")) <= 40
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        "_checks.frame_libraries",
+        "calibration",
+        "devices.cells",
+        "expectation",
+        "files",
+        "fitting.capping",
+        "guarantees",
+        "guards.base",
+        "metrics.targets",
+        "rule.instance",
+        "rule.watching.check",
+    ],
+)
+def test_a_plain_fit_and_its_predictions_load_nothing_that_only_options_need(room: str, of_a_fit: set[str]) -> None:
+    assert importlib.util.find_spec(f"thresholds.{room}") is not None
+    assert f"thresholds.{room}" not in of_a_fit
 
 
 @pytest.mark.parametrize("what", ["import", "names", *WITHOUT_HEAVY])

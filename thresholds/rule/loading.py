@@ -9,17 +9,14 @@ from thresholds._checks import InputError
 from thresholds._checks.boundary import reading
 from thresholds._checks.strict_json import read_json
 from thresholds.rule.base import Rule
-from thresholds.rule.instance import InstanceRule
-from thresholds.rule.region import RegionRule
 from thresholds.rule.saving import FORMAT, FORMAT_VERSION
-from thresholds.rule.threshold import ThresholdRule
-from thresholds.rule.top_k import TopKRule
 
-_KINDS: dict[str, type[Rule]] = {
-    rule.kind: rule for rule in (ThresholdRule, TopKRule, RegionRule, InstanceRule)
-}
-# Kinds that hold a rule, some of rooms that need this one: their modules, and their classes.
-_KINDS_ABOVE = {
+# Kinds of rules, one of a room that needs this one: their modules, of which a file needs one, and their classes.
+_KINDS = {
+    "thresholds": ("thresholds.rule.threshold", "ThresholdRule"),
+    "top_k": ("thresholds.rule.top_k", "TopKRule"),
+    "region": ("thresholds.rule.region", "RegionRule"),
+    "instance": ("thresholds.rule.instance", "InstanceRule"),
     "capped": ("thresholds.rule.capped", "CappedRule"),
     "calibrated": ("thresholds.calibration.rule", "CalibratedRule"),
 }
@@ -48,7 +45,7 @@ def rule_of(values: object, name: str) -> Rule:
         raise InputError(
             f"{name} has format version {_checks.shown(values.get('version'))}, expected {FORMAT_VERSION}"
         )
-    kind = _checks.option(values.get("kind"), f"the kind of {name}", (*_KINDS, *_KINDS_ABOVE))
+    kind = _checks.option(values.get("kind"), f"the kind of {name}", tuple(_KINDS))
     try:
         return _class_of(kind)._from_values(values)
     except KeyError as error:
@@ -67,8 +64,6 @@ def _read(path: str | os.PathLike[str]) -> Rule:
 
 
 def _class_of(kind: str) -> type[Rule]:
-    """Return the class of a kind of rule, imported now if it is of a room above."""
-    if kind in _KINDS:
-        return _KINDS[kind]
-    module, name = _KINDS_ABOVE[kind]
+    """Return the class of a kind of rule, imported now."""
+    module, name = _KINDS[kind]
     return getattr(import_module(module), name)  # type: ignore[no-any-return]

@@ -14,7 +14,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, PLACEMENTS, InputError
-from thresholds.results import Later, as_given
+from thresholds.results import Later
 
 if TYPE_CHECKING:
     from thresholds.rule.base import Rule
@@ -73,7 +73,7 @@ def check_parts(rule: "Rule") -> None:
         of_labels["positives"] = rule.fitted_on.n_labels
     if rule.out_of_fold is not None and rule.out_of_fold.by_label is not None:
         of_labels["tp"] = rule.out_of_fold.by_label.n_labels
-    profile = as_given(rule, "profile")
+    profile = vars(rule).get("profile")  # unread: it may not be made yet
     if profile is not None and not isinstance(profile, Later):
         of_labels["predicted"] = profile.n_labels
     if rule.guarantees is not None:

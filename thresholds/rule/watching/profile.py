@@ -1,9 +1,10 @@
 """What the scores of a fit look like, label by label, in few bytes: enough to notice that other scores have changed.
 
-A profile is made of a sample of the rows of the fit, and costs a few percent of it. It holds, of each label, seven
-quantiles of its scores and on how many rows it is predicted; and of the rows, how many labels they are given and how
-many of their scores lie above the quartiles of their labels. With means and standard deviations *of rows* a change that
-all labels share can be tested, however the labels depend on each other. `rule/watching/check.py` does that.
+A profile is made of a sample of the rows of the fit, of which a copy is kept until the profile is needed. It holds, of
+each label, seven quantiles of its scores and on how many rows it is predicted; and of the rows, how many labels they
+are given and how many of their scores lie above the quartiles of their labels. With means and standard deviations *of
+rows* a change that all labels share can be tested, however the labels depend on each other. `rule/watching/check.py`
+does that.
 
 Scores are compared as float32, on both sides, so that the rounding of the file changes no order. Masked cells (-inf)
 are no scores, nor are the entries that sparse scores leave out, or that equal `missing` there: of these only the number
