@@ -39,6 +39,8 @@ def _without_subnormals(at: Dense, bottom: Dense, top: Dense) -> Dense:
     Not to zero where the bottom counts as zero if subnormals do.
     """
     tiny = np.finfo(at.dtype).tiny
+    if (np.abs(at) >= tiny).all():
+        return np.minimum(at, top)
     is_above_zero = (tiny <= top) & ((at > 0) | (bottom > -tiny))
     raised = np.where(is_above_zero | (bottom >= 0), tiny, at.dtype.type(0))
     return np.minimum(np.where(np.abs(at) < tiny, raised, at), top)
@@ -48,14 +50,13 @@ def _low(bottom: Dense, top: Dense) -> Dense:
     """Go 1/1024 of the gap above its lower end, at least to the next number."""
     low = bottom.astype(np.float64)
     high = top.astype(np.float64)
-    with np.errstate(over="ignore"):
-        wanted = low + (high - low) * _SHARE_OF_GAP
-    if np.isinf(wanted).any():  # A gap exceeds float64.
+    if top.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            wanted = low + (high - low) * _SHARE_OF_GAP
         mean = low * (1 - _SHARE_OF_GAP) + high * _SHARE_OF_GAP
-        wanted = np.where(np.isinf(wanted), mean, wanted)
-
-    # What float64 lost, if the ends are far apart, still rounds up.
-    if top.dtype != np.float64:
+        wanted = np.where(np.isinf(wanted), mean, wanted)  # The gap exceeds float64.
+    else:
+        # What float64 lost, if the ends are far apart, still rounds up.
         gap, gap_lost = _two_sum(high, -low)
         wanted, lost = _two_sum(low, gap * _SHARE_OF_GAP)
         wanted = np.where(lost + gap_lost * _SHARE_OF_GAP > 0, np.nextafter(wanted, np.inf), wanted)
