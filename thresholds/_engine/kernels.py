@@ -67,7 +67,7 @@ class Room(NamedTuple):
     weight: Ints  # what they weigh,
     hit_weight: Ints  # and their positives,
     place: Ints  # where the next of them goes,
-    is_kept: Ints  # and whether they may hold the best cut
+    is_kept: Bytes  # and whether they may hold the best cut
     nodes: Ints  # (MOST_NODES, SIZE_OF_NODE)
     bar: Floats  # (SIZE_OF_BAR,)
 
@@ -511,7 +511,7 @@ def room_for(n_cells: int, dtype: np.dtype[Any], *, weighted: bool) -> Room:
         weight=np.empty(BUCKETS + 2, np.int64),
         hit_weight=np.empty(BUCKETS + 2, np.int64),
         place=np.empty(BUCKETS + 2, np.int64),
-        is_kept=np.empty(BUCKETS + 2, np.int64),
+        is_kept=np.empty(BUCKETS + 2, np.uint8),
         nodes=np.empty((MOST_NODES, SIZE_OF_NODE), np.int64),
         bar=np.empty(SIZE_OF_BAR),
     )
