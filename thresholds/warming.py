@@ -7,7 +7,6 @@ forms. A test holds that a process that has new data of all forms compiles nothi
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
@@ -15,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.threads import INTERRUPTED, Bar
+from thresholds._arrays.threads import Bar
 from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import AVERAGES, Average
 from thresholds._kernels._jit import Kernel
@@ -124,17 +123,10 @@ def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool
     Notice.given = True
     calls = [call for purpose in PURPOSES if purpose in wanted for call in _CALLS[purpose]()]
     bar = Bar("compiling", len(calls)) if progress else None
-    INTERRUPTED.clear()
-    # On another thread: Ctrl-C in one that compiles may be lost in LLVM.
-    with ThreadPoolExecutor(1) as thread:
-        try:
-            for call in calls:
-                thread.submit(call).result()
-                if bar is not None:
-                    bar.step()
-        except KeyboardInterrupt:
-            INTERRUPTED.set()
-            raise
+    for call in calls:
+        call()
+        if bar is not None:
+            bar.step()
     all_compiled, all_loaded = _numbers_so_far()
     return WarmUp(
         compiled=all_compiled - compiled,

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 from thresholds.errors import InputError, shown
@@ -16,14 +16,10 @@ Item = TypeVar("Item")
 
 ALL_CORES = -1
 
-# Set by Ctrl-C until new work begins: threads that only wait should end.
-INTERRUPTED = threading.Event()
-
 # `interrupted`: the event of the outermost run that this thread works for, set by Ctrl-C.
 _RUN = threading.local()
 
 _PATIENCE = 1.0  # seconds before a progress bar shows
-_TURN = 0.1  # seconds
 _WIDTH = 30
 _WORTH_THREADS = 2**15  # cells
 
@@ -92,12 +88,10 @@ def on_threads(
 
     The caller's thread is one of so many workers: a pool takes longer to start than a small piece of work. When it is
     interrupted, or a task fails, tasks that have not begun are dropped, and threads joined (but for one that is just
-    being started, and finds nothing to do); `INTERRUPTED` tells those that only wait.
+    being started, and finds nothing to do).
     """
     # Within a task of another run, what interrupts that is for this one, too.
     outer: threading.Event | None = getattr(_RUN, "interrupted", None)
-    if outer is None:
-        INTERRUPTED.clear()
     work = _Work(function, list(tasks), after, threading.Event() if outer is None else outer)
     others: list[threading.Thread] = []
     try:
@@ -161,7 +155,6 @@ class _Work(Generic[Task, Result]):
         self._left = iter(range(0))
         if isinstance(error, KeyboardInterrupt):
             self._interrupted.set()
-            INTERRUPTED.set()
 
     def wait_for(self, others: list[threading.Thread]) -> None:
         """Wait until other threads have finished what they do."""
@@ -176,35 +169,6 @@ class _Work(Generic[Task, Result]):
         error = next(presses, self.errors[first])
         self.errors.clear()
         return error
-
-
-def off_main_thread(function: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
-    """Call a function on another thread where this is the main one, which Python has Ctrl-C interrupt.
-
-    It is for what would be left half done. After Ctrl-C it is finished, but not waited for.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return function(*arguments, **named)
-    if getattr(_RUN, "interrupted", None) is None:
-        INTERRUPTED.clear()
-    call: Future[Result] = Future()
-
-    def work() -> None:
-        try:
-            call.set_result(function(*arguments, **named))
-        except BaseException as error:
-            call.set_exception(error)
-
-    # Python waits for it at its end: it would not for a daemon, and Numba must not be stopped at work.
-    try:
-        threading.Thread(target=work).start()
-        # In turns: on Windows, Ctrl-C does not end a wait.
-        while not call.done():
-            wait([call], _TURN)
-    except KeyboardInterrupt:
-        INTERRUPTED.set()
-        raise
-    return call.result()
 
 
 def read_ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
