@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from thresholds._arrays.grouped import sums_of_groups
+from thresholds._arrays.grouped import group_of, sums_of_groups
 from thresholds._arrays.types import AnyFloats, Buckets, Bytes, Floats, Ints, Keys, Weights
 from thresholds._kernels._jit import kernel
 
@@ -91,14 +91,18 @@ def counts_at_cuts(
     cuts: Keys,
 ) -> Ints:
     """Return true positives and weight of each label at or above each cut, (2, n_labels, n_cuts); cuts rise."""
-    counts = np.zeros((2, starts.size - 1, cuts.size), np.int64)
+    counts = np.zeros((2, (starts.size - 1) * cuts.size), np.int64)
     below = cuts.searchsorted(keys, "right")  # (n_items,) cuts at or below each
-    label = np.arange(starts.size - 1).repeat(np.diff(starts))  # (n_items,)
     reached = below > 0
-    places = label[reached], below[reached] - 1
-    np.add.at(counts[0], places, positive_weights[reached])
-    np.add.at(counts[1], places, 1 if weights.size == 0 else weights[reached])
-    return counts[:, :, ::-1].cumsum(axis=2)[:, :, ::-1].copy()
+    place = (group_of(starts) * cuts.size + below - 1)[reached]
+    # NumPy adds up values of the same type forty times as fast.
+    np.add.at(counts[0], place, positive_weights[reached].astype(np.int64))
+    if weights.size == 0:
+        counts[1] = np.bincount(place, minlength=counts.shape[1])
+    else:
+        np.add.at(counts[1], place, weights[reached])
+    by_cut = counts.reshape(2, -1, cuts.size)
+    return by_cut[:, :, ::-1].cumsum(axis=2)[:, :, ::-1].copy()
 
 
 @kernel
@@ -308,7 +312,8 @@ def count_bins(
     if weights.size == 0:
         total += np.bincount(place[is_kept], minlength=total.size)
     else:
-        np.add.at(total, place[is_kept], weights[is_kept])
+        # NumPy adds up values of the same type forty times as fast.
+        np.add.at(total, place[is_kept], weights[is_kept].astype(np.int64))
 
 
 def filled_bins(

@@ -224,8 +224,11 @@ def unit_aurocs(keys: Keys, truth: Bytes) -> Floats:
     for j, is_positive in enumerate(truth.view(np.bool_)):
         positives, negatives = np.sort(keys[j, is_positive]), np.sort(keys[j, ~is_positive])
         if positives.size > 0 and negatives.size > 0:
+            below = negatives.searchsorted(positives)
+            is_tied = np.append(negatives, keys.dtype.type(0))[below] == positives
+            up_to = negatives.searchsorted(positives[is_tied], "right")
             # Twice what the positives win: a tie counts one.
-            won = sum(negatives.searchsorted(positives, side).sum() for side in ("left", "right"))
+            won = 2 * below.sum() + (up_to - below[is_tied]).sum()
             auroc[j] = won / (2.0 * positives.size * negatives.size)
     return auroc
 
