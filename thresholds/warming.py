@@ -2,7 +2,8 @@
 
 Numba compiles a kernel for the types of its arguments: one width of floats, dense or sparse. So each function is called
 for each of these. Whatever else data may be (integers, frames, read-only, by columns) comes to kernels in one of these
-forms. A test holds that a process that has new data of all forms compiles nothing.
+forms. A test holds that a process that has new data of all forms compiles nothing; whoever adds a kernel, or a type,
+adds a call here.
 """
 
 import time
@@ -15,8 +16,8 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.threads import Bar
-from thresholds._arrays.types import Floats, Matrix
-from thresholds._checks import AVERAGES, Average
+from thresholds._arrays.types import Matrix
+from thresholds._checks import AVERAGES
 from thresholds._kernels._jit import Kernel
 from thresholds._kernels.choosing import upper_hulls
 from thresholds._kernels.notice import Notice
@@ -25,25 +26,20 @@ from thresholds.calibration.calibrator import METHODS, Calibrator
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.measures import UNKNOWN
-from thresholds.chunks.candidates import Candidates
 from thresholds.chunks.counts import Counts
 from thresholds.chunks.expected import fit_expected as fit_expected_in_chunks
 from thresholds.comparison.compare import compare
-from thresholds.comparison.differences import diff_rules
-from thresholds.diagnosis import diagnose, diagnose_expected, plan_annotation
+from thresholds.diagnosis import plan_annotation
 from thresholds.errors import InputError, shown
 from thresholds.expectation.value import expected_f
-from thresholds.fitting.batches import batch_effect, predict_by_batch
-from thresholds.fitting.by_name import fit
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.expected import fit_expected
-from thresholds.fitting.rules import RULES
-from thresholds.metrics import auroc, f1_score, multilabel_accuracy
+from thresholds.fitting.top_k import fit_top_k
+from thresholds.metrics import f1_score
 from thresholds.results import Shown, Table, counted, records_of
 from thresholds.rule import FixedRule, InstanceRule
 from thresholds.validation.bootstrap import bootstrap_thresholds
 from thresholds.validation.cross_fit import cross_fit
-from thresholds.validation.update import update_rule
 
 Purpose = Literal["predict", "fit", "judge"]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
@@ -51,14 +47,11 @@ PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 Call = Callable[[], object]
 
 _N_ROWS = 240
-_FEW = 6  # labels, whose best set one kernel finds
-_MANY = 24  # labels, whose best set another does
+_N_LABELS = 24  # more than are searched with NumPy
 _LARGE = (2**15, 16)  # rows and labels of what is counted, not sorted
 _LARGER = (2**16, 16)  # of what a curve of all labels is counted in rows
 _WIDE = (2**13, 64)  # where a row fills registers
 _CUTOFF = 0.2  # Lower scores are absent from sparse ones.
-_OVER_LABELS = AVERAGES[:-1]
-_GUARDED: tuple[Average, ...] = ("macro", "micro")  # by guards of their own
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,24 +157,11 @@ class _Data(NamedTuple):
     truth: Matrix  # (n_rows, n_labels)
     scores: Matrix  # (n_rows, n_labels)
 
-    @property
-    def weights(self) -> Floats:
-        """Weights of rows, (n_rows,), that are no whole numbers."""
-        return np.linspace(0.5, 2.0, self.truth.shape[0])
 
-    @property
-    def rows(self) -> tuple["_Data", "_Data"]:
-        """The upper and the lower half."""
-        half = self.truth.shape[0] // 2
-        return _Data(self.truth[:half], self.scores[:half]), _Data(
-            self.truth[half:], self.scores[half:]
-        )
-
-
-def _in_all_forms(n_labels: int) -> Iterator[_Data]:
+def _in_all_forms() -> Iterator[_Data]:
     """Return the same data, dense and sparse, in every type that kernels tell apart."""
     for dtype in (np.float32, np.float64):
-        dense = _drawn(_N_ROWS, n_labels, dtype)
+        dense = _drawn(_N_ROWS, _N_LABELS, dtype)
         yield dense
         shown = np.where(dense.scores < _CUTOFF, dtype(0), dense.scores)
         yield _Data(_as_csr(dense.truth), _as_csr(shown))
@@ -206,86 +186,42 @@ def _as_csr(cells: Matrix) -> Any:
 def _predicting() -> Iterator[Call]:
     """Rules that need kernels to decide; one with tails, of a row's labels that have no column."""
     by_instance = InstanceRule()
-    for n_labels in (_FEW, _MANY):
-        line = IsotonicCurves(np.array([0, 2]), np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-        calibrator = Calibrator(
-            "isotonic",
-            "pooled",
-            None,
-            0.0,
-            np.zeros(n_labels),
-            UNKNOWN,
-            UNKNOWN,
-            Curves(line, pooled=True),
-        )
-        for data in _in_all_forms(n_labels):
-            yield partial(by_instance.predict, data.scores)
-            yield partial(by_instance.predict, data.scores, tail=np.full((_N_ROWS, 1), 0.01))
-            yield partial(CalibratedRule(calibrator, by_instance).predict, data.scores)
+    line = IsotonicCurves(np.array([0, 2]), np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    nothing, curves = np.zeros(_N_LABELS), Curves(line, pooled=True)
+    calibrator = Calibrator("isotonic", "pooled", None, 0.0, nothing, UNKNOWN, UNKNOWN, curves)
+    for _, scores in _in_all_forms():
+        yield partial(by_instance.predict, scores)
+        yield partial(by_instance.predict, scores, tail=np.full((_N_ROWS, 1), 0.01))
+        yield partial(CalibratedRule(calibrator, by_instance).predict, scores)
 
 
 def _fitting() -> Iterator[Call]:
-    """Fits of all kinds, with weights and without, and what they reach out of fold."""
-    for data in _in_all_forms(_FEW):
-        yield from _fitting_to(data)
-        yield from _expecting(data)
-    for data in _in_all_forms(_MANY):
-        yield partial(fit_expected, data.scores, "samples")
-
-    # Lines that lean on each other, which take all scores as float64.
-    for method in METHODS:
-        yield partial(calibrate, *_drawn(_N_ROWS, _FEW, np.float64), method, "shrink")
+    """Fits of each kind, with weights and without, and what they reach out of fold."""
+    for data in _in_all_forms():
+        for weights in (None, np.linspace(0.5, 2.0, _N_ROWS)):
+            about: dict[str, Any] = {"sample_weight": weights}
+            yield partial(fit_empirical, *data, "micro", max_predicted_per_row=1, **about)
+            for average in AVERAGES:
+                yield partial(fit_empirical, *data, average, per_label=False, **about)
+            for average in ("macro", "micro"):
+                yield partial(cross_fit, *data, average, alternatives=True, **about)
+            yield partial(fit_top_k, *data, **about)
+            for method in METHODS:
+                yield partial(calibrate, *data, method, "label", **about)
+                yield partial(calibrate, *data, method, "shrink", **about)
+        yield partial(_count_blocks, data)
+        for average in AVERAGES:
+            yield partial(fit_expected, data.scores, average)
+            yield partial(fit_expected, data.scores, average, per_label=False)
+        yield partial(fit_expected, data.scores, exact=True)
+        yield partial(fit_expected_in_chunks, {"y_score": data.scores}, n_jobs=1)
     yield from _counting()
 
 
-def _fitting_to(data: _Data) -> Iterator[Call]:
-    """Fits to truth."""
-    for weights in (None, data.weights):
-        for rule in RULES.values():
-            if rule.needs_labels and rule.calibration is None:
-                yield partial(fit, *data, rule.name, sample_weight=weights)
-        for average in AVERAGES:
-            for name in ("max_predicted", "max_predicted_per_row"):
-                budget: dict[str, Any] = {name: 9 if name == "max_predicted" else 1}
-                budget["per_label"] = average in ("macro", "micro")
-                yield partial(fit_empirical, *data, average, sample_weight=weights, **budget)
-        for average in _GUARDED:
-            yield partial(cross_fit, *data, average, sample_weight=weights, alternatives=True)
-        yield partial(cross_fit, *data, guard=None, sample_weight=weights)
-        for method in METHODS:
-            yield partial(calibrate, *data, method, "label", sample_weight=weights)
-    yield partial(_update, data)
-    for weights in (None, data.weights):
-        yield partial(_count_blocks, data, weights)
-
-
-def _count_blocks(data: _Data, weights: Floats | None) -> None:
-    """Count halves of the rows, at all scores and at those of positives."""
-    about: dict[str, Any] = {"sample_weight": weights}
-    candidates = Candidates.of(*data, **about)
-    unit = None if weights is None else candidates.weight_unit
-    for at in (None, candidates + candidates):
-        counts = Counts.of(*data, at, weight_unit=unit, **about)
-        (counts + counts).fit("micro")
-
-
-def _update(data: _Data) -> None:
-    """Fit on half of the rows, update on the others."""
-    old, new = data.rows
-    for average in _GUARDED:
-        update_rule(cross_fit(*old, average).rule, *new)
-
-
-def _expecting(data: _Data) -> Iterator[Call]:
-    """Fits to probabilities alone."""
-    for average in _OVER_LABELS:
-        yield partial(fit_expected, data.scores, average)
-        yield partial(fit_expected, data.scores, average, per_label=False)
-    yield partial(fit_expected_in_chunks, {"y_score": data.scores}, n_jobs=1)
-    yield partial(fit_expected, data.scores, exact=True)
-    yield partial(fit_expected, data.scores, "samples")
-    yield partial(batch_effect, data.scores, 0, sizes=[2, 5])
-    yield partial(predict_by_batch, data.scores, np.arange(_N_ROWS) // 60)
+def _count_blocks(data: _Data) -> None:
+    """Count rows at all scores, twice, and add these up."""
+    counts = Counts.of(*data)
+    (counts + counts).fit("micro")
 
 
 def _counting() -> Iterator[Call]:
@@ -305,7 +241,6 @@ def _counting() -> Iterator[Call]:
         yield partial(fit_empirical, truth, scores.round())
         yield partial(fit_empirical, *_drawn(*_WIDE, dtype))
         yield partial(fit_empirical, truth, scores.astype(np.float16))
-        yield partial(Counts.of, truth, scores.astype(np.float16))
         yield partial(calibrate, *_drawn(*_LARGER, dtype))
     # Bins of neighbouring scores, which take all as float64.
     for weights in (None, 1.0 + np.arange(len(truth))):
@@ -314,53 +249,30 @@ def _counting() -> Iterator[Call]:
 
 def _judging() -> Iterator[Call]:
     """Metrics, expectations, comparisons and diagnoses."""
-    for data in _in_all_forms(_FEW):
-        half = FixedRule(0.5, _FEW)
-        rules = {"half": half, "less": FixedRule(0.4, _FEW)}
-        for weights in (None, data.weights):
-            yield partial(compare, rules, *data, sample_weight=weights)
-            yield partial(
-                compare, rules, *data, sample_weight=weights, groups=np.arange(_N_ROWS) % 7
-            )
-            yield partial(auroc, *data, sample_weight=weights)
-            yield partial(measure_calibration, *data, sample_weight=weights)
+    half = FixedRule(0.5, _N_LABELS)
+    for data in _in_all_forms():
+        yield partial(compare, {"half": half}, *data)
+        yield partial(measure_calibration, *data)
         yield partial(bootstrap_thresholds, *data, n_bootstraps=2)
-        yield partial(diagnose, *data, half)
         yield partial(plan_annotation, *data, half, n_bootstraps=2)
-        yield partial(diagnose_expected, data.scores, half)
-        yield partial(diff_rules, half, rules["less"], data.scores)
-        yield partial(_measure, data)
-    for data in _in_all_forms(_MANY):
-        yield partial(_expect, data)
+        decided = half.predict(data.scores, dense=True)
+        for marks in (decided, _as_csr(decided)):
+            yield partial(f1_score, data.truth, marks, average="macro", zero_division=0.0)
+            for weights in (np.arange(_N_ROWS) % 3, np.linspace(0.5, 2.0, _N_ROWS)):
+                yield partial(
+                    f1_score,
+                    data.truth,
+                    marks,
+                    average="macro",
+                    sample_weight=weights,
+                    zero_division=0.0,
+                )
+            for average in AVERAGES:
+                yield partial(expected_f, data.scores, marks, average)
+                yield partial(expected_f, data.scores, marks, average, exact=True)
     truth, scores = _drawn(*_LARGE, np.float32)
     for row_weights in (None, 1.0 + np.arange(len(truth))):
         yield partial(measure_calibration, truth, scores, sample_weight=row_weights)
-
-
-def _measure(data: _Data) -> None:
-    """Hold decisions of all forms against truth: dense ones by row and by column, sparse ones."""
-    decided = FixedRule(0.5, _FEW).predict(data.scores, dense=True)
-    for marks in (decided, np.asfortranarray(decided), _as_csr(decided)):
-        for weights in (None, data.weights, np.arange(_N_ROWS) % 3):
-            for average in AVERAGES:
-                f1_score(
-                    data.truth, marks, average=average, sample_weight=weights, zero_division=0.0
-                )
-        multilabel_accuracy(data.truth, marks)
-    classes = np.arange(_N_ROWS) % 3
-    for weights in (None, data.weights):
-        f1_score(classes, classes[::-1], average="macro", sample_weight=weights)
-    _expect(data)
-
-
-def _expect(data: _Data) -> None:
-    """Expect F of decisions of all forms, from probabilities."""
-    decided = FixedRule(0.5, data.scores.shape[1]).predict(data.scores, dense=True)
-    for marks in (decided, _as_csr(decided)):
-        for average in AVERAGES:
-            expected_f(data.scores, marks, average)
-            expected_f(data.scores, marks, average, exact=True)
-        expected_f(data.scores, marks, sample_weight=data.weights)
 
 
 _CALLS: dict[Purpose, Callable[[], Iterator[Call]]] = {
