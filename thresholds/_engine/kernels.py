@@ -136,7 +136,7 @@ def useful_steps(  # type: ignore[no-untyped-def]
             n = _search(x, y, w, lowest, highest, room, bar, steps)
         if n != TOO_HARD:
             if n_finite < n_hits:
-                n = _offer(bar, steps, n, -np.inf, -np.inf, hit_weight, total)
+                n = _offer(bar, steps, n, -np.inf, np.inf, hit_weight, total)
             if is_joint:
                 n = _vertices(steps, n, low, high)
             n_found += n
