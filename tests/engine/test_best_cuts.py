@@ -1,0 +1,85 @@
+"""What is found: what every cut, counted by itself, shows to be the best, and the same by sorting and by kernels."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.engine.checks import CHECKS, check_equal
+from tests.engine.draws import SCORES, draw
+from thresholds._engine import best_cuts as engine
+from thresholds._engine.best_cuts import all_steps, best_cuts, best_cuts_within, best_joint_cuts
+
+SEEDS = range(24)
+# Where the best joint ratio is looked for, around that of a few rows: there, below it, above it.
+RANGES = ((0.93, 1.01), (0.1, 0.5), (1.1, 1.2))
+
+
+@pytest.fixture
+def guesses(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Guess the best joint ratio of small data, too, right or wrong."""
+    monkeypatch.setattr(engine, "_WORTH_A_GUESS", 1)
+    return lambda seed: monkeypatch.setattr(engine, "_RANGE", RANGES[seed // 8 % 3])
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("aim", CHECKS)
+@pytest.mark.usefixtures("narrow_stripes")
+def test_cuts_are_the_best(aim: str, kind: str, by: str, guesses: Callable[[int], None]) -> None:
+    for seed in SEEDS:
+        guesses(seed)
+        data = draw(kind, seed)
+        CHECKS[aim](data, data.problem, data.labels, 1 + seed % 3, kind, seed)
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_kernels_find_in_many_rows_what_sorting_finds(kind: str, search_by: Callable[[str], None]) -> None:
+    """Scores are put into as many buckets as there are, and those that are left into others, twice and more."""
+    for seed, shape in enumerate([(20_000, 2), (20_000, 1), (2000, 24)]):
+        data = draw(kind, seed, shape)
+        found = {}
+        for loop in ("sorting", "kernels"):
+            search_by(loop)
+            free, within = best_cuts_within(data.problem, data.limits, data.beta, n_jobs=1 + seed)
+            found[loop] = free, within, best_joint_cuts(data.problem, data.beta, n_jobs=1 + seed)
+        for ours, theirs in zip(found["kernels"], found["sorting"], strict=True):
+            check_equal(ours, theirs, kind, seed)
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_all_steps_are_those_of_every_cut(kind: str) -> None:
+    """What a budget of predictions is shared out among; where positives tie, a step stands there more than once."""
+    for seed in SEEDS:
+        data = draw(kind, seed)
+        steps = all_steps(data.problem)
+        for j, label in enumerate(data.labels):
+            own = slice(steps.offsets[j], steps.offsets[j + 1])
+            assert list(dict.fromkeys(steps.cut[own].tolist())) == [step.score for step in label.steps], (kind, seed)
+            of_score = {step.score: step for step in label.steps}
+            expected = np.array([of_score[score] for score in steps.cut[own].tolist()]).reshape(-1, 4)
+            found = np.transpose([steps.cut[own], steps.lower[own], steps.tp[own], steps.predicted[own]])
+            np.testing.assert_array_equal(found, expected, f"{kind} {seed}")
+        np.testing.assert_array_equal(steps.positives, [label.positives for label in data.labels])
+
+
+def test_very_many_labels_of_few_rows(by: str) -> None:
+    data = draw("rounded", 0, (3, 3000))
+    CHECKS["within limits"](data, data.problem, data.labels, 2)
+    CHECKS["jointly"](data, data.problem, data.labels, 2)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 20])
+def test_a_joint_ratio_is_guessed_only_from_fewer_rows(n_rows: int, guesses: Callable[[int], None], by: str) -> None:
+    """One row in 16 of one row is that row again."""
+    guesses(0)
+    data = draw("normal", 0, (n_rows, 40))
+    CHECKS["jointly"](data, data.problem, data.labels, 1)
+
+
+def test_what_is_worth_nothing_is_never_predicted(by: str) -> None:
+    data = draw("normal", 0, (50, 3))
+    problem = data.take(labels=[0, 1, 2]).problem_of(np.zeros((50, 3)), data.scores)
+    for cuts in (best_cuts(problem, 1.0), best_joint_cuts(problem, 1.0)):
+        assert cuts.score.tolist() == [np.inf] * 3
+        assert np.isnan(cuts.lower).all()
+        assert not cuts.predicted.any()
