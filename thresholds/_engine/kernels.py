@@ -147,7 +147,7 @@ def useful_steps(  # type: ignore[no-untyped-def]
 @part_of_kernel
 def _weigh(x, y, w, hits):  # type: ignore[no-untyped-def]
     """List the scores of positives; return their number, their weight and that of all cells."""
-    n = 0
+    n = np.int64(0)  # to which bytes are added: where Python is not compiled, 0 and bytes make a byte
     if w is None:
         for i in range(x.size):
             hits[n] = x[
@@ -282,7 +282,7 @@ def _offer(bar, steps, n, cut, lower, t, k):  # type: ignore[no-untyped-def]
 @part_of_kernel
 def _count(x, y, w, cut):  # type: ignore[no-untyped-def]
     """Return what weighs at or above a cut, and what of it is true."""
-    k, t = 0, 0
+    k, t = np.int64(0), np.int64(0)
     if w is None:
         for i in range(x.size):
             k += x[i] >= cut
