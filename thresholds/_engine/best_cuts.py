@@ -107,7 +107,8 @@ def _best_jointly(
     If the range was wrong, it is moved: the guess costs time only.
     """
     low, high = 0.0, 1.0
-    if problem.n_stored >= _WORTH_A_GUESS * problem.n_labels:
+    cells_of_label = problem.n_stored / problem.n_labels
+    if cells_of_label >= max(_WORTH_A_GUESS, _ONE_ROW_IN):
         some_rows = problem.at_rows(slice(None, None, _ONE_ROW_IN))
         _, _, guess = _best_jointly(some_rows, beta2, n_jobs, False)
         low, high = _RANGE[0] * guess, min(_RANGE[1] * guess, 1.0)
