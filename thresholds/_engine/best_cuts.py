@@ -89,12 +89,15 @@ def best_joint_cuts(
 
 
 def all_steps(problem: Problem, *, n_jobs: int | None = -1, progress: bool = False) -> Steps:
-    """Return all steps of all labels."""
-    return joined(
-        over_labels(
-            problem, lambda columns, _: steps_by_sorting(columns), n_jobs=n_jobs, progress=progress
-        )
-    )
+    """Return all steps of all labels, each of them once."""
+
+    def distinct(columns: Columns, _: Memory) -> Steps:
+        steps = steps_by_sorting(columns)
+        is_first = np.diff(steps.predicted, prepend=-1) != 0
+        is_first[steps.offsets[:-1][np.diff(steps.offsets) > 0]] = True
+        return steps.where(is_first)
+
+    return joined(over_labels(problem, distinct, n_jobs=n_jobs, progress=progress))
 
 
 def _best_jointly(

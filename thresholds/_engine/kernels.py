@@ -147,7 +147,9 @@ def useful_steps(  # type: ignore[no-untyped-def]
 @part_of_kernel
 def _weigh(x, y, w, hits):  # type: ignore[no-untyped-def]
     """List the scores of positives; return their number, their weight and that of all cells."""
-    n = np.int64(0)  # to which bytes are added: where Python is not compiled, 0 and bytes make a byte
+    n = np.int64(
+        0
+    )  # to which bytes are added: where Python is not compiled, 0 and bytes make a byte
     if w is None:
         for i in range(x.size):
             hits[n] = x[
