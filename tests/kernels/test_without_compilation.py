@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.random import Generator
 from scipy import sparse
 from thresholds.search.counting import passes
 
 import thresholds
-from tests.kernels.draws import DRAWS, KERNELS, Arguments, Array, cells
+from tests.kernels.draws import DRAWS, KERNELS, Array
 from thresholds import metrics
 from thresholds._kernels._jit import kernel
 from thresholds.search import one_cut
@@ -134,34 +133,6 @@ def assert_same(found: list[Any], expected: list[Any], rtol: float = 0.0) -> Non
             np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-300)
         else:
             np.testing.assert_array_equal(ours, theirs)
-
-
-def one_label(rng: Generator) -> Arguments:
-    """Keys and truth of more rows, most of them positives, than 16 bits can count."""
-    return rng.integers(1, 2**32, (1, 70_000), np.uint32), cells(rng, (1, 70_000), 0.99)
-
-
-def many_columns(rng: Generator) -> Arguments:
-    scores, marks = rng.random((1, 70_000)), cells(rng, (1, 70_000), 1.0)
-    return scores, marks, np.arange(70_000) % 2, np.array([0, 35_000]), np.zeros(70_000)
-
-
-LONGEST = {
-    "counting.collect": many_columns,
-    "sorting.unit_aurocs": one_label,
-}
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not COMPILES, reason="both ways are called in one process")
-@pytest.mark.parametrize("name", LONGEST)
-def test_counts_pass_16_bits(name: str) -> None:
-    found, expected = [], []
-    for values, call in ((expected, KERNELS[name].dispatcher), (found, KERNELS[name].py_func)):
-        arguments = LONGEST[name](np.random.default_rng(2))
-        with uncompiled() if values is found else contextlib.nullcontext():
-            values += flat((*arguments, call(*arguments)))
-    assert_same(found, expected)
 
 
 def test_uncompiled_kernels_look_at_no_floating_point_flags(monkeypatch: pytest.MonkeyPatch) -> None:

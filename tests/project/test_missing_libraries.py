@@ -46,7 +46,7 @@ def test_a_call_names_the_library_that_it_lacks(tmp_path: Path) -> None:
         ("pyarrow", "read_labelled('s.csv')"): "s.csv needs pyarrow: pip install pyarrow",
         (
             "numba",
-            "thresholds.InstanceRule().predict([[0.5, 0.1]])",
+            "thresholds.InstanceRule().predict([[0.5, 0.1]], tail=[0.1])",
         ): "a compiled loop needs numba: pip install numba",
     }
     ran = run(list(said), tmp_path)
@@ -81,7 +81,7 @@ COMMANDS = (
 @pytest.mark.slow
 def test_a_command_names_the_library_that_it_lacks(tmp_path: Path) -> None:
     InstanceRule().save(tmp_path / "rule.json")
-    np.savez(tmp_path / "s.npz", y_score=np.float32([[0.5, 0.1]]))
+    np.savez(tmp_path / "s.npz", y_score=np.full((1, 24), 0.5, np.float32))
     parts = {"data": [0.5], "indices": [0], "indptr": [0, 1], "shape": [1, 2]}
     np.savez(tmp_path / "sparse.npz", **{f"y_score_{name}": np.array(part) for name, part in parts.items()})
     ran = run([(library, f"main({arguments})") for library, arguments, _ in COMMANDS], tmp_path)
