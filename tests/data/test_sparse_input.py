@@ -16,6 +16,13 @@ def test_rows_that_claim_to_be_sorted_are_sorted() -> None:
     assert matrix.indices.tolist() == [2, 0, 1]
 
 
+def test_cells_stored_twice_are_refused() -> None:
+    matrix = sparse.csr_array(([0.5, 0.2, 0.1], [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+    found = "^y_score is a malformed sparse array: a cell is stored twice"
+    with pytest.raises(thresholds.InputError, match=found):
+        thresholds.fit_empirical(np.eye(2, dtype=int), matrix)
+
+
 @pytest.mark.parametrize("surplus", [1.0, 7.0])
 def test_cells_beyond_the_last_row_do_not_count(surplus: float) -> None:
     cells, columns = np.array([1, 1, surplus]), np.array([0, 1, 0])

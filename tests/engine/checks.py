@@ -9,6 +9,7 @@ from tests.naive import cuts as naive
 from thresholds._engine.best_cuts import best_cuts, best_cuts_within, best_joint_cuts
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Steps
 
 Check = Callable[..., None]
 
@@ -62,6 +63,19 @@ def check_same(found: Cuts, steps: list[naive.Step], labels: Sequence[naive.Labe
     for name in naive.Step._fields:
         expected = [getattr(step, name) for step in steps]
         np.testing.assert_array_equal(getattr(found, name), expected, f"{name} {named}")
+    np.testing.assert_array_equal(found.positives, [label.positives for label in labels], str(named))
+
+
+def check_steps(found: Steps, labels: Sequence[naive.Label], *named: object) -> None:
+    """The steps of labels are these; where positives tie, a step may stand there more than once."""
+    for j, label in enumerate(labels):
+        own = slice(found.offsets[j], found.offsets[j + 1])
+        cut = found.cut[own].tolist()
+        assert list(dict.fromkeys(cut)) == [step.score for step in label.steps], named
+        of_cut = {step.score: step for step in label.steps}
+        expected = np.array([of_cut[score] for score in cut]).reshape(-1, len(naive.Step._fields))
+        columns = found.cut[own], found.lower[own], found.tp[own], found.predicted[own]
+        np.testing.assert_array_equal(np.transpose(columns), expected, str(named))
     np.testing.assert_array_equal(found.positives, [label.positives for label in labels], str(named))
 
 

@@ -8,7 +8,6 @@ from zlib import crc32
 
 import numpy as np
 from numpy.random import Generator
-from scipy import sparse
 
 from tests.naive import cuts as naive
 from thresholds._engine.choosing import Limits
@@ -55,6 +54,7 @@ SCORES: dict[str, Callable[[Generator, Array], Array]] = {
     "near 0, widely": lambda rng, x: 10 ** (30 * (share(x) - 1)),
     "all sizes": lambda rng, x: signed(x) * 10 ** rng.uniform(-30, 30, x.shape),
     "to the ends": lambda rng, x: signed(x) * rng.choice([3e38, 1e38, 1.0], x.shape),
+    "to the ends of doubles": lambda rng, x: signed(x) * rng.choice([1.7e308, 1e308, 1.0], x.shape),
     "subnormal": lambda rng, x: np.round(20 * x) * 1e-44,
     "subnormal doubles": lambda rng, x: np.round(20 * x) * 5e-324,
     "neighbours": lambda rng, x: 1 + np.round(20 * x) * 2.0**-52,
@@ -148,8 +148,9 @@ def draw(kind: str, seed: int, shape: tuple[int, int] | None = None) -> Data:
     rng = np.random.default_rng([crc32(kind.encode()), seed])
     n, m = shape or (ROWS[seed % len(ROWS)], int(rng.integers(1, 7)))
     truth = rng.random((n, m)) < rng.choice(SHARE_OF_TRUTH, m)
-    scores = SCORES[kind](rng, rng.normal(size=(n, m)) + rng.choice([0, 1, 3], m) * truth)
-    if scores.dtype == np.float64:
+    # From labels that are ranked the wrong way round to those without a mistake.
+    scores = SCORES[kind](rng, rng.normal(size=(n, m)) + rng.choice([-1, 0, 1, 3, 9], m) * truth)
+    if scores.dtype == np.float64 and "doubles" not in kind:
         scores = scores.astype(rng.choice([np.float32, np.float64]))
     weights = WEIGHTS[rng.choice(list(WEIGHTS))](rng, n) if rng.random() < 0.5 else None
     known = rng.random((n, m)) >= rng.choice([0.0, 0.0, 0.3])

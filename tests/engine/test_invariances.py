@@ -118,6 +118,9 @@ def test_what_goes_in_stays_as_it_is(layout: str, by: str) -> None:
 # The order and the pieces in which they are read
 
 
+PIECES: list[dict[str, int]] = [{"_STRIPE": 1}, {"_STRIPE": 3, "_BLOCK": 7}, {"_BLOCK": 1}, {"_LEAST_CELLS": 10**9}]
+
+
 @pytest.mark.parametrize("kind", ["normal", "rounded", "mostly masked", "all sizes"])
 def test_the_order_of_rows_and_labels(kind: str, by: str) -> None:
     for seed in range(4):
@@ -139,7 +142,9 @@ def test_labels_are_searched_each_for_itself(by: str) -> None:
     check_equal(together, Cuts(*map(np.concatenate, zip(*alone, strict=True))))
 
 
-@pytest.mark.parametrize("pieces", [{"_STRIPE": 1}, {"_STRIPE": 3, "_BLOCK": 7}, {"_BLOCK": 1}, {"_LEAST_CELLS": 10**9}])
+@pytest.mark.parametrize(
+    "pieces", [{"_STRIPE": 1}, {"_STRIPE": 3, "_BLOCK": 7}, {"_BLOCK": 1}, {"_LEAST_CELLS": 10**9}]
+)
 @pytest.mark.parametrize("n_jobs", [1, 3, -1, None])
 def test_pieces_and_threads(
     pieces: dict[str, int], n_jobs: int | None, by: str, monkeypatch: pytest.MonkeyPatch

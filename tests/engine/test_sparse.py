@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tests.engine.checks import CHECKS
+from tests.engine.checks import CHECKS, check_steps
 from tests.engine.draws import Array, Data, draw
+from thresholds._engine.best_cuts import all_steps, best_cuts
 
 KINDS = ("normal", "rounded", "constant", "mostly 0", "mostly masked", "all sizes", "subnormal", "zeros of both signs")
 
@@ -30,10 +31,11 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 
 
 def with_absent(data: Data, rng: np.random.Generator, missing: float) -> tuple[Data, Any]:
-    """The data with `missing` in some cells, and its scores without these; of the others some equal it, too."""
+    """The data with `missing` in some cells, and its scores without these; of the others some may equal it, too."""
     data = replace(data, scores=data.scores.astype(rng.choice([np.float32, np.float64])))
     is_stored = rng.random(data.scores.shape) < rng.choice([0.0, 0.1, 0.5, 1.0])
-    scores = np.where(is_stored & (rng.random(is_stored.shape) < 0.9), data.scores, data.scores.dtype.type(missing))
+    is_other = is_stored & (rng.random(is_stored.shape) < rng.choice([0.9, 1.0]))
+    scores = np.where(is_other, data.scores, data.scores.dtype.type(missing))
     cells = sparse.coo_array((scores[is_stored], np.nonzero(is_stored)), shape=scores.shape)
     return replace(data, scores=scores), sparse.csr_array(cells)
 
@@ -57,6 +59,7 @@ def test_cuts_are_the_best(keep_sparse: bool, missing: float, form: str, by: str
         labels = data.labels_above(missing if keep_sparse else None)
         for aim, check in CHECKS.items():
             check(data, problem, labels, 1 + seed % 3, aim, kind)
+        check_steps(all_steps(problem), labels, kind)
 
 
 def test_sparse_scores_stay_as_they_are(by: str) -> None:
@@ -87,8 +90,6 @@ def test_thresholds_of_sparse_predictions_stay_above_what_is_absent() -> None:
     data = replace(draw("constant", 0, (2, 1)), truth=np.ones((2, 1), bool), scores=np.array([[0.5], [0.75]]))
     data = replace(data, known=np.ones((2, 1), bool), weights=None)
     problem = data.problem_of(data.truth, sparse.csr_array(data.scores), missing=0.25, keep_sparse=True)
-    from thresholds._engine.best_cuts import best_cuts
-
     cuts = best_cuts(problem, 1.0)
     assert cuts.score.tolist() == [0.5]
     assert np.isnan(cuts.lower).all()

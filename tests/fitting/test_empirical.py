@@ -209,6 +209,22 @@ def test_keep_sparse_is_the_best_cut_above_missing(missing: float) -> None:
         )
 
 
+def test_a_rule_fitted_to_sparse_scores_applies_to_sparse_scores() -> None:
+    """The second label has its positive where no score is stored: to predict it always would reach more F."""
+    truth = np.array([[1, 1], [0, 0]])
+    scores = sparse.csr_array([[0.5, 0.0], [0.2, 0.4]])
+    rule = thresholds.fit_empirical(truth, scores)
+    assert rule.thresholds[1] == np.inf
+    assert rule.predict(scores).toarray().tolist() == [[1, 0], [0, 0]]
+    anywhere = thresholds.fit_empirical(truth, scores, keep_sparse=False)
+    assert anywhere.thresholds[1] <= 0
+    assert anywhere.objective > rule.objective
+    with pytest.raises(thresholds.InputError, match=r"keep_sparse=False"):
+        anywhere.predict(sparse.csr_array((10**7, 2)))
+    dense = thresholds.fit_empirical(truth, scores.toarray())
+    np.testing.assert_array_equal(dense.thresholds, anywhere.thresholds)
+
+
 def test_equal_weights_count_like_none() -> None:
     rng = np.random.default_rng(17)
     for _ in range(20):
