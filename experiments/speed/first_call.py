@@ -2,8 +2,7 @@
 
 The clock runs from `import thresholds` to the end of the fit, whatever is imported meanwhile. Beside it, in processes
 of their own: the import of Numba, which a library whose every loop is compiled waits for in any case, and the first
-call of a cached function that does nothing, which shows what Numba sets up then. The largest problem is one that is
-worth compiled kernels at once.
+call of a cached function that does nothing, which shows what Numba sets up then.
 """
 
 import json

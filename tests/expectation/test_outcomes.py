@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import thresholds
-from thresholds._kernels.few_labels import best_prefixes_of_few
 from thresholds._kernels.outcomes import _may_be_best, best_prefixes
 from thresholds.expectation import counts as expected_counts
 from thresholds.expectation import outcomes
+from thresholds.expectation.few_labels import best_prefixes_of_few
 
 BETAS = [0.01, 0.1, 0.5, 1.0, 1.37, 2.0, 10.0, 100.0]
 

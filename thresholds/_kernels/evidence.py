@@ -1,7 +1,6 @@
-"""Loops that ask what scores know of a label: AUROC and its variance, ties, the best F1, and what chance would do.
+"""What scores know of a label: AUROC and its variance, ties, the best F1, and what chance would do.
 
-Items come sorted upwards, label after label (`sorted_groups` in `sorting.py`), each with the row where its weight,
-and the positive part of it, lie in its group; no weights at all (an empty array) stand for ones.
+Items of equal score come added up, label after label, from the top down.
 """
 
 import math

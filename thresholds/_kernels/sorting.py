@@ -1,9 +1,7 @@
-"""Loops that sort scores, and those that sweep a label's sorted scores once: its staircase and its AUROC.
+"""What is read off a label's sorted scores: its staircase and its AUROC.
 
 Scores are keys (`keys.py`). Those that weigh 1 each come sorted by NumPy, beside those of the positives
-(`data/panels.py`): 2.3 ns a float32 score with AVX-512. What rows must travel with is sorted here, upwards, by a radix
-sort of 11 bits a pass; without rows it takes 3.2. `experiments/speed/kernels.py` prints both, and why they are sorted
-at all: to search for each among the positives takes 35 to 75, as it mispredicts a branch at every step.
+(`data/panels.py`). Where rows must travel with scores, both are sorted as one number.
 """
 
 import itertools

@@ -16,7 +16,7 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, transposed
 from thresholds._arrays.types import Bytes, Dense, Floats, Ints, Matrix
 from thresholds._kernels import outcomes as kernels
-from thresholds._kernels.few_labels import best_prefixes_of_few, mark_highest
+from thresholds.expectation.few_labels import best_prefixes_of_few, mark_highest
 
 Result = TypeVar("Result")
 
