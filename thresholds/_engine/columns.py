@@ -16,7 +16,7 @@ from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Bytes, Scores
 from thresholds._engine.problem import Problem
-from thresholds._engine.sparse import SparseColumns
+from thresholds._engine.sparse import sparse_columns
 from thresholds._engine.staircase import Columns
 
 Result = TypeVar("Result")
@@ -43,8 +43,8 @@ def over_labels(
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to a few labels at a time, on threads; return the results in the order of the labels."""
-    sparse = SparseColumns.of(problem) if is_sparse(problem.scores) else None
-    n_cells = problem.n_stored if sparse is None else sparse.columns.scores.size
+    sparse = sparse_columns(problem) if is_sparse(problem.scores) else None
+    n_cells = problem.n_stored if sparse is None else sparse.scores.size
     # As many parts for each thread, none of them wider than a stripe unless labels are short.
     width = max(_STRIPE, _LEAST_CELLS * problem.n_labels // max(1, n_cells))
     n_workers = workers(n_jobs)

@@ -6,7 +6,7 @@ are one tie group, whose score is `missing`: it joins the column as two cells, o
 weight.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,72 +18,49 @@ from thresholds._engine.staircase import Columns
 from thresholds._engine.unknown import without_entries
 
 
-class SparseColumns(NamedTuple):
-    """The columns of all labels."""
+def sparse_columns(problem: Problem) -> Columns:
+    """Put the entries of both matrices in the order of the labels."""
+    from scipy import sparse
 
-    columns: Columns
+    # 1. Stored scores by label, without those of unknown cells, and which of them are of positives.
+    scores = problem.scores
+    if problem.unknown is not None:
+        scores = without_entries(scores, problem.unknown)
+    scores = compressed(scores, "csc")
+    truth = problem.truth
+    truth = compressed(truth, "csc") if is_sparse(truth) else sparse.csc_array(truth != 0)
+    is_hit = _are_stored(scores, truth)  # (n_entries,)
+    data = scores.data.astype(problem.dtype, copy=False)
+    label = np.repeat(np.arange(problem.n_labels), np.diff(scores.indptr))  # (n_entries,)
 
-    @classmethod
-    def of(cls, problem: Problem) -> "SparseColumns":
-        """Put the entries of both matrices in the order of the labels."""
-        from scipy import sparse
+    # 2. Weigh them, and the positives of each label.
+    weights = None
+    if problem.unit_weights is not None:
+        weights = problem.unit_weights[scores.indices]
+        positives = truth.T.astype(np.int64) @ problem.unit_weights  # (n_labels,)
+    else:
+        positives = np.diff(truth.indptr).astype(np.int64)
 
-        # 1. Stored scores by label, without those of unknown cells, and which of them are of positives.
-        scores = problem.scores
-        if problem.unknown is not None:
-            scores = without_entries(scores, problem.unknown)
-        scores = compressed(scores, "csc")
-        truth = problem.truth
-        truth = compressed(truth, "csc") if is_sparse(truth) else sparse.csc_array(truth != 0)
-        is_hit = _are_stored(scores, truth)  # (n_entries,)
-        data = scores.data.astype(problem.dtype, copy=False)
-        label = np.repeat(np.arange(problem.n_labels), np.diff(scores.indptr))  # (n_entries,)
-
-        # 2. Weigh them, and the positives of each label.
-        weights = None
-        if problem.unit_weights is not None:
-            weights = problem.unit_weights[scores.indices]
-            positives = truth.T.astype(np.int64) @ problem.unit_weights  # (n_labels,)
-        else:
-            positives = np.diff(truth.indptr).astype(np.int64)
-
-        # 3. Leave out what no cut may predict, and cells without weight; or add the absent cells of each label.
-        if problem.keep_sparse:
-            counts = data > problem.missing
-            if weights is not None:
-                counts &= weights > 0
-            if not counts.all():
-                data, is_hit, label = data[counts], is_hit[counts], label[counts]
-                weights = None if weights is None else weights[counts]
-        else:
-            entry_weights = np.ones(data.size, np.int64) if weights is None else weights
-            data, is_hit, label, weights = _with_absent(
-                problem, data, is_hit, label, entry_weights, positives
-            )
-
-        # 4. What positives are left without a score.
-        n_entries = np.bincount(label, minlength=problem.n_labels)
-        ends = n_entries.cumsum()
-        hit_weights = is_hit if weights is None else np.where(is_hit, weights, 0)
-        scored = _sums(hit_weights, ends - n_entries, ends)
-        columns = Columns(
-            data, is_hit.view(np.uint8), weights, ends - n_entries, ends, positives - scored
+    # 3. Leave out what no cut may predict, and cells without weight; or add the absent cells of each label.
+    if problem.keep_sparse:
+        counts = data > problem.missing
+        if weights is not None:
+            counts &= weights > 0
+        if not counts.all():
+            data, is_hit, label = data[counts], is_hit[counts], label[counts]
+            weights = None if weights is None else weights[counts]
+    else:
+        entry_weights = np.ones(data.size, np.int64) if weights is None else weights
+        data, is_hit, label, weights = _with_absent(
+            problem, data, is_hit, label, entry_weights, positives
         )
-        return cls(columns)
 
-    def of_labels(self, labels: slice) -> Columns:
-        """Return the columns of labels `first:last`, as views."""
-        scores, truth, weights, starts, ends, more, _ = self.columns
-        cells = slice(starts[labels.start], ends[labels.stop - 1])
-        return Columns(
-            scores[cells],
-            truth[cells],
-            None if weights is None else weights[cells],
-            starts[labels] - cells.start,
-            ends[labels] - cells.start,
-            more[labels],
-            labels.start,
-        )
+    # 4. What positives are left without a score.
+    n_entries = np.bincount(label, minlength=problem.n_labels)
+    ends = n_entries.cumsum()
+    hit_weights = is_hit if weights is None else np.where(is_hit, weights, 0)
+    scored = _sums(hit_weights, ends - n_entries, ends)
+    return Columns(data, is_hit.view(np.uint8), weights, ends - n_entries, ends, positives - scored)
 
 
 def _are_stored(scores: Any, truth: Any) -> Booleans:
@@ -102,7 +79,6 @@ def _with_absent(
 ) -> tuple[Any, Booleans, Ints, Ints]:
     """Add two cells of each label for all that are absent; return scores, truth, labels and weights in their order."""
     n_labels = problem.n_labels
-    order = np.argsort(label, kind="stable")
     # Sums of whole numbers, exactly.
     stored, stored_hits = np.zeros((2, n_labels), np.int64)
     np.add.at(stored, label, weights)

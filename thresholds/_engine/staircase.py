@@ -47,6 +47,20 @@ class Columns(NamedTuple):
             weights = weights[cells]
         return self.scores[cells], self.truth[cells], weights
 
+    def of_labels(self, labels: slice) -> "Columns":
+        """Return the columns of some labels, as views; each cell has a weight of its own, or none has."""
+        starts, ends = self.starts[labels], self.ends[labels]
+        cells = slice(starts[0], ends[-1])
+        return Columns(
+            self.scores[cells],
+            self.truth[cells],
+            None if self.weights is None else self.weights[cells],
+            starts - cells.start,
+            ends - cells.start,
+            self.more[labels],
+            labels.start,
+        )
+
     def where(self, wanted: Booleans) -> "Columns":
         """Leave the other labels, (n_labels,), without cells."""
         return self._replace(ends=np.where(wanted, self.ends, self.starts))
