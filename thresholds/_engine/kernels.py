@@ -147,14 +147,12 @@ def useful_steps(  # type: ignore[no-untyped-def]
 @part_of_kernel
 def _weigh(x, y, w, hits):  # type: ignore[no-untyped-def]
     """List the scores of positives; return their number, their weight and that of all cells."""
-    n = np.int64(
-        0
-    )  # to which bytes are added: where Python is not compiled, 0 and bytes make a byte
+    # Bytes are added to it: where Python is not compiled, a plain 0 and bytes make a byte.
+    n = np.int64(0)
+    # Each is overwritten by the next unless it is positive: a branch would be hard to predict.
     if w is None:
         for i in range(x.size):
-            hits[n] = x[
-                i
-            ]  # overwritten by the next unless it is positive: a branch is hard to predict
+            hits[n] = x[i]
             n += y[i]
         return n, n, x.size
     hit_weight, total = 0, 0
