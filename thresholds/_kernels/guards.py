@@ -306,14 +306,16 @@ def count_bins(
 
     `masked` cells do not count. No weights at all (an empty array) stand for ones.
     """
-    place = bins_of(keys, probable)
-    place[keys == missing] = total.size - 1
+    # What weighs nothing may be any score.
     is_kept = keys != masked
+    if weights.size > 0:
+        is_kept &= weights > 0
+    place = np.where(keys == missing, total.size - 1, bins_of(keys, probable))[is_kept]
     if weights.size == 0:
-        total += np.bincount(place[is_kept], minlength=total.size)
+        total += np.bincount(place, minlength=total.size)
     else:
         # NumPy adds up values of the same type forty times as fast.
-        np.add.at(total, place[is_kept], weights[is_kept].astype(np.int64))
+        np.add.at(total, place, weights[is_kept].astype(np.int64))
 
 
 def filled_bins(
