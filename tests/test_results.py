@@ -250,7 +250,7 @@ PARTS: dict[str, Callable[[], Any]] = {  # of rules and results, and what is sho
     ),
     "ScoreFile": _score_file,
     "ScoreProfile": lambda: _rule().profile,
-    "WarmUp": lambda: thresholds.WarmUp(3, 2000, 4.0, None, None),
+    "WarmUp": lambda: thresholds.WarmUp(3, 2000, 4.0, None),
 }
 MAKERS = RESULTS | RULES | PARTS
 OF_LABELS = (
