@@ -426,12 +426,8 @@ def big() -> Data:
 
 @pytest.mark.parametrize("fit", [fit for fit in RULES if "threads" in fit.holds], ids=str)
 def test_threads_do_not_matter_to_many_pieces(fit: Fitted, big: Data, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (
-        "search.one_cut._CELLS_PER_PIECE",
-        "search.one_cut_dense._PIECE_CELLS",
-        "expectation.counts._CHUNK_CELLS",
-    ):
-        monkeypatch.setattr(f"thresholds.{name}", 2**18)  # Pieces of millions of cells would ask for more of them.
+    # Pieces of millions of cells would ask for more of them.
+    monkeypatch.setattr("thresholds.expectation.counts._CHUNK_CELLS", 2**18)
     n_rows = {"regions": 301, "exact": 501, "instance": 501, "shared": 1501}
     for kind in n_rows.keys() & fit.name.replace(",", "").split():
         big = big.take(np.arange(n_rows[kind]))

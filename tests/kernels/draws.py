@@ -441,24 +441,6 @@ def of_measure(rng: Generator) -> tuple[float, float, float]:
     return *betas(rng), UNIT
 
 
-def of_means(rng: Generator, dtype: Any) -> Arguments:
-    n_groups = int(rng.choice([1, 7, 300]))
-    tp = rng.integers(0, 300, (18, n_groups)).cumsum(0)
-    positives = tp[-1] * rng.integers(0, 2, n_groups)
-    predicted = rng.integers(0, 300, (18, n_groups)).cumsum(0) + tp
-    sums = np.zeros(18, np.int64), np.zeros(17, np.int64)
-    shares = np.full(n_groups, 1 / n_groups)
-    return np.minimum(tp, positives), predicted, positives, shares, of_measure(rng), *sums
-
-
-def of_means_of_shares(rng: Generator, dtype: Any) -> Arguments:
-    scores, _, _ = matrix(rng, dtype)
-    p = np.clip(np.abs(scores), 0, 1)
-    cuts = np.array([np.inf, *np.sort(rng.random(16))[::-1], -np.inf]).astype(dtype)
-    sums = np.zeros(18, np.int64), np.zeros(17, np.int64), np.zeros(18, np.int64)
-    return p, 2.0**40, np.full(len(p), 1 / len(p)), cuts, of_measure(rng), *sums
-
-
 def matrix(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
     """Scores, truth and rising cuts."""
     shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
@@ -466,36 +448,6 @@ def matrix(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
         shape = shape[::-1]
     scores = np.round(rng.normal(size=shape), 1).astype(dtype)
     return scores, cells(rng, shape), np.sort(rng.normal(size=18)).astype(dtype)[::-1].copy()
-
-
-def of_row_counts(rng: Generator, dtype: Any) -> Arguments:
-    return matrix(rng, dtype)
-
-
-def of_column_counts(rng: Generator, dtype: Any) -> Arguments:
-    scores, truth, cuts = matrix(rng, dtype)
-    return scores, truth, cuts, *np.zeros((2, cuts.size, scores.shape[1]), np.int64)
-
-
-def of_cells(rng: Generator, dtype: Any) -> Arguments:
-    scores, truth, cuts = matrix(rng, dtype)
-    group = ((0, 0, 1), (300, 1, 0))[rng.integers(2)]
-    room = np.zeros(scores.size + 1, dtype), np.zeros(scores.size + 1, np.int64)
-    high = dtype(np.inf) if rng.random() < 0.5 else cuts[3]
-    return scores, truth, cuts[14], high, group, *room, np.full(scores.shape[1], -np.inf, dtype)
-
-
-def of_swept_cells(rng: Generator, dtype: Any) -> Arguments:
-    found, _ = tile(rng, dtype, (1, 7, 400))
-    up, rows = sorting.sorted_with_rows(found.reshape(-1))
-    n_groups = int(rng.choice([1, 400]))
-    of = rng.integers(0, 2 * n_groups, up.size)
-    tp, negatives = rng.integers(0, 300, (2, n_groups))
-    positives = tp + np.bincount(of[of % 2 == 1] // 2, minlength=n_groups)
-    return up, rows, of, tp, tp + negatives, positives, np.full(n_groups, 1 / n_groups), of_measure(rng)
-
-
-# narrowing
 
 
 def block(rng: Generator, dtype: Any) -> tuple[Array, Array]:
@@ -705,27 +657,6 @@ def of_kept_buckets(rng: Generator, dtype: Any) -> Arguments:
 # shared_cuts
 
 
-def of_pooled(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, hits, weights = items(rng, dtype)
-    up, row = sorting.sorted_with_rows(found)
-    return np.unique(up[:: rng.integers(1, 5)])[1:], up, row, starts, hits, weights
-
-
-def of_pooled_counts(rng: Generator, dtype: Any) -> Arguments:
-    grid, up, row, _, _, weights = of_pooled(rng, dtype)
-    return grid, up, row, weights
-
-
-def of_pooled_gains(rng: Generator, dtype: Any) -> Arguments:
-    grid, up, row, starts, hits, weights = of_pooled(rng, dtype)
-    positives = np.add.reduceat(hits, starts[:-1])
-    shares = np.full(positives.size, 1 / positives.size)
-    return grid, up, row, starts, hits, weights, positives, shares, *betas(rng), UNIT
-
-
-# entries
-
-
 def of_rows_of_entries(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
     """Scores of sparse rows: starts, columns that rise within a row, bits."""
     found, _ = tile(rng, dtype)  # (n_labels, n)
@@ -923,12 +854,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "calibration.fit_logistic": of_logistic,
     "calibration.pull_lines": of_pulled_lines,
     "calibration.neighbours": of_neighbours,
-    "one_cut.add_means": of_means,
-    "one_cut.add_means_of_shares": of_means_of_shares,
-    "one_cut.count_rows": of_row_counts,
-    "one_cut.count_columns": of_column_counts,
-    "one_cut.collect_cells": of_cells,
-    "one_cut.sweep_cells": of_swept_cells,
     "counting.note_positives": of_noted_positives,
     "counting.count_lists_at_cuts": of_lists_at_cuts,
     "counting.keep_between": of_kept_lists,
@@ -947,8 +872,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "refine.weigh_buckets": of_weighed_buckets,
     "refine.bound_buckets": of_bounded_buckets,
     "refine.keep_buckets": of_kept_buckets,
-    "one_cut.pooled_counts": of_pooled_counts,
-    "one_cut.pooled_gains": of_pooled_gains,
     "tallies.add_lists": of_added_lists,
     "entries.found_entries": of_true_cells,
     "entries.items_of_entries": of_items_of_entries,

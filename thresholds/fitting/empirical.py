@@ -472,10 +472,10 @@ def _promised(problem: Problem, options: FitOptions) -> Found:
 
 def _shared(problem: Problem, options: FitOptions) -> Cuts:
     """Choose one cut for all labels."""
-    from thresholds.search.one_cut import best_shared_cut
+    from thresholds._engine.shared_cut import best_shared_cut
 
     score, lower = best_shared_cut(
-        _in_items(problem),
+        problem,
         options.average,
         options.beta,
         options.zero_division,

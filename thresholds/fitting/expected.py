@@ -15,6 +15,7 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, Average, InputError
+from thresholds._engine.shared_cut import best_shared_cut
 from thresholds.data.problem import Problem
 from thresholds.devices import expecting
 from thresholds.expectation import outcomes
@@ -25,7 +26,6 @@ from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import FittedOn, InstanceRule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.watching.profile import ScoreProfile
-from thresholds.search.one_cut import best_shared_cut
 
 
 def fit_expected(

@@ -2,6 +2,5 @@
 
 `staircase.py` has the statistic: the steps of each label, and its best step. `placement.py` puts a
 threshold into the gap below a cut. `joint_micro.py` chooses the cuts of all labels together, for
-micro F. `one_cut.py` finds one cut for ALL labels, and `one_cut_dense.py` the same for dense scores
-without sorting. `counting/` leaves only few steps of staircases to look at.
+micro F.
 """
