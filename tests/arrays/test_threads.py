@@ -139,7 +139,7 @@ def test_a_fit_passes_its_progress_on(capsys: pytest.CaptureFixture[str], monkey
     monkeypatch.setattr(engines, "_PATIENCE", 0.0)
     rng = np.random.default_rng(0)
     y_true, y_score = rng.integers(0, 2, (50, 3)), rng.random((50, 3))
-    for per_label, title in ((True, "labels"), (False, "positives")):
+    for per_label, title in ((True, "labels"), (False, "cells")):
         thresholds.fit_empirical(y_true, y_score, per_label=per_label)
         assert capsys.readouterr().err == ""
         thresholds.fit_empirical(y_true, y_score, per_label=per_label, progress=True)

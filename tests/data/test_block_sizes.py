@@ -30,8 +30,8 @@ SMALL = {
     "expectation.counts._PIECE_CELLS": 5 * N_LABELS,
     "guards.siblings._SIZES_PER_BLOCK": 2,
     "expectation.dependent._SIZES_AT_ONCE": 3,
-    "_engine.blocks._CELLS": 3 * N_SAMPLES,
-    "data.matrices._ROWS_AT_ONCE": 16,
+    "_engine.cells._BLOCK_CELLS": 3 * N_LABELS,
+    "_arrays.matrices._ROWS_AT_ONCE": 16,
     "data.tiles._MIN_CELLS": 1,
 }
 

@@ -13,22 +13,19 @@ from thresholds._engine.problem import Problem
 
 Result = TypeVar("Result")
 
-_CELLS = 2**17  # of a block: what is made of them stays in the cache
-
 
 def over_rows(
     problem: Problem,
     function: Callable[[slice, Scores, Dense], Result],
+    n_cells: int,
     *,
-    n_cells: int = _CELLS,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> list[Result]:
-    """Apply `function` to one block of rows after another, on threads; return the results in the order of the rows.
+    """Apply `function` to blocks of rows of about `n_cells`, on threads; return the results in the order of the rows.
 
     It is given which rows, their scores (n_rows, n_labels) as float32 or float64, and their truth as uint8, or the
     scores again where they are degrees of truth. Both are in C order: views where the matrices are so, else copies.
-    A block has about `n_cells`.
     """
 
     def apply(rows: slice) -> Result:

@@ -21,7 +21,7 @@ from thresholds._kernels.keys import to_keys, to_scores
 Result = TypeVar("Result")
 Owner: TypeAlias = Literal["label", "row", "all"]
 
-_BLOCK_CELLS = 2**17
+_BLOCK_CELLS = 2**17  # What is made of them stays in the cache.
 _UNCOUNTED = -np.nan  # Its key is lower than that of any score.
 _ROW_BITS = 60  # Where truth is soft, the cells of a row weigh less than 2**60 units together.
 
@@ -147,13 +147,8 @@ class Cells:
                 of_column = np.arange(problem.n_labels)
             return function(Block(scores, truth, own, of_row, of_column, groups))
 
-        return over_rows(
-            problem,
-            apply,
-            n_cells=max(n_cells, _BLOCK_CELLS),
-            n_jobs=self.n_jobs,
-            progress=self.progress,
-        )
+        n_cells = max(n_cells, _BLOCK_CELLS)
+        return over_rows(problem, apply, n_cells, n_jobs=self.n_jobs, progress=self.progress)
 
     @property
     def _weights_of_cells(self) -> Ints:

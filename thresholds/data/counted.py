@@ -399,10 +399,6 @@ class CountedProblem(Problem):
     def prepare(self, axis: Axis) -> None:
         """Nothing is to be converted."""
 
-    def pooled(self) -> "Problem | None":
-        """Cells are not known one by one."""
-        return None
-
     def group_items(self, axis: Axis, first: int, last: int) -> Items:
         """Return the items of labels `first:last`, made anew: kept for all, they would take as much as the counts."""
         if axis != "labels":

@@ -258,22 +258,6 @@ class Problem(problem.Problem):
         """Return the items of labels `first:last` as they were sorted for others, too; None where they were not."""
         return None
 
-    def pooled(self) -> "Problem | None":
-        """Return all dense, unweighted, known cells as those of one label; None if that takes a copy."""
-        if not (isinstance(self.truth, np.ndarray) and isinstance(self.scores, np.ndarray)):
-            return None
-        if self.truth.flags.c_contiguous and self.scores.flags.c_contiguous:
-            return self._as_one_label("C")
-        if self.truth.flags.f_contiguous and self.scores.flags.f_contiguous:
-            return self._as_one_label("F")
-        return None
-
-    def _as_one_label(self, order: Literal["C", "F"]) -> "Problem":
-        """Return all cells in the order in which they lie in memory."""
-        truth = self.truth.reshape((-1, 1), order=order)
-        scores = self.scores.reshape((-1, 1), order=order)
-        return replace(self, truth=truth, scores=scores, label_names=None)
-
     def view_of_rows(self, rows: Ints) -> "Problem":
         """Return the dense, unweighted problem of some rows; scores are copied in pieces."""
         return replace(
