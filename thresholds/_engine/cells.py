@@ -103,9 +103,8 @@ class Cells:
     owner: Owner
     n_jobs: int | None = -1
     progress: bool = False
-    at_floors: bool = (
-        False  # whether counted cells of which a range is known lie at its lowest score
-    )
+    # Whether counted cells of which only a range is known lie at its lowest score, not at its highest.
+    at_floors: bool = False
 
     @property
     def n_groups(self) -> int:

@@ -19,7 +19,6 @@ import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.grouped import sums_so_far
-from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Keys, Numbers, Scores
 from thresholds._checks import Average
 from thresholds._engine.best_cuts import best_cuts
@@ -73,16 +72,15 @@ def best_shared_cut(
 def _pooled(problem: Problem) -> Problem | None:
     """Return all cells as those of one label, whose best cut has the highest micro F; None where that takes a copy."""
     truth, scores = problem.truth, problem.scores
-    if is_sparse(truth) or not (problem.is_dense and problem.is_dense_unweighted):
+    is_plain = problem.is_dense_unweighted and problem.is_dense
+    if not is_plain or problem.n_stored > _MOST_POOLED_CELLS:
         return None
-    if scores.size > _MOST_POOLED_CELLS:
+    if not (isinstance(truth, np.ndarray) and isinstance(scores, np.ndarray)):
         return None
-    for order in ("C", "F"):
-        if all(matrix.flags[f"{order}_CONTIGUOUS"] for matrix in (truth, scores)):
-            cells = (matrix.reshape((-1, 1), order=order) for matrix in (truth, scores))
-            return replace(
-                problem, **dict(zip(("truth", "scores"), cells, strict=True)), label_names=None
-            )
+    for matrices in ((truth, scores), (truth.T, scores.T)):
+        if all(matrix.flags.c_contiguous for matrix in matrices):
+            truth, scores = (matrix.reshape(-1, 1) for matrix in matrices)
+            return replace(problem, truth=truth, scores=scores, label_names=None)
     return None
 
 
