@@ -143,16 +143,7 @@ def test_the_curve_of_all_labels_does_not_depend_on_bins(
     for problem in problems:
         for row_weight in (None, 1 / problem.unit):
             curves = set()
-            for cells_of_bin, most_of_tiles in ((10**9, 0), (40, 0), (3, 0), (40, 2**22), (1, 2**22)):
+            for cells_of_bin in (10**9, 40, 3, 1):
                 monkeypatch.setattr(pooled, "_CELLS_OF_BIN", cells_of_bin)
-                monkeypatch.setattr(pooled, "_WORTH_A_LOOP", most_of_tiles)
                 curves |= {pooled_curve(problem, row_weight, n_jobs) for n_jobs in (1, 2)}
             assert len(curves) == 1
-
-
-def test_most_bins_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pooled, "_CELLS_OF_BIN", 1)
-    problem = Problem.of(*draw("margins"))
-    counts, _ = pooled._count(problem, pooled._bins_for(problem), 1, progress=False)
-    looked_into = pooled._may_have_vertices(counts)
-    assert counts[0][looked_into].sum() < 0.5 * counts[0].sum()

@@ -15,10 +15,10 @@ from tests.cases import Case, small_cases
 from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
 from thresholds import fit_empirical
+from thresholds._engine import best_cuts
 from thresholds.data.problem import Problem
 from thresholds.guards.limits import Limits, nearest
 from thresholds.search import staircase
-from thresholds.search.counting import passes, refine
 
 pytestmark = pytest.mark.each_value
 
@@ -278,23 +278,22 @@ def test_limits_out_of_range_are_refused(name: str, bad: object) -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_limits_by_counting_are_those_by_sorting(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether counts bound the best cut within limits of each label, or all steps are looked at."""
+def test_limits_by_kernels_are_those_by_sorting(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether buckets bound the best cut within limits of each label, or all steps are looked at."""
     rng = np.random.default_rng(5)
     rates, separations = np.exp(rng.uniform(-6, -1, 40)), rng.uniform(-0.5, 2, 40)
     truth = (rng.random((2000, 40)) < rates).astype(np.uint8)
     scores = (rng.standard_normal(truth.shape) + truth * separations).round(2).astype(np.float32)
     weights = rng.integers(1, 4, len(scores)) if weighted else None
-    monkeypatch.setattr(refine, "_SORT_BELOW", 16)
     for limits in (
         {"max_overprediction": 2.0},
         {"min_precision": rng.random(40)},
         {"min_recall": 0.4, "max_overprediction": 9.0},
     ):
         reports = []
-        for sorts in (False, True):
-            monkeypatch.setattr(passes, "counting_is_faster", lambda *_, sorts=sorts, **__: not sorts)
+        for most_sorted in (0, 10**9):
+            monkeypatch.setattr(best_cuts, "_MOST_SORTED_CELLS", most_sorted)
             reports.append(fit_empirical(truth, scores, sample_weight=weights, n_jobs=2, **limits).guard_report)
-        counted, by_sorting = reports
-        assert not np.array_equal(counted.guarded, counted.unguarded)
-        assert counted.to_dict() == by_sorting.to_dict(), limits
+        searched, by_sorting = reports
+        assert not np.array_equal(searched.guarded, searched.unguarded)
+        assert searched.to_dict() == by_sorting.to_dict(), limits

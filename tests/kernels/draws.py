@@ -12,14 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from scipy import sparse
-from thresholds.search.counting import same_cuts, score_bins
-from thresholds.search.counting.refine import _scales
 
 from thresholds import _kernels
 from thresholds._arrays.sparse import entries_of_rows
 from thresholds._kernels import bootstrap, keys, sorting
-from thresholds._kernels import guards as odds
-from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
 
 Array = np.ndarray[Any, Any]
@@ -132,58 +128,6 @@ def of_hulls(rng: Generator, dtype: Any) -> Arguments:
 # codes
 
 
-def of_values_to_code(rng: Generator, dtype: Any) -> Arguments:
-    scores = rng.normal(size=(8, 20)).astype(dtype)
-    scores[rng.random(scores.shape) < 0.2] = rng.choice([-np.inf, -1e30, 1e30, -0.0, -np.finfo(dtype).max])
-    scale = rng.choice([0.5, 1, 32, 512], 20).astype(dtype)
-    return scores, scale, np.floor(scale * rng.normal(size=20)).astype(dtype), np.zeros(scores.shape, np.int8)
-
-
-def of_bits_to_code(rng: Generator, dtype: Any) -> Arguments:
-    kind = np.int32 if dtype == np.float32 else np.int64
-    bits = rng.normal(size=(8, 20)).astype(dtype).view(kind)
-    shift = rng.integers(0, 8 * bits.itemsize - 8, 20).astype(kind)
-    return bits, shift, np.abs(rng.normal(size=20)).astype(dtype).view(kind), np.zeros(bits.shape, np.int8)
-
-
-def of_codes(rng: Generator, dtype: Any) -> Arguments:
-    codes = rng.integers(-128, 128, (rng.choice([8, 248, 256, 600]), 16)).astype(np.int8)
-    codes[:, 0] = 127
-    return codes, rng.integers(-128, 127, (4, 16)).astype(np.int8), rng.integers(0, 9, (4, 16)).astype(np.int32)
-
-
-def of_scores_to_count(rng: Generator, dtype: Any) -> Arguments:
-    scores, cuts = (rng.normal(size=(n, 16)).round(1).astype(dtype) for n in (rng.choice([8, 248]), 4))
-    scores[-3:], cuts[0] = np.nan, np.inf
-    return scores, cuts, rng.integers(0, 9, cuts.shape).astype(np.int32)
-
-
-def of_columns(rng: Generator, dtype: Any) -> tuple[Array, Array, int, Array]:
-    """Scores and truth of rows, and some of the columns: the first of them, and room for their keys."""
-    found, _ = tile(rng, dtype)
-    n_columns = int(rng.integers(16, 40))
-    scores = np.resize(rng.permutation(keys.to_scores(found).reshape(-1)), (found.shape[1], n_columns))
-    truth = (rng.random(scores.shape) < rng.choice([0, 0.1, 1])).astype(np.uint8)
-    first, last = np.sort(rng.choice(n_columns + 1, 2, replace=False)).tolist()
-    return scores, truth, first, np.zeros((last - first, len(scores)), found.dtype)
-
-
-def of_halves_to_widen(rng: Generator, dtype: Any) -> Arguments:
-    halves = rng.integers(0, 2**16, (8, int(rng.choice([7, 64])))).astype(np.uint16)
-    scores = np.zeros((9, halves.shape[1] + 1), np.float32)
-    return halves, scores.view(np.int32), scores
-
-
-def of_weighed_codes(rng: Generator, dtype: Any) -> Arguments:
-    shape, shift = (8 * int(rng.integers(1, 9)), 16), int(rng.integers(3, 21))
-    codes = rng.integers(-128, 128, shape).astype(np.int8).view(np.uint64)
-    truth = cells(rng, shape).view(np.uint64)
-    weights = rng.choice([0, 1, 2**30 + 1], shape[0]).astype(np.uint64)
-    packed = (weights << np.uint64(shift)) + (weights > 0)
-    firsts = rng.integers(0, 257, (16, 3)).astype(np.int16)
-    return codes, truth, packed, shift, firsts, np.zeros((16, 3, 3), np.int64)
-
-
 # confusion
 
 
@@ -197,11 +141,6 @@ def of_weighed_counts(rng: Generator, dtype: Any) -> Arguments:
     weights = weights_of(rng, len(truth))
     kind = np.int64 if dtype == np.float32 else np.float64
     return truth, predicted, (weights / 3).astype(kind), counts.astype(kind)
-
-
-def of_rows(rng: Generator, dtype: Any) -> Arguments:
-    truth, predicted = cells(rng, (2, rng.integers(1, 5), rng.choice(LONG)))
-    return truth, predicted, np.zeros((3, len(truth)), np.int64)
 
 
 def of_sparse_counts(rng: Generator, dtype: Any) -> Arguments:
@@ -393,13 +332,6 @@ def of_curves(rng: Generator, dtype: Any) -> Arguments:
 # keys
 
 
-def of_keys(rng: Generator, dtype: Any) -> Arguments:
-    special = [0.0, -0.0, np.inf, -np.inf, np.finfo(dtype).max, np.finfo(dtype).tiny / 4, -np.finfo(dtype).tiny]
-    scores = np.append(rng.normal(size=9), special).astype(dtype)
-    bits = rng.permutation(scores).view(f"u{scores.itemsize}")
-    return bits, bits.dtype.type(1 << (8 * bits.itemsize - 1))
-
-
 # logistic
 
 
@@ -437,126 +369,7 @@ def of_neighbours(rng: Generator, dtype: Any) -> Arguments:
 # mean_cuts
 
 
-def of_measure(rng: Generator) -> tuple[float, float, float]:
-    return *betas(rng), UNIT
-
-
-def matrix(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
-    """Scores, truth and rising cuts."""
-    shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
-    if rng.random() < 0.5:
-        shape = shape[::-1]
-    scores = np.round(rng.normal(size=shape), 1).astype(dtype)
-    return scores, cells(rng, shape), np.sort(rng.normal(size=18)).astype(dtype)[::-1].copy()
-
-
-def block(rng: Generator, dtype: Any) -> tuple[Array, Array]:
-    """Scores and cells, of which all or few are marked, with more columns than a byte can count."""
-    shape = ((8, 400), (320, 16), (32, 80))[rng.integers(3)]
-    return np.round(rng.normal(size=shape), 1).astype(dtype), cells(rng, shape, rng.choice([0.05, 1.0]))
-
-
-def of_noted_positives(rng: Generator, dtype: Any) -> Arguments:
-    _, truth = block(rng, dtype)
-    n_columns, room = truth.shape[1], 40
-    noted = rng.integers(0, room, n_columns).astype(np.int32)
-    wanted = np.ones(n_columns, np.uint8)
-    positives, rows = noted + np.int32(300), np.zeros((n_columns, room), np.int32)
-    return truth.view(np.uint64), 70_000, positives, wanted.view(np.uint64), wanted, noted, rows
-
-
-def of_lists_at_cuts(rng: Generator, dtype: Any) -> Arguments:
-    firsts, sizes, found = lists(rng, dtype)
-    cuts = rng.normal(size=(4, sizes.size)).astype(dtype)
-    return firsts, sizes, scores_of(found), cuts, np.zeros(cuts.shape, np.int64)
-
-
-def of_kept_lists(rng: Generator, dtype: Any) -> Arguments:
-    firsts, sizes, found = lists(rng, dtype)
-    low = rng.normal(size=sizes.size).astype(dtype)
-    return firsts, sizes, scores_of(found), low, low + dtype(0.5)
-
-
-def of_marks(rng: Generator, dtype: Any) -> Arguments:
-    scores, marks = block(rng, dtype)
-    low = rng.normal(size=scores.shape[1]).astype(dtype)
-    return scores, low, low + dtype(1), marks, np.full(low.size, -np.inf, dtype)
-
-
-def of_collected(rng: Generator, dtype: Any) -> Arguments:
-    scores, marks = block(rng, dtype)
-    labels = np.arange(marks.shape[1]) % 5
-    sizes = [np.count_nonzero(marks[:, labels == j]) for j in range(5)]
-    place = np.append(0, sizes).cumsum()[:-1]
-    return scores, marks, labels, place, np.zeros(sum(sizes), dtype)
-
-
-def of_few_collected(rng: Generator, dtype: Any) -> Arguments:
-    scores, marks, *others = of_collected(rng, dtype)
-    return scores, marks.view(np.uint64), *others
-
-
-def of_counts_between_cuts(rng: Generator, dtype: Any) -> Arguments:
-    scores, truth = block(rng, dtype)
-    lists = rng.integers(0, 3, truth.shape[1])
-    cuts = rng.choice(np.unique(scores[np.isfinite(scores)]), rng.integers(1, 20))
-    bins, firsts, first_step, padded = same_cuts._Intervals.of(keys.to_keys(np.unique(cuts)))
-    counts = np.zeros((3, np.unique(cuts).size + 1), np.int64)
-    return scores, scores.view(f"i{scores.itemsize}"), truth, lists, tuple(bins), firsts, first_step, padded, counts
-
-
-def in_bins(rng: Generator, dtype: Any) -> tuple[Array, Array, Array, score_bins.ScoreBins]:
-    """Scores, some of them masked, with their bits, truth and bins."""
-    scores, truth = block(rng, dtype)
-    by_bits = bool(rng.random() < 0.5)
-    ends = np.sort(rng.choice((np.abs(scores) if by_bits else scores).reshape(-1), 2))
-    bins = score_bins.ScoreBins.between(ends, int(rng.integers(1, 50)), by_bits=by_bits)
-    scores[rng.random(scores.shape) < 0.1] = -np.inf
-    return scores, scores.view(f"i{scores.itemsize}"), truth, bins
-
-
-def of_counts_in_bins(rng: Generator, dtype: Any) -> Arguments:
-    scores, bits, truth, bins = in_bins(rng, dtype)
-    counts = np.zeros((2, bins.n_bins + 1), np.int32)
-    lowest = np.full(scores.shape[1], np.inf, dtype)
-    return scores, bits, truth, bins, counts, lowest, -lowest
-
-
-def of_collected_from_bins(rng: Generator, dtype: Any) -> Arguments:
-    scores, bits, truth, bins = in_bins(rng, dtype)
-    wanted = np.append(cells(rng, bins.n_bins, 0.5), np.uint8(0))
-    return scores, bits, truth, bins, wanted, np.zeros(scores.size + 1, dtype), np.zeros(scores.size + 1, np.uint8)
-
-
-def of_collected_rows(rng: Generator, dtype: Any) -> Arguments:
-    scores, marks = block(rng, dtype)
-    sizes = marks.sum(axis=0, dtype=np.int64)
-    place = sizes.cumsum() - sizes
-    kept, rows = np.zeros(sizes.sum(), dtype), np.zeros(sizes.sum(), np.int32)
-    return scores, marks, cells(rng, marks.shape), 70_000, place, kept, rows
-
-
 # odds
-
-
-def binned(rng: Generator) -> tuple[Array, Array, Array, Array, np.uint32, np.uint32, bool]:
-    """Starts, keys, truth, weights; the keys of what is missing and what is masked; whether scores are probable."""
-    probable = bool(rng.random() < 0.5)
-    n_labels, n = 3, int(rng.choice(LONG))
-    scores = probabilities(rng, n_labels * n, np.float32) if probable else rng.normal(size=n_labels * n)
-    scores[rng.random(scores.size) < 0.1] = 0.0
-    scores[rng.random(scores.size) < 0.1] = -np.inf
-    missing, masked = (keys.to_keys(np.array([value], np.float32))[0] for value in (0.0, -np.inf))
-    starts, found = np.arange(n_labels + 1) * n, keys.to_keys(scores.astype(np.float32))
-    weights = weights_of(rng, found.size) if rng.random() < 0.5 else NO_WEIGHTS
-    return starts, found, cells(rng, found.size), weights, missing, masked, probable
-
-
-def of_bins(rng: Generator, dtype: Any) -> Arguments:
-    _, found, truth, weights, missing, masked, probable = binned(rng)
-    parts = (truth, weights, truth[: weights.size] * weights)[rng.integers(3)]
-    n_bins = 2 * odds.SIDE if probable else odds.MARGIN_BINS
-    return found, parts, missing, masked, probable, np.zeros(n_bins + 1, np.int64)
 
 
 # ranks
@@ -590,67 +403,6 @@ def of_left_out_groups(rng: Generator, dtype: Any) -> Arguments:
     return *counts, depth, width, prior, ratio, n_sharpnesses, *runs
 
 
-# refining
-
-
-def bucketed(rng: Generator, dtype: Any) -> Arguments:
-    """Finite keys in lists, and their extremes."""
-    firsts, sizes, found = lists(rng, dtype)
-    finite = np.maximum(scores_of(found), dtype(-1e30) if rng.random() < 0.5 else dtype(-1))
-    found = keys.to_keys(finite)
-    ends = np.full((sizes.size, 2), ~found.dtype.type(0))
-    ends[:, 1] = 0
-    refining.extremes(firsts, sizes, found, ends)
-    return firsts, sizes, found, ends
-
-
-def of_extremes(rng: Generator, dtype: Any) -> Arguments:
-    firsts, sizes, found, ends = bucketed(rng, dtype)
-    return firsts, sizes, found, ends[:, ::-1].copy()
-
-
-def of_buckets(rng: Generator, dtype: Any) -> Arguments:
-    firsts, sizes, found, ends = bucketed(rng, dtype)
-    sizes[ends[:, 0] > ends[:, 1]] = 0
-    ends[sizes == 0] = 0
-    scales = _scales(ends)
-    bits = np.zeros(sizes.max() + 1, found.dtype)
-    scores = bits.view(dtype)
-    buckets = np.zeros(found.size, np.uint16)
-    return firsts, sizes, found, ends, scales, bits, scores, buckets
-
-
-def of_counted_buckets(rng: Generator, dtype: Any) -> Arguments:
-    firsts, sizes, found = lists(rng, dtype)
-    return firsts, sizes, rng.choice([3, 2047], found.size).astype(np.uint16), np.zeros((sizes.size, 2048), np.int64)
-
-
-def of_weighed_buckets(rng: Generator, dtype: Any) -> Arguments:
-    firsts, sizes, buckets, sums = of_counted_buckets(rng, dtype)
-    rows = rng.integers(-500, 500, buckets.size).astype(np.int32)
-    return firsts, sizes, buckets, rows, weights_of(rng, 500), sums, sums.copy()
-
-
-def of_bounded_buckets(rng: Generator, dtype: Any) -> Arguments:
-    counts = rng.integers(0, 4, (3, refining.BUCKETS)) * 100
-    hits = counts // rng.integers(1, 5, counts.shape)
-    above = rng.integers(0, 2**20, 3)
-    low = rng.random(3) / 4
-    part = np.where(rng.random(3) < 0.5, -1.0, hits.sum(1).astype(np.float64))
-    ends = np.zeros(3, np.int64), np.zeros(3, np.int64)
-    return counts, hits, above, above // 3, low, low + rng.random(3) / 9, part, 1e-9, *ends
-
-
-def of_kept_buckets(rng: Generator, dtype: Any) -> Arguments:
-    firsts, sizes, found = lists(rng, dtype)
-    buckets = rng.integers(0, refining.BUCKETS, found.size).astype(np.uint16)
-    bottom = rng.integers(0, refining.BUCKETS, sizes.size)
-    top = np.minimum(bottom + rng.integers(0, 1500, sizes.size), refining.BUCKETS - 1)
-    nothing = rng.random(sizes.size) < 0.2
-    bottom[nothing], top[nothing] = 0, -1
-    return firsts, sizes, found, buckets, bottom, top, np.zeros(sizes.size, found.dtype)
-
-
 # rows
 
 
@@ -668,15 +420,6 @@ def of_rows_of_entries(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]
 
 def sign_of(bits: Array) -> Any:
     return bits.dtype.type(1 << (8 * bits.itemsize - 1))
-
-
-def of_true_cells(rng: Generator, dtype: Any) -> Arguments:
-    starts, columns, bits = of_rows_of_entries(rng, dtype)
-    true_starts, true_columns, _ = of_rows_of_entries(rng, dtype)
-    n = min(starts.size, true_starts.size) - 1
-    keys_found = np.zeros(true_columns.size, bits.dtype)
-    sign = sign_of(bits)
-    return starts, columns, bits, sign, true_starts, true_columns, 0, n, sign, keys_found
 
 
 def of_items_of_entries(rng: Generator, dtype: Any) -> Arguments:
@@ -697,46 +440,6 @@ def of_items_of_entries(rng: Generator, dtype: Any) -> Arguments:
         np.full(n_groups, 2**40),
         sign_of(bits),
     )
-
-
-def of_weights_of_entries(rng: Generator, dtype: Any) -> Arguments:
-    starts, columns, _ = of_rows_of_entries(rng, dtype)
-    weights = weights_of(rng, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
-    return starts, columns, weights, np.zeros(8, np.int64)
-
-
-def of_candidates(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
-    """Offsets, distinct keys that fall within a label, weights of positives; of some labels none, of some many."""
-    found, truth = tile(rng, dtype)
-    lists, cells = np.repeat(np.arange(len(found), dtype=np.int32), found.shape[1]), found.reshape(-1)
-    hits = truth.reshape(-1).astype(np.int64)
-    offsets, candidates, weights = sorting.sorted_lists(lists, cells, hits, 0, len(found), cells.dtype.type(1))
-    return offsets, candidates, weights
-
-
-def of_entries_to_part(rng: Generator, dtype: Any) -> Arguments:
-    starts, columns, bits = of_rows_of_entries(rng, dtype)
-    weights = weights_of(rng, starts.size - 1) if dtype == np.float32 else NO_WEIGHTS
-    given = starts, columns, bits, sign_of(bits), weights, 0, starts.size - 1, np.uint32(2)
-    parted_weights = np.zeros(columns.size * bool(weights.size), np.int64)
-    return *given, np.zeros_like(columns), np.zeros_like(bits), parted_weights, np.zeros(3, np.int64)
-
-
-def of_entries_to_count(rng: Generator, dtype: Any) -> Arguments:
-    """Two segments of the second of two parts, whose labels begin at 3; of some labels absent cells matter."""
-    offsets, candidates, hits = of_candidates(rng, dtype)
-    n_labels, n_entries = offsets.size - 1, 60
-    columns = (3 + rng.integers(0, n_labels, n_entries)).astype(np.int32)
-    keys = rng.integers(0, 2**32, n_entries).astype(candidates.dtype)
-    keys[::2] = rng.choice(np.append(candidates, keys[0]), n_entries // 2)
-    weights = rng.integers(0, 3, n_entries) if dtype == np.float32 else NO_WEIGHTS
-    segments = np.array([[0, 0, 20], [20, 30, n_entries]])
-    total = np.full(n_labels, 200) if rng.integers(2) else NO_WEIGHTS
-    nothing = candidates.dtype.type(rng.choice([0, 2**31]))
-    missing = rng.choice(np.append(candidates, nothing))
-    counts = np.zeros((2, candidates.size), np.int64)
-    steps = hits, counts[0].copy(), counts[1].copy(), np.zeros_like(candidates)
-    return columns, keys, weights, segments, 1, 3, offsets, candidates, nothing, missing, total, *steps
 
 
 # sorting
@@ -825,12 +528,6 @@ def of_folds(rng: Generator, dtype: Any) -> Arguments:
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "bootstrap.add_replicates": of_resampled,
     "choosing.upper_hulls": of_hulls,
-    "counting.code_by_value": of_values_to_code,
-    "counting.code_by_bits": of_bits_to_code,
-    "counting.count_codes": of_codes,
-    "counting.count_scores": of_scores_to_count,
-    "counting.widen_halves": of_halves_to_widen,
-    "counting.weigh_codes": of_weighed_codes,
     "confusion.weigh_by_label": of_weighed_counts,
     "confusion.count_sparse": of_sparse_counts,
     "confusion.ranks_of_positives": of_ranks_of_positives,
@@ -854,30 +551,10 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "calibration.fit_logistic": of_logistic,
     "calibration.pull_lines": of_pulled_lines,
     "calibration.neighbours": of_neighbours,
-    "counting.note_positives": of_noted_positives,
-    "counting.count_lists_at_cuts": of_lists_at_cuts,
-    "counting.keep_between": of_kept_lists,
-    "counting.mark_between": of_marks,
-    "counting.collect": of_collected,
-    "counting.collect_few": of_few_collected,
-    "counting.collect_rows": of_collected_rows,
-    "counting.count_between_cuts": of_counts_between_cuts,
-    "counting.count_in_bins": of_counts_in_bins,
-    "counting.collect_from_bins": of_collected_from_bins,
     "guards.left_out_groups": of_left_out_groups,
     "guards.pooled_depths": of_pooled_depths,
-    "refine.extremes": of_extremes,
-    "refine.to_buckets": of_buckets,
-    "refine.count_buckets": of_counted_buckets,
-    "refine.weigh_buckets": of_weighed_buckets,
-    "refine.bound_buckets": of_bounded_buckets,
-    "refine.keep_buckets": of_kept_buckets,
     "tallies.add_lists": of_added_lists,
-    "entries.found_entries": of_true_cells,
     "entries.items_of_entries": of_items_of_entries,
-    "entries.weigh_entries": of_weights_of_entries,
-    "entries.part_entries": of_entries_to_part,
-    "entries.count_entries": of_entries_to_count,
     "sorting.staircases_between": of_parts_of_staircases,
     "folds.deal_out": of_folds,
 }

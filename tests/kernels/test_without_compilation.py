@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from thresholds.search.counting import passes
 
 import thresholds
 from tests.kernels.draws import DRAWS, KERNELS, Array
 from thresholds import metrics
+from thresholds._engine import best_cuts
 from thresholds._kernels._jit import kernel
-from thresholds.search import one_cut
 
 COMPILES = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 SEEDS = range(5)
@@ -37,7 +36,7 @@ NEARLY = {
     "outcomes.expected_share": 1e-13,
 }
 # Products and differences that may be infinite, or wrap, as these loops expect.
-OVERFLOWING = {"bootstrap.add_replicates", "counting.code_by_value", "calibration.interpolate"}
+OVERFLOWING = {"bootstrap.add_replicates", "calibration.interpolate"}
 
 
 @contextlib.contextmanager
@@ -78,7 +77,7 @@ def reached(names: set[str]) -> set[str]:
 
 
 def test_every_kernel_is_drawn_for_or_called_by_one_that_is() -> None:
-    assert len(KERNELS) > 80
+    assert len(KERNELS) > 60
     assert DRAWS.keys() <= KERNELS.keys()
     assert reached(set(DRAWS)) == KERNELS.keys()
     assert NEARLY.keys() | OVERFLOWING <= DRAWS.keys()
@@ -171,16 +170,13 @@ def fitted(truth: Array, scores: Array, average: Any = "macro", **options: Any) 
     return rule.thresholds, rule.objective
 
 
-def counted() -> Any:
-    """As large problems are fitted: by counting, without sorting."""
+def searched() -> Any:
+    """As large problems are fitted: by kernels, without sorting."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (passes, one_cut):
-            patch.setattr(module, "_WORTH_COUNTING", 0)
-        patch.setattr(one_cut, "_WORTH_BOUNDING", 1)
-        patch.setattr(passes, "_LEAST_WEIGHTED_LABELS", 1)
+        patch.setattr(best_cuts, "_MOST_SORTED_CELLS", 0)
         truth, scores = many_positives()
         weighted = fitted(truth, scores, sample_weight=np.arange(1000) % 7)
-        return *fitted(truth, scores), *weighted, *fitted(truth, scores, per_label=False)
+        return *fitted(truth, scores), *weighted, *fitted(truth, scores, "micro")
 
 
 def with_weights() -> Any:
@@ -217,7 +213,7 @@ FITS: dict[str, Callable[[], Any]] = {
     "shared macro": lambda: fitted(*many_positives(), per_label=False),
     "shared micro": lambda: fitted(*many_positives(), "micro", per_label=False),
     "shared samples": lambda: fitted(*many_positives(), "samples", per_label=False),
-    "counted": counted,
+    "searched": searched,
     "weighted": with_weights,
     "sparse": of_sparse,
     "shrink": lambda: fitted(*many_positives(), guard="shrink"),
