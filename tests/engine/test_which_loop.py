@@ -12,9 +12,11 @@ from tests.engine.checks import CHECKS
 from tests.engine.draws import SCORES, Array, draw
 from thresholds._arrays import threads
 from thresholds._engine import best_cuts as engine
+from thresholds._engine import kernels
 from thresholds._engine.best_cuts import Aim, all_steps, best_cuts, best_joint_cuts, is_small
-from thresholds._engine.columns import over_labels
+from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Columns
 
 
 @pytest.fixture
@@ -140,17 +142,31 @@ def test_scores_of_usual_kinds_are_parted(kind: str, search_by: Any, sorted_labe
     assert sorted_labels == []
 
 
-def test_kernels_leave_one_step_of_a_label_and_jointly_few() -> None:
+def test_kernels_look_at_few_scores_twice_and_leave_few_steps() -> None:
     rng = np.random.default_rng(13)
     truth = rng.random((100_000, 3)) < [0.01, 0.05, 0.2]
     problem = Problem.of(truth, (rng.normal(size=truth.shape) + 2.5 * truth).astype(np.float32))
 
-    def n_left(*aim: Any) -> int:
+    def left(*aim: Any) -> tuple[int, int]:
+        """How many scores of a label are put into buckets again, at most, and how many steps are left of all."""
         search = engine._Search(Aim(1.0, *aim), by_sorting=False)
-        return sum(part.cut.size for part in over_labels(problem, search.steps, n_jobs=1))
+
+        def look(columns: Columns, memory: Memory) -> tuple[int, int]:
+            memory.room = kernels.room_for(len(truth), problem.dtype, weighted=False)
+            memory.room.nodes[:] = 0
+            steps = search.steps(columns, memory)
+            return int(memory.room.nodes[:, kernels.END].max()), steps.cut.size
+
+        ((n_scores, n_steps),) = over_labels(problem, look, n_jobs=1)
+        return n_scores, n_steps
 
     cuts = best_joint_cuts(problem, 1.0)
     ratio = cuts.tp.sum() / (cuts.positives.sum() + cuts.predicted.sum())
-    assert n_left() == 3
-    assert n_left(0.93 * ratio, 1.01 * ratio, True) < 100
-    assert n_left(0.0, 1.0, True) < 0.1 * truth.sum()
+    for aim, most_scores, most_steps in (
+        ((), 0.05, 3),
+        ((0.93 * ratio, 1.01 * ratio, True), 0.05, 50),
+        ((0.0, 1.0, True), 1.0, 0.1 * truth.sum()),
+    ):
+        n_scores, n_steps = left(*aim)
+        assert n_scores < most_scores * len(truth)
+        assert n_steps <= most_steps
