@@ -1,6 +1,7 @@
 """What is found: what every cut, counted by itself, shows to be the best, and the same by sorting and by kernels."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,11 @@ import pytest
 from tests.engine.checks import CHECKS, check_equal, check_steps
 from tests.engine.draws import SCORES, draw
 from thresholds._engine import best_cuts as engine
-from thresholds._engine.best_cuts import all_steps, best_cuts, best_cuts_within, best_joint_cuts
+from thresholds._engine.best_cuts import Aim, all_steps, best_cuts, best_cuts_within, best_joint_cuts
+from thresholds._engine.choosing import Limits, best_joint_steps
+from thresholds._engine.columns import over_labels
 from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import joined
 
 SEEDS = range(24)
 # Where the best joint ratio is looked for, around that of a few rows: there, below it, above it.
@@ -31,6 +35,24 @@ def test_cuts_are_the_best(aim: str, kind: str, by: str, guesses: Callable[[int]
         guesses(seed)
         data = draw(kind, seed)
         CHECKS[aim](data, data.problem, data.labels, 1 + seed % 3, kind, seed)
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_a_limit_that_a_cut_just_reaches_is_kept(which: int, by: str) -> None:
+    """Of predictions, recall, precision, or all of them: what some cut of each label, not the best, comes to."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n = int(rng.choice([20, 300]))
+        data = replace(draw("rounded", seed, (n, 5)), weights=rng.integers(1, 4, n) if seed % 2 else None)
+        limits = np.array([(np.inf, 0.0, 0.0)] * 5)  # (n_labels, 3)
+        for of_label, label in zip(limits, data.labels, strict=True):
+            if label.steps:
+                _, _, tp, predicted = label.steps[rng.integers(len(label.steps))]
+                reached = predicted / label.positives, tp / label.positives, tp / predicted
+                for place in (0, 1, 2) if which == 3 else (which,):
+                    of_label[place] = reached[place]
+        data = replace(data, limits=Limits(*limits.T))
+        CHECKS["within limits"](data, data.problem, data.labels, 1, seed)
 
 
 @pytest.mark.parametrize("aim", CHECKS)
@@ -68,6 +90,22 @@ def test_all_steps_are_those_of_every_cut(kind: str) -> None:
     for seed in SEEDS:
         data = draw(kind, seed)
         check_steps(all_steps(data.problem), data.labels, kind, seed)
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_kernels_leave_what_is_jointly_best_however_narrow_the_range_of_the_ratio(
+    kind: str, search_by: Callable[[str], None]
+) -> None:
+    search_by("sorting")
+    for seed in range(8, 16):
+        data = draw(kind, seed)
+        beta2 = data.beta**2
+        cuts = best_joint_cuts(data.problem, data.beta)
+        ratio = cuts.tp.sum() / (beta2 * cuts.positives.sum() + cuts.predicted.sum() or 1.0)
+        for low, high in ((ratio, ratio), (ratio, 1.0), (0.0, ratio), (0.99 * ratio, ratio), (ratio, 1.01 * ratio)):
+            search = engine._Search(Aim(beta2, low, high, is_joint=True), by_sorting=False)
+            steps = joined(over_labels(data.problem, search.steps))
+            check_equal(steps.at(best_joint_steps(steps, beta2)[0]), cuts, kind, seed, low / (ratio or 1.0))
 
 
 def test_very_many_labels_of_few_rows(by: str) -> None:
