@@ -479,18 +479,6 @@ def room(starts: Array, found: Array) -> tuple[Array, Array, Array]:
     return np.zeros(size, found.dtype), np.zeros(size, np.int64), np.zeros(size, np.int64)
 
 
-def of_parts_of_staircases(rng: Generator, dtype: Any) -> Arguments:
-    found, truth = tile(rng, dtype)
-    up = np.sort(found, axis=1)
-    hits = [np.sort(row[true == 1]) for row, true in zip(found, truth, strict=True)]
-    sizes = np.array([row.size for row in hits])
-    scores = np.arange(len(up)) * up.shape[1], np.full(len(up), up.shape[1]), up.reshape(-1)
-    positives = np.append(0, sizes).cumsum()[:-1], sizes, np.concatenate(hits)
-    steps = np.zeros(len(up) + 1, np.int64), *np.zeros((2, sizes.sum()), up.dtype), *np.zeros((3, sizes.sum()), int)
-    above = rng.integers(0, 2**33, len(up))
-    return scores, positives, above, above // 3, up[:, 0] - up.dtype.type(1), steps
-
-
 # tallies
 
 
@@ -555,6 +543,5 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "guards.pooled_depths": of_pooled_depths,
     "tallies.add_lists": of_added_lists,
     "entries.items_of_entries": of_items_of_entries,
-    "sorting.staircases_between": of_parts_of_staircases,
     "folds.deal_out": of_folds,
 }

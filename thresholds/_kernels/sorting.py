@@ -42,29 +42,6 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
     return up, rows
 
 
-def sorted_lists(
-    lists: Ints, keys: Keys, weights: Ints, first_list: int, last_list: int, lowest: Any
-) -> tuple[Ints, Keys, Ints]:
-    """Return the distinct keys of each list, falling, with their weights added up.
-
-    List j is `offsets[j]:offsets[j + 1]`. Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is
-    empty. Keys of other lists than `first_list:last_list` are left out, and those below `lowest` or without weight.
-    """
-    wanted = (lists >= first_list) & (lists < last_list) & (keys >= lowest)
-    if weights.size > 0:
-        wanted &= weights > 0
-    own, key = lists[wanted] - first_list, keys[wanted]
-    order = np.lexsort((~key, own))  # (n_wanted,)
-    own, key = own[order], key[order]
-    weight = weights[wanted][order] if weights.size > 0 else np.ones(key.size, np.int64)
-    is_first = np.append(True, (own[1:] != own[:-1]) | (key[1:] != key[:-1]))[: key.size]
-    firsts = np.flatnonzero(is_first)  # of equal keys
-    offsets = own[firsts].searchsorted(np.arange(last_list - first_list + 1))
-    sums: Ints = np.append(0, weight.cumsum())
-    ends = np.append(firsts[1:], key.size)[: firsts.size]
-    return offsets, key[firsts], sums[ends] - sums[firsts]
-
-
 @kernel
 def _sweep(
     up: Keys,
@@ -149,32 +126,6 @@ def unit_staircases(
     tp = rank[steps]
     offsets = np.searchsorted(steps, true_starts)
     return offsets, falling[steps], lower[steps], tp, predicted[steps] - tp, higher[steps]
-
-
-@kernel
-def staircases_between(
-    scores: ListArrays,
-    positives: ListArrays,
-    above: Ints,
-    tp_above: Ints,
-    below: Keys,
-    steps: Steps,
-) -> None:
-    """Write the steps of labels among some of their keys, and those of their positives, both sorted upwards.
-
-    `above[j]` scores of label j lie higher, `tp_above[j]` of them of positives; `below[j]` is the
-    next lower key.
-    """
-    firsts, sizes, keys = scores
-    true_firsts, true_sizes, true_keys = positives
-    offsets, key, lower, tp, fp, higher = steps
-    for j in range(firsts.size):
-        up = keys[firsts[j] : firsts[j] + sizes[j]]
-        label_positives = true_keys[true_firsts[j] : true_firsts[j] + true_sizes[j]]
-        step = offsets[j]
-        offsets[j + 1] = _sweep(
-            up, label_positives, above[j], tp_above[j], below[j], key, lower, tp, fp, higher, step
-        )
 
 
 def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weights: Ints) -> Steps:

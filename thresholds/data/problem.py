@@ -369,8 +369,3 @@ class Problem(problem.Problem):
         positive_part = self._positive_part(truth.data, true_weights)
         items = items_of_entries(*entries, *true, positive_part, group_weights, keys[-1])
         return Items(starts + np.arange(starts.size), *items)
-
-
-def _other(axis: Axis) -> Axis:
-    """Return the axis that runs within a group."""
-    return "samples" if axis == "labels" else "labels"

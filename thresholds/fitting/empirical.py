@@ -287,23 +287,14 @@ def _search(problem: Problem, options: FitOptions) -> Found:
 
 def _best(problem: Problem, options: FitOptions) -> Cuts:
     """Choose the best step of each label by itself; for micro, those that are best for all labels together."""
+    jointly = options.average == "micro"
+    run: Any = {"n_jobs": options.n_jobs, "progress": options.progress}
     if problem.is_counted:
-        return _best_of_counts(problem, options)
-    choose = best_joint_cuts if options.average == "micro" else best_cuts
-    return choose(problem, options.beta, n_jobs=options.n_jobs, progress=options.progress)
+        from thresholds.search.staircase import best_of_counts
 
-
-def _best_of_counts(problem: Problem, options: FitOptions) -> Cuts:
-    """Choose in the same way among the steps of counted rows."""
-    from thresholds._engine.choosing import best_joint_steps, best_steps
-    from thresholds.search.staircase import all_steps
-
-    steps = all_steps(_in_items(problem), n_jobs=options.n_jobs, progress=options.progress)
-    if options.average == "micro":
-        chosen, _ = best_joint_steps(steps, options.beta**2)
-    else:
-        chosen = best_steps(steps, options.beta**2)
-    return steps.at(chosen)
+        return best_of_counts(_in_items(problem), options.beta, jointly=jointly, **run)
+    choose = best_joint_cuts if jointly else best_cuts
+    return choose(problem, options.beta, **run)
 
 
 def rule_of(

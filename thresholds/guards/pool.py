@@ -49,6 +49,7 @@ from thresholds._arrays.dtypes import threshold_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints, Keys
 from thresholds._checks import Placement
+from thresholds._engine.best_cuts import best_joint_cuts
 from thresholds._engine.cuts import Cuts
 from thresholds._kernels.guards import left_out_groups, pooled_depths
 from thresholds._kernels.keys import to_keys, to_scores
@@ -66,9 +67,8 @@ from thresholds.guards.base import (
 from thresholds.guards.cuts import representable, rows_per_unit_of
 from thresholds.guards.groups import Runs, groups_of, rows_alike
 from thresholds.guards.limits import Limits
-from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.ranks import count_at
-from thresholds.search.staircase import map_labels
+from thresholds.search.staircase import best_of_counts
 
 Result = TypeVar("Result")
 
@@ -105,8 +105,11 @@ class Pool(BaseGuard):
         progress: bool,
     ) -> GuardedFit:
         """Pool the thresholds of all labels; no limits are offered for micro F."""
-        hulls = map_labels(problem, Hull.of, n_jobs=n_jobs, progress=progress)
-        optimum = best_joint_cuts(hulls, beta)
+        run: Any = {"n_jobs": n_jobs, "progress": progress}
+        if problem.is_counted:
+            optimum = best_of_counts(problem, beta, jointly=True, **run)
+        else:
+            optimum = best_joint_cuts(problem, beta, **run)
 
         # Rows that are alike count for less.
         steps = _Steps.over(problem, n_jobs, progress)

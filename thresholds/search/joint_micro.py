@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._arrays.types import Booleans, Floats
 from thresholds._engine.choosing import highest_ratio
 from thresholds._engine.cuts import Cuts
 from thresholds._kernels.choosing import upper_hulls
@@ -31,19 +31,6 @@ class Hull(NamedTuple):
         """Return the hulls of some labels."""
         offsets, vertex, slope = upper_hulls(stairs.offsets, stairs.tp, stairs.fp)
         return cls(stairs.take(offsets, vertex), slope)
-
-
-def highest_ratio_at_cuts(tp: Ints, predicted: Ints, beta2_positives: float) -> float:
-    """Return the highest ratio of all labels, each at one of its cuts (n_cuts, n_labels)."""
-
-    def choose(ratio: float) -> tuple[int, int, None]:
-        best_cut = (tp - ratio * predicted).argmax(axis=0)[np.newaxis]  # (1, n_labels)
-        best_tp = np.take_along_axis(tp, best_cut, axis=0)
-        best_predicted = np.take_along_axis(predicted, best_cut, axis=0)
-        return int(best_tp.sum()), int(best_predicted.sum()), None
-
-    ratio, _ = highest_ratio(choose, beta2_positives)
-    return ratio
 
 
 def best_joint_cuts(hulls: Sequence[Hull], beta: float) -> Cuts:

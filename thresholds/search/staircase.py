@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
+from thresholds._engine.choosing import best_joint_steps, best_steps
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.staircase import Steps
 from thresholds._kernels.choosing import best_steps
@@ -197,3 +198,17 @@ def all_steps(problem: Problem, *, n_jobs: int | None = -1, progress: bool = Fal
         predicted=stairs.predicted,
         positives=stairs.positives,
     )
+
+
+def best_of_counts(
+    problem: Problem,
+    beta: float,
+    *,
+    jointly: bool,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> Cuts:
+    """Return the cut of highest F-beta of each label of counted rows, or those of highest micro F-beta."""
+    steps = all_steps(problem, n_jobs=n_jobs, progress=progress)
+    chosen = best_joint_steps(steps, beta**2)[0] if jointly else best_steps(steps, beta**2)
+    return steps.at(chosen)
