@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
-from thresholds._engine.choosing import best_joint_steps, best_steps
+from thresholds._engine import choosing
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.staircase import Steps
 from thresholds._kernels.choosing import best_steps
@@ -210,5 +210,8 @@ def best_of_counts(
 ) -> Cuts:
     """Return the cut of highest F-beta of each label of counted rows, or those of highest micro F-beta."""
     steps = all_steps(problem, n_jobs=n_jobs, progress=progress)
-    chosen = best_joint_steps(steps, beta**2)[0] if jointly else best_steps(steps, beta**2)
+    if jointly:
+        chosen, _ = choosing.best_joint_steps(steps, beta**2)
+    else:
+        chosen = choosing.best_steps(steps, beta**2)
     return steps.at(chosen)
