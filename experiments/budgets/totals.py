@@ -7,7 +7,7 @@ below?
 Then whole score files, at five budgets: shares of what the thresholds without a budget predict. "supported" and
 "filled" are the best choices that a price supports within the budget, and the same with what is left filled up
 greedily: how many points of F1 they lose against the search. "to bound" is what the search falls short of the bound.
-Seconds are those of the search with its sort, beside those of a fit of the same average without a budget that sorts;
+Seconds are those of the search with its sort, beside those of the best cuts without a budget, found by the same sort;
 the least of three. Run
 
     OMP_NUM_THREADS=1 python experiments/budgets/totals.py FOLDER | tee experiments/budgets/totals.txt
@@ -24,12 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from thresholds.data.problem import Problem
-from thresholds.files import read_labelled
+from thresholds._engine import budget
+from thresholds._engine.best_cuts import all_steps
+from thresholds._engine.choosing import best_joint_steps, best_steps
+from thresholds._engine.cuts import Cuts
 from thresholds._engine.f_measure import f_of_counts
-from thresholds.search import budget, staircase
-from thresholds.search.joint_micro import Hull, best_joint_cuts
-from thresholds.search.staircase import Cuts, Staircase
+from thresholds._engine.problem import Problem
+from thresholds.files import read_labelled
 
 FILES = ("emotions", "yeast", "chestxray14_chexnet", "ptbxl_xresnet1d101", "ohsumed23", "bibtex", "corel5k",
          "pubmed_mesh", "pubmed_mesh_all", "delicious")  # fmt: skip
@@ -68,22 +69,38 @@ def main() -> None:
 
 def within(problem: Problem, average: str, most: int, plain_seconds: float) -> tuple[str, bool]:
     """Search within a budget, and by less."""
-    seconds, found = timed(partial(budget.best_cuts_within, problem, most, average, 1.0, 0.0))
-    f = budget._f(found.cuts, average, 1.0, 0.0)
-    lost = []
-    for less in (only_supported, only_filled):
-        whole = budget.best_within
-        budget.best_within = less
-        try:
-            cuts = budget.best_cuts_within(problem, most, average, 1.0, 0.0).cuts
-        finally:
-            budget.best_within = whole
-        lost.append(100 * (f - budget._f(cuts, average, 1.0, 0.0)))
+    seconds, found = timed(partial(best_within, problem, most, average))
+    f = f_of(found.cuts, average)
+    lost = [100 * (f - f_of(by_less(less, problem, most, average), average)) for less in (only_supported, only_filled)]
     line = (
         f"{100 * f:7.3f} {lost[0]:9.4f} {lost[1]:7.4f} {100 * (found.bound - f):9.6f} {found.is_optimal!s:>7}"
         f" {seconds:7.2f} {plain_seconds:6.2f}"
     )
     return line, found.is_optimal
+
+
+def best_within(problem: Problem, most: int, average: str) -> budget.CutsWithin:
+    """Search within a budget, among the steps that a sort finds."""
+    return budget.best_cuts_within(all_steps(problem), most, average, 1.0, 0.0)
+
+
+def by_less(less: Callable[..., budget.Within], problem: Problem, most: int, average: str) -> Cuts:
+    """Return the cuts that a lesser search finds."""
+    whole = budget.best_within
+    budget.best_within = less
+    try:
+        return best_within(problem, most, average).cuts
+    finally:
+        budget.best_within = whole
+
+
+def f_of(cuts: Cuts, average: str) -> float:
+    """Return the F1 that cuts reach."""
+    tp, predicted, positives = cuts.tp, cuts.predicted, cuts.positives
+    if average == "micro":
+        tp, predicted, positives = tp.sum(), predicted.sum(), positives.sum()
+    f = f_of_counts(tp, predicted, positives, 1.0, 0.0)
+    return float(np.average(f, weights=positives if average == "weighted" else None))
 
 
 def only_supported(choices: budget.Choices, most: int, **_: Any) -> budget.Within:
@@ -106,14 +123,10 @@ def only_filled(choices: budget.Choices, most: int, **_: Any) -> budget.Within:
 
 
 def plain(problem: Problem, average: str) -> Cuts:
-    """Fit without a budget, by sorting."""
-    if average == "micro":
-        return best_joint_cuts(staircase.map_labels(problem, Hull.of), 1.0)
-
-    def choose(stairs: Staircase) -> Cuts:
-        return stairs.cuts_at(stairs.best(1.0))
-
-    return staircase.all_cuts(staircase.map_labels(problem, choose))
+    """Return the best cuts without a budget, by sorting."""
+    steps = all_steps(problem)
+    chosen = best_joint_steps(steps, 1.0)[0] if average == "micro" else best_steps(steps, 1.0)
+    return steps.at(chosen)
 
 
 def timed(function: Callable[[], Any]) -> tuple[float, Any]:
@@ -140,16 +153,12 @@ def tiny(average: str) -> str:
         most = int(rng.integers(1, free.predicted.sum()))
         n_binding += 1
         best = exhaustive(problem, average, most)
-        found = budget.best_cuts_within(problem, most, average, 1.0, 0.0)
+        found = best_within(problem, most, average)
         n_below += found.bound < best - 1e-12
         n_shown += found.is_optimal
-        reached = {"found": budget._f(found.cuts, average, 1.0, 0.0)}
+        reached = {"found": f_of(found.cuts, average)}
         for name, less in (("supported", only_supported), ("filled", only_filled)):
-            whole = budget.best_within
-            budget.best_within = less
-            cuts = budget.best_cuts_within(problem, most, average, 1.0, 0.0).cuts
-            budget.best_within = whole
-            reached[name] = budget._f(cuts, average, 1.0, 0.0)
+            reached[name] = f_of(by_less(less, problem, most, average), average)
         for name, f in reached.items():
             missed[name] += f < best - 1e-12
     return (

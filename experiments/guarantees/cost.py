@@ -1,7 +1,7 @@
 """Benchmark: fits whose floors are promised on new rows, against a plain fit of the same data that sorts.
 
-A plain fit sorts no scores where it can count (`search/counting`); what is promised is read off all steps of each
-label, which takes sorting. So the measure is a plain fit made to sort: every label's staircase, its best step, a
+A large plain fit sorts only the scores that may matter (`_engine/kernels.py`); what is promised is read off all steps
+of each label, which takes sorting. So the measure is a plain fit made to sort: every label's steps, the best of them, a
 threshold. Beside it, the plain fit as it is, and floors in the sample (confidence=None).
 
 Data of experiments/speed/measuring.py: float32 scores, base rates from .3 down to 1e-4, hardly any ties; and the same

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds.data.folds import group_numbers
+from thresholds._checks import group_numbers
 from thresholds.data.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.fitting.by_name import Calibrators, Shared, fit_named, why_not

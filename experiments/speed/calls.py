@@ -52,7 +52,6 @@ def predict_top(truth: Truth, scores: Scores) -> Any:
 
 
 # The names that the table shows.
-READ = "one read of the scores"
 MACRO = "macro"
 MICRO = "joint micro"
 WEIGHTED = "weighted"

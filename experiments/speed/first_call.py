@@ -1,8 +1,7 @@
 """The first fit in a new process: what a script, a notebook or a command waits for.
 
 The clock runs from `import thresholds` to the end of the fit, whatever is imported meanwhile. Beside it, in processes
-of their own: the import of Numba, which a library whose every loop is compiled waits for in any case, and the first
-call of a cached function that does nothing, which shows what Numba sets up then.
+of their own: the import of Numba, which a large fit waits for, and a small one does not.
 """
 
 import json
@@ -20,7 +19,7 @@ if TYPE_CHECKING:  # A process that is timed imports nothing more than it needs.
 SHAPES = ((2_000, 40), (200_000, 40), (200_000, 400))
 WARM_ROUNDS = 3
 UNUSUAL = ("PYTHONDONTWRITEBYTECODE",)
-NUMBA, NOTHING = "import of Numba", "first call of a cached function that does nothing"
+NUMBA = "import of Numba"
 
 
 def measure(quick: bool, clock: "Clock") -> "Measured":
@@ -29,23 +28,20 @@ def measure(quick: bool, clock: "Clock") -> "Measured":
 
     if quick:
         return [], []
-    with tempfile.TemporaryDirectory() as folder:
-        for state in ["cold"] + ["warm"] * WARM_ROUNDS:
-            for name, spent in run([], folder).items():
-                clock.note(f"{name}, {state}", spent)
-    imported = clock.median(f"{NUMBA}, warm")
     rows = []
     for shape in SHAPES:
         with tempfile.TemporaryDirectory() as folder:
             for state in ["cold"] + ["warm"] * WARM_ROUNDS:
                 for name, spent in run([str(size) for size in shape], folder).items():
                     clock.note(f"{name}, {name_shape(shape)}, {state}", spent)
-        for state, words, most in (("warm", "cached", 0.3), ("cold", "not compiled yet", 5.0)):
-            name = f"seconds of first import and macro fit, kernels {words}; bound: {most:g} more than Numba's import"
+        for state, words in (("warm", "cached"), ("cold", "not compiled yet")):
+            name = f"seconds of first import and macro fit, kernels {words}"
             spent = clock.median(f"first fit, {name_shape(shape)}, {state}")
-            rows.append(Row(name, spent, at_most=round(imported + most, 2), on=name_shape(shape)))
-    rows.append(Row("seconds of Numba's import", imported))
-    rows.append(Row(f"seconds of the {NOTHING}, after that", clock.median(f"{NOTHING}, warm")))
+            rows.append(Row(name, spent, on=name_shape(shape)))
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(1 + WARM_ROUNDS):
+            clock.note(NUMBA, run([], folder)[NUMBA])
+    rows.append(Row("seconds of Numba's import", clock.median(NUMBA)))
     return rows, []
 
 
@@ -66,20 +62,12 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def nothing(value: int) -> int:
-    """Give what was given."""
-    return value
-
-
 def main(shape: list[int]) -> None:
     """Time what a new process does; imports are what is measured."""
     import numpy as np
 
     if not shape:
-        spent = {NUMBA: seconds(lambda: __import__("numba"))}
-        from numba import njit
-
-        print(json.dumps(spent | {NOTHING: seconds(lambda: njit(cache=True)(nothing)(0))}))
+        print(json.dumps({NUMBA: seconds(lambda: __import__("numba"))}))
         return
     rng = np.random.default_rng(0)
     truth = (rng.random(shape, np.float32) < 0.05).astype(np.uint8)

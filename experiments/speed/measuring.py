@@ -18,9 +18,9 @@ import sklearn
 
 import thresholds
 from thresholds._arrays.threads import ALL_CORES, workers
-from thresholds.data.problem import Problem
-from thresholds.search import staircase
-from thresholds.search.staircase import Cuts, Staircase
+from thresholds._engine.best_cuts import all_steps
+from thresholds._engine.choosing import best_steps
+from thresholds._engine.problem import Problem
 
 Truth = npt.NDArray[np.uint8]
 Scores = npt.NDArray[np.float32]
@@ -140,14 +140,10 @@ def make_data(n_samples: int, n_labels: int, seed: int = 0) -> tuple[Truth, Scor
 
 
 def fit_by_sorting(truth: object, scores: object) -> object:
-    """Fit macro-F1 as `fit_empirical` does where it cannot count: every label is sorted, on one thread."""
-
-    def choose(stairs: Staircase) -> Cuts:
-        return stairs.cuts_at(stairs.best(1.0))
-
+    """Fit macro-F1 from the steps of every label, which NumPy sorts, on one thread."""
     problem = Problem.of(truth, scores)
-    cuts = staircase.all_cuts(staircase.map_labels(problem, choose, n_jobs=1))
-    return cuts.placed(problem, "low")
+    steps = all_steps(problem, n_jobs=1)
+    return steps.at(best_steps(steps, 1.0)).placed(problem, "low")
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,8 @@
 """Benchmark: fits to truth that is unknown in 30 % of the cells, against fits of the same data without an unknown cell.
 
-A fit that knows all truth counts, and sorts few scores; where cells are unknown, all known ones are sorted. So the
-measure is a macro fit of the known data that sorts every label. All are measured in one run, interleaved, on one
-thread, the median of the rounds, after all kernels are compiled. No ratio is required.
+Cells of unknown truth are left out of the column of their label. The measure is a macro fit of the known data that
+sorts every label. All are measured in one run, interleaved, on one thread, the median of the rounds, after all kernels
+are compiled. No ratio is required.
 
     python experiments/unknown/cost.py [--quick] > experiments/unknown/cost.txt
 """
