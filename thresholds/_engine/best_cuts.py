@@ -30,9 +30,8 @@ class Aim(NamedTuple):
     """Which steps of labels are looked for."""
 
     beta2: float
-    low: float = (
-        0.0  # where all labels are searched jointly: the range in which the best ratio lies
-    )
+    # Where all labels are searched jointly, the best ratio lies in this range.
+    low: float = 0.0
     high: float = 1.0
     is_joint: bool = False
 
@@ -110,8 +109,7 @@ def _best_jointly(
     If the range was wrong, it is moved: the guess costs time only.
     """
     low, high = 0.0, 1.0
-    cells_of_label = problem.n_stored / problem.n_labels
-    if cells_of_label >= max(_WORTH_A_GUESS, _ONE_ROW_IN):
+    if problem.n_stored >= _WORTH_A_GUESS * problem.n_labels:
         some_rows = problem.at_rows(slice(None, None, _ONE_ROW_IN))
         _, _, guess = _best_jointly(some_rows, beta2, n_jobs, False)
         low, high = _RANGE[0] * guess, min(_RANGE[1] * guess, 1.0)
