@@ -108,6 +108,18 @@ def test_kernels_leave_what_is_jointly_best_however_narrow_the_range_of_the_rati
             check_equal(steps.at(best_joint_steps(steps, beta2)[0]), cuts, kind, seed, low / (ratio or 1.0))
 
 
+@pytest.mark.parametrize("weights", [None, [1, 2, 3, 4]])
+def test_the_cut_that_predicts_masked_cells_is_one_step(weights: list[int] | None) -> None:
+    """Of few cells, too: a label has no more steps than positives, for as many of which there is room."""
+    n_labels = 50
+    scores = np.repeat([[0.75], [0.5], [-np.inf], [-np.inf]], n_labels, axis=1)
+    problem = Problem.of(np.arange(4)[:, np.newaxis] + np.zeros(n_labels) < 3, scores, sample_weight=weights)
+    search = engine._Search(Aim(1.0, is_joint=True), by_sorting=False)
+    (steps,) = over_labels(problem, search.steps, n_jobs=1)
+    assert steps.cut.reshape(n_labels, -1).tolist() == [[0.75, 0.5, -np.inf]] * n_labels
+    assert best_joint_steps(steps, 1.0)[1] == (6 if weights else 3) / (16 if weights else 7)
+
+
 def test_very_many_labels_of_few_rows(by: str) -> None:
     data = draw("rounded", 0, (3, 3000))
     CHECKS["within limits"](data, data.problem, data.labels, 2)

@@ -310,6 +310,8 @@ def _sweep(x, y, w, k, t, end, room, bar, steps, n):  # type: ignore[no-untyped-
             room.weights[end + at] = w[i]
     has_hit = False
     for i in range(x.size):
+        if scores[i] == -np.inf:
+            return n  # The cut that predicts masked cells, too, is offered once, by the caller.
         weight = 1 if w is None else room.weights[end + i]
         k += weight
         t += weight * truth[i]
