@@ -179,6 +179,17 @@ def searched() -> Any:
         return *fitted(truth, scores), *weighted, *fitted(truth, scores, "micro")
 
 
+def test_more_cells_than_a_byte_counts_may_hold_the_best_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores that tell nothing of truth leave many cells to be looked at again."""
+    truth, scores = many_positives()
+    noise = np.random.default_rng(12).normal(size=scores.shape).astype(np.float32)
+    by_sorting = [*fitted(truth, noise), *fitted(truth, noise, "micro")]
+    monkeypatch.setattr(best_cuts, "_MOST_SORTED_CELLS", 0)
+    with uncompiled():
+        found = [*fitted(truth, noise), *fitted(truth, noise, "micro")]
+    assert_same(found, by_sorting)
+
+
 def with_weights() -> Any:
     truth, scores = many_positives()
     return fitted(truth, scores, sample_weight=np.arange(1000) % 7)

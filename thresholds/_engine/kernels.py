@@ -411,7 +411,7 @@ def _tally(bucket, y, w, n_buckets, room):  # type: ignore[no-untyped-def]
 @part_of_kernel
 def _gather(x, y, w, bucket, room):  # type: ignore[no-untyped-def]
     """Copy the cells of buckets that are kept, each bucket to its place."""
-    n = 0
+    n = np.int64(0)  # bytes are added to it, as in `_weigh`
     for i in range(x.size):
         room.kept[n] = i  # overwritten by the next unless it is kept
         n += room.is_kept[bucket[i]]
