@@ -15,6 +15,7 @@ from scipy import sparse
 
 from thresholds import _kernels
 from thresholds._arrays.sparse import entries_of_rows
+from thresholds._engine import kernels as engine
 from thresholds._kernels import bootstrap, keys, sorting
 from thresholds._kernels._jit import Kernel
 
@@ -22,6 +23,7 @@ Array = np.ndarray[Any, Any]
 Arguments = tuple[Any, ...]
 
 MODULES = [import_module(f"{_kernels.__name__}.{module.name}") for module in pkgutil.iter_modules(_kernels.__path__)]
+MODULES.append(engine)
 KERNELS: dict[str, Kernel[..., Any]] = {  # `module.function`, each where it is defined
     f"{module.__name__.rpartition('.')[2]}.{value.py_func.__name__}": value
     for module in MODULES
@@ -442,6 +444,35 @@ def of_items_of_entries(rng: Generator, dtype: Any) -> Arguments:
     )
 
 
+# kernels of the engine
+
+
+def of_useful_steps(rng: Generator, dtype: Any) -> Arguments:
+    """Labels by themselves or all together, with and without limits, in room that is cleared: it is compared, too."""
+    found, truth = tile(rng, dtype, (40, 400))
+    n_labels, n = found.shape
+    weights = weights_of(rng, n * int(rng.choice([1, n_labels]))) + 1 if rng.random() < 0.5 else None
+    ends = np.arange(1, n_labels + 1) * n
+    low, high = np.sort(rng.random(2)).tolist()
+    limits = np.array([(np.inf, 0, 0), (1.5, 0.1, 0.2)])[rng.integers(0, 2, n_labels)].T.copy()
+    room = engine.room_for(n, np.dtype(dtype), weighted=weights is not None)
+    empty = engine.Room(*(None if part is None else np.zeros_like(part) for part in room))
+    steps = engine.Found(*map(np.zeros_like, engine.found_for(n_labels)))
+    columns = scores_of(found).reshape(-1), truth.reshape(-1), weights, ends - n, ends, rng.integers(0, 3, n_labels)
+    return *columns, float(rng.choice([0.25, 1.0])), low, high, bool(rng.random() < 0.5), limits, empty, steps
+
+
+def of_lower_scores(rng: Generator, dtype: Any) -> Arguments:
+    """Some of them at hand, some of masked scores, which have none."""
+    found, _ = tile(rng, dtype)
+    n_labels, n = found.shape
+    ends = np.arange(1, n_labels + 1) * n
+    offsets = np.append(0, rng.integers(0, 4, n_labels)).cumsum()
+    cut = rng.choice(scores_of(found).reshape(-1), offsets[-1]).astype(np.float64)
+    lower = np.where(rng.random(cut.size) < 0.2, -7.0, np.inf)
+    return scores_of(found).reshape(-1), ends - n, ends, offsets, cut, lower
+
+
 # sorting
 
 
@@ -543,5 +574,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "guards.pooled_depths": of_pooled_depths,
     "tallies.add_lists": of_added_lists,
     "entries.items_of_entries": of_items_of_entries,
+    "kernels.useful_steps": of_useful_steps,
+    "kernels.look_up_lower": of_lower_scores,
     "folds.deal_out": of_folds,
 }
