@@ -5,21 +5,16 @@ Scores are keys (`keys.py`). Those that weigh 1 each come sorted by NumPy, besid
 """
 
 import itertools
-from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
 from thresholds._arrays.types import Bytes, Floats, Ints, Keys, SmallInts, Weights
-from thresholds._kernels._jit import kernel
 
 # The keys of list j are `sizes[j]` from `firsts[j]` on.
 ListArrays = tuple[Ints, Ints, Keys]
 # Offsets; of each step its key, the next lower key, true and false positives, and what is higher.
 Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
-
-# Most labels have few positives: between two of them, skip this many scores at a time.
-_STRIDE = 16
 
 
 def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
@@ -40,43 +35,6 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
     for first, last in itertools.pairwise(starts.tolist()):
         up[first:last], rows[first:last] = sorted_with_rows(keys[first:last])
     return up, rows
-
-
-@kernel
-def _sweep(
-    up: Keys,
-    positives: Keys,
-    above: Any,
-    tp_above: Any,
-    below: Any,
-    key: Keys,
-    lower: Keys,
-    tp: Ints,
-    fp: Ints,
-    higher: Ints,
-    step: Any,
-) -> Any:
-    """Write the steps of one label from its sorted keys and those of its positives; return the next step's place."""
-    # From the top down, one distinct score of a positive after another.
-    i, p = up.size, positives.size
-    while p > 0:
-        x = positives[p - 1]
-        while p > 0 and positives[p - 1] == x:
-            p -= 1
-        # Scores in between are skipped many at a time, as most labels have few positives.
-        while i >= _STRIDE and up[i - _STRIDE] >= x:
-            i -= _STRIDE
-        while i > 0 and up[i - 1] >= x:
-            i -= 1
-        after = i + 1
-        while after < up.size and up[after] == x:
-            after += 1
-        step_tp = tp_above + positives.size - p
-        key[step], lower[step] = x, up[i - 1] if i > 0 else below
-        tp[step], fp[step] = step_tp, above + (up.size - i) - step_tp
-        higher[step] = above + up.size - after
-        step += 1
-    return step
 
 
 def listed_positives(starts: Ints, keys: Keys, truth: Bytes) -> tuple[Ints, Keys]:
