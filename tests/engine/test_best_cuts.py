@@ -73,7 +73,7 @@ def test_a_label_that_adds_nothing_to_micro_f_is_not_predicted(by: str) -> None:
 @pytest.mark.parametrize("kind", SCORES)
 def test_kernels_find_in_many_rows_what_sorting_finds(kind: str, search_by: Callable[[str], None]) -> None:
     """Scores are put into as many buckets as there are, and those that are left into others, twice and more."""
-    for seed, shape in enumerate([(20_000, 2), (20_000, 1), (2000, 24)]):
+    for seed, shape in enumerate([(20_000, 2), (100_000, 1), (2000, 24)]):
         data = draw(kind, seed, shape)
         found = {}
         for loop in ("sorting", "kernels"):
