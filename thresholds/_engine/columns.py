@@ -56,7 +56,10 @@ def over_labels(
     unused: list[Memory] = []
 
     def apply(labels: slice) -> Result:
-        memory = unused.pop() if unused else Memory(problem, n_copied)
+        try:
+            memory = unused.pop()
+        except IndexError:
+            memory = Memory(problem, n_copied)
         columns = _read(problem, labels, memory) if sparse is None else sparse.of_labels(labels)
         result = function(columns, memory)
         unused.append(memory)
