@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,15 @@ def refuse(_):
 _CacheLocator.ensure_cache_path = refuse
 """
 
+FULL = """
+from numba.core.caching import IndexDataCacheFile
+
+def refuse(*_):
+    raise OSError("No space left on device")
+
+IndexDataCacheFile._save_data = refuse
+"""
+
 
 @pytest.fixture(autouse=True)
 def allowed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,10 +58,11 @@ def allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Notice, "given", False)
 
 
-def compiled(folder: Path, before: str = "", **environment: str) -> str:
+def compiled(folder: Path, before: str = "", numbers: str = "1.0, 2.0", **environment: str) -> str:
     """What a process says on stderr that needs kernels."""
     (folder / "slow.py").write_text(KERNEL)
-    command = [sys.executable, "-W", "error", "-c", before + COMPILE, str(folder)]
+    code = before + COMPILE.replace("1.0, 2.0", numbers)
+    command = [sys.executable, "-W", "error", "-c", code, str(folder)]
     environment = os.environ | {"XDG_CACHE_HOME": str(folder / "home"), **environment}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert done.stdout == "0.5\n"
@@ -70,6 +81,39 @@ def test_what_is_compiled_is_said_and_kept_and_then_loaded_without_a_word(tmp_pa
 @pytest.mark.slow
 def test_where_no_folder_can_be_written_each_process_compiles(tmp_path: Path) -> None:
     assert compiled(tmp_path, READ_ONLY) == IN_EVERY_PROCESS
+
+
+def cut_short(kind: str) -> Callable[[Path], None]:
+    """Leave the first bytes of files, as a full disk or a crash does."""
+
+    def damage(folder: Path) -> None:
+        for path in folder.glob(f"*/*.{kind}"):
+            path.write_bytes(path.read_bytes()[:20])
+
+    return damage
+
+
+def take_for_others(folder: Path) -> None:
+    """Leave in each file what was compiled for other types, as two processes may that compile at once."""
+    for first in folder.glob("*/*.1.nbc"):
+        second = first.with_name(first.name.replace(".1.nbc", ".2.nbc"))
+        first.write_bytes(second.read_bytes())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [cut_short("nbi"), cut_short("nbc"), take_for_others])
+def test_what_cannot_be_used_is_compiled_anew_and_kept(damage: Callable[[Path], None], tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    for numbers in ("1.0, 2.0", "1, 2"):
+        compiled(tmp_path, numbers=numbers, NUMBA_CACHE_DIR=str(cache))
+    damage(cache)
+    assert compiled(tmp_path, NUMBA_CACHE_DIR=str(cache)).startswith(WAITS)
+    assert compiled(tmp_path, NUMBA_CACHE_DIR=str(cache)) == ""
+
+
+@pytest.mark.slow
+def test_what_cannot_be_written_is_compiled_all_the_same(tmp_path: Path) -> None:
+    assert compiled(tmp_path, FULL, NUMBA_CACHE_DIR=str(tmp_path / "cache")).startswith(WAITS)
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ file that holds a kernel, so a kernel may call only what its own file defines: a
 (numba issue 1833).
 """
 
+import contextlib
 import threading
 from collections.abc import Callable
 from functools import update_wrapper
@@ -83,9 +84,39 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     tell_of_compilation()
     options = {"nogil": True, "cache": True} | options
     try:
-        return numba.njit(**options)(function)
+        dispatcher: Any = numba.njit(**options)(function)
     except RuntimeError:  # "cannot cache function": Numba finds no folder.
         return numba.njit(**options | {"cache": False})(function)
+    if options["cache"]:
+        dispatcher._cache = _Cache(dispatcher._cache)
+    return dispatcher
+
+
+class _Cache:
+    """Numba's cache of a kernel on disk. Damaged, full or mixed up, it costs a compilation."""
+
+    def __init__(self, on_disk: Any) -> None:
+        self._on_disk = on_disk
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._on_disk, name)
+
+    def load_overload(self, types: Any, context: Any) -> Any:
+        """Return what was compiled for arguments of these types; None where there is nothing that can be used."""
+        # Numba does not look whether two processes that save at once write to the same file.
+        with contextlib.suppress(Exception):
+            found = self._on_disk.load_overload(types, context)
+            if found is None or tuple(found.signature.args) == tuple(types):
+                return found
+        # It begins anew.
+        with contextlib.suppress(Exception):
+            self._on_disk.flush()
+        return None
+
+    def save_overload(self, types: Any, compiled: Any) -> None:
+        """Write what was compiled, if it can be written."""
+        with contextlib.suppress(Exception):
+            self._on_disk.save_overload(types, compiled)
 
 
 class _Writable:
