@@ -6,6 +6,7 @@ large fits, an older version of this package, whose folder is named.
     python experiments/speed/best_cuts.py [--before FOLDER] [--only WORD ...] > experiments/speed/best_cuts.md
 
 Each side of a ratio is the least time of the rounds. Every fit is called as users call it, checks and rule included.
+`table.py --docs` copies what is printed to docs/performance.md.
 """
 
 import argparse
@@ -19,13 +20,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
-
 import numpy as np
 from scipy import sparse
 
 FOLDER = Path(__file__).resolve().parents[2]
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ROUNDS = 7
 LONG_ENOUGH = 0.02  # seconds: shorter jobs are repeated within a round
 MOST_SECONDS = 20  # of the rounds of one row
@@ -150,9 +149,9 @@ SHAPES = {
     "200,000 x 100": 1.0,
 }
 ODD = (
-    ("constant", "two values", "90 % zeros", "90 % -inf", "votes of 100 trees", "int8", "float16", "float64")
-    + ("useless, base rate 0.01", "useless, base rate 0.3", "useless, base rate 0.5", "all positive")
-    + ("Fortran order", "strided", "from 1e-30 to 1e30")
+    *("constant", "two values", "90 % zeros", "90 % -inf", "votes of 100 trees", "int8", "float16", "float64"),
+    *("useless, base rate 0.01", "useless, base rate 0.3", "useless, base rate 0.5", "all positive"),
+    *("Fortran order", "strided", "from 1e-30 to 1e30"),
 )
 NUMPY = "fifteen lines of NumPy"
 SORT = "one `np.sort` of all scores"
@@ -178,10 +177,10 @@ class Timer:
     """A process of its own that times jobs, with the package of a folder."""
 
     def __init__(self, folder: Path) -> None:
-        paths = {"PYTHONPATH": str(folder)}
+        env = os.environ | ONE_THREAD | {"PYTHONPATH": str(folder)}
         command = [sys.executable, str(Path(__file__).resolve()), "--timer"]
         self._process = subprocess.Popen(
-            command, env=os.environ | paths, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder
+            command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder
         )
 
     def seconds(self, data: str, job: str) -> float:
@@ -286,7 +285,7 @@ print(peak - before)
 
 def run_new(program: str, *arguments: str, cache: str | None = None) -> list[float]:
     """Run a program in a new process; return what it prints."""
-    env = os.environ | {"PYTHONPATH": str(FOLDER)}
+    env = os.environ | ONE_THREAD | {"PYTHONPATH": str(FOLDER)}
     if cache is not None:
         env["NUMBA_CACHE_DIR"] = cache
     out = subprocess.run(
@@ -319,8 +318,14 @@ def show_memory() -> None:
             print(f"| {what} | {used / 1e6:.0f} | {bound / 1e6:.0f} |", flush=True)
 
 
+PAGE = """# Best cuts, as measured
+
+Made by `python experiments/speed/best_cuts.py`, in one run; do not edit. [README.md](README.md) says how.
+"""
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--before", type=Path, help="folder of an older version of the package")
     parser.add_argument("--only", nargs="*", help="words, one of which the data or the job must have")
@@ -329,6 +334,12 @@ def main() -> None:
     if options.timer:
         time_jobs()
         return
+    # Timers import none of this.
+    from measuring import describe_machine
+    from rendering import BEST_CUTS, described, marks
+
+    start, end = marks(BEST_CUTS)
+    print(f"{PAGE}\n{start}", end="")
     now = Timer(FOLDER)
     before = None if options.before is None else Timer(options.before.resolve())
     print("| data | work | against | time | ratio | at most |\n|---|---|---|---:|---:|---:|")
@@ -348,6 +359,7 @@ def main() -> None:
     if not options.only:
         show_first_calls()
         show_memory()
+    print(f"\n{described(describe_machine())}\n{end}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table of all ratios as Markdown, and in the docs."""
+"""Tables of ratios as Markdown, and in the docs: each stands between two marks."""
 
 import textwrap
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from measuring import Ratio, Row
 
-START, END = "<!-- speed table -->", "<!-- end of speed table -->"
+SPEED_TABLE, BEST_CUTS = "speed table", "best cuts"  # what stands between marks
 WIDTH = 120
 
 
@@ -28,8 +28,13 @@ def table(rows: Sequence[Row], machine: dict[str, str]) -> str:
     """Give the table and, below it, the machine."""
     lines = ["| data | ratio | found | required |", "|---|---|---:|---|"]
     lines += [f"| {row.on} | {row.name} | {number(row.value)} | {required(row)} |" for row in rows]
+    return "\n".join([*lines, "", described(machine)]) + "\n"
+
+
+def described(machine: dict[str, str]) -> str:
+    """Give versions and the processor."""
     words = ", ".join(f"{name} {value}" for name, value in machine.items())
-    return "\n".join([*lines, "", textwrap.fill(f"({words}.)", WIDTH, break_on_hyphens=False)]) + "\n"
+    return textwrap.fill(f"({words}.)", WIDTH, break_on_hyphens=False)
 
 
 def comparisons(checks: Sequence[Ratio]) -> str:
@@ -45,25 +50,36 @@ def page(rows: Sequence[Row], checks: Sequence[Ratio], machine: dict[str, str]) 
 
 Made by `python experiments/speed/table.py`, in one run; do not edit. [README.md](README.md) says how.
 
-{START}
-{table(rows, machine)}{END}
+{between_marks(SPEED_TABLE, table(rows, machine))}
 
 ## Results compared
 
 {comparisons(checks)}"""
 
 
-def between_marks(text: str, name: str) -> tuple[str, str, str]:
-    """Give what comes before, between and after the marks."""
-    if text.count(START) != 1 or text.count(END) != 1:
-        raise SystemExit(f"{name}: expected one line {START} and one line {END}")
-    before, rest = text.split(START)
-    inside, after = rest.split(END)
+def marks(part: str) -> tuple[str, str]:
+    """Give the lines between which a part of a page stands."""
+    return f"<!-- {part} -->\n", f"<!-- end of {part} -->"
+
+
+def between_marks(part: str, text: str) -> str:
+    """Put a text between its marks."""
+    start, end = marks(part)
+    return start + text + end
+
+
+def split_at_marks(path: Path, part: str) -> tuple[str, str, str]:
+    """Give what comes before, between and after the marks of a page."""
+    start, end = marks(part)
+    text = path.read_text()
+    if text.count(start) != 1 or text.count(end) != 1:
+        raise SystemExit(f"{path}: expected one line {start.strip()} and one line {end}")
+    before, rest = text.split(start)
+    inside, after = rest.split(end)
     return before, inside, after
 
 
-def fill_page(shown: Path, results: Path) -> None:
-    """Copy the table of the results into a page of the docs."""
-    before, _, after = between_marks(shown.read_text(), str(shown))
-    inside = between_marks(results.read_text(), str(results))[1]
-    shown.write_text(before + START + inside + END + after)
+def fill_page(shown: Path, results: Path, part: str) -> None:
+    """Copy a part of the results into a page of the docs."""
+    before, _, after = split_at_marks(shown, part)
+    shown.write_text(before + between_marks(part, split_at_marks(results, part)[1]) + after)

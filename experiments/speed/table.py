@@ -7,7 +7,7 @@ checks no bound.
 
     pip install -e ".[bench]"
     python experiments/speed/table.py [--quick] [--only NAME ...] [--output FOLDER]
-    python experiments/speed/table.py --docs         # measures nothing: copies the table of results.md to the docs
+    python experiments/speed/table.py --docs         # measures nothing: copies results.md and best_cuts.md to the docs
 """
 
 import argparse
@@ -34,11 +34,11 @@ import shared_cut
 import sparse_scores
 import starting
 from measuring import Clock, Measured, Ratio, Row, describe_machine, shared_data, unbounded
-from rendering import comparisons, fill_page, page, table
+from rendering import BEST_CUTS, SPEED_TABLE, comparisons, fill_page, page, table
 
 HERE = Path(__file__).parent
 SHOWN = HERE.parents[1] / "docs" / "performance.md"
-RESULTS = "results.md"
+RESULTS, OF_BEST_CUTS = "results.md", "best_cuts.md"
 PACKAGES = ("scipy", "llvmlite", "xcolumns", "optimal-classification-cutoffs", "torchmetrics", "torch")
 SECTIONS: dict[str, Callable[[bool, Clock], Measured]] = {
     "fits": fits.measure,
@@ -86,10 +86,13 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes, which compare results but check no bound")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, metavar="NAME", help=f"some of: {', '.join(SECTIONS)}")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="write results of a partial or quick run, too")
-    parser.add_argument("--docs", action="store_true", help="copy results.md to docs/performance.md, and end")
+    parser.add_argument(
+        "--docs", action="store_true", help="copy results.md and best_cuts.md to docs/performance.md, and end"
+    )
     options = parser.parse_args()
     if options.docs:
-        fill_page(SHOWN, HERE / RESULTS)
+        fill_page(SHOWN, HERE / RESULTS, SPEED_TABLE)
+        fill_page(SHOWN, HERE / OF_BEST_CUTS, BEST_CUTS)
         return 0
     start = time.perf_counter()
     names = [name for name in SECTIONS if not options.only or name in options.only]

@@ -273,14 +273,15 @@ def test_a_choice_that_begins_from_pool_is_shown_as_it_was_measured() -> None:
     assert f"begins from it {of_choice[2]} points more" in page
 
 
-def test_the_table_of_speed_is_the_last_one_measured() -> None:
+def test_tables_of_speed_are_the_last_ones_measured() -> None:
     folder = ROOT / "experiments" / "speed"
-    marks = r"<!-- speed table -->.*<!-- end of speed table -->"
-    shown, measured = (
-        re.search(marks, page.read_text(), re.DOTALL)[0]
-        for page in (ROOT / "docs" / "performance.md", folder / "results.md")
-    )
-    assert shown == measured
+    for part, results in (("speed table", "results.md"), ("best cuts", "best_cuts.md")):
+        marks = rf"<!-- {part} -->.*<!-- end of {part} -->"
+        shown, measured = (
+            re.search(marks, page.read_text(), re.DOTALL)[0]
+            for page in (ROOT / "docs" / "performance.md", folder / results)
+        )
+        assert shown == measured
     ratios = {row["name"]: row["value"] for row in json.loads((folder / "results.json").read_text())["ratios"]}
     ratio = ratios["loop of scikit-learn's `precision_recall_curve` / macro"]
     for page in (README, (ROOT / "docs" / "performance.md").read_text()):
