@@ -21,7 +21,7 @@ import pandas as pd
 from scipy import sparse
 
 import thresholds
-from tests.kernels.draws import KERNELS, Array
+from tests.kernels.draws import Array
 from thresholds import metrics
 from thresholds._kernels._jit import Kernel
 from thresholds.cli import main
@@ -35,9 +35,8 @@ Call = tuple[str, Callable[[], object]]  # for which purposes it is
 def known() -> set[str]:
     """Each kernel that Python called, with the types of its arguments."""
     return {
-        f"{name} {signature}"
-        for name, kernel in KERNELS.items()
-        if kernel in Kernel.in_use
+        f"{kernel.py_func.__module__}.{kernel.py_func.__name__} {signature}"
+        for kernel in Kernel.in_use
         for signature in kernel.dispatcher.signatures
     }
 
