@@ -544,6 +544,14 @@ def of_folds(rng: Generator, dtype: Any) -> Arguments:
     return label_starts, units, unit_starts, labels, counts, sizes, first, order, n_folds
 
 
+def of_counts_at_cuts(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, hits, weights = items(rng, dtype)
+    cuts = np.unique(rng.choice(found, rng.integers(1, 10)))
+    if rng.random() < 0.5:
+        return starts, found, hits, weights, cuts
+    return starts, found, cells(rng, found.size), NO_WEIGHTS, cuts
+
+
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "bootstrap.add_replicates": of_resampled,
     "choosing.upper_hulls": of_hulls,
@@ -555,6 +563,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "evidence.p_value_of_rank_sum": of_p_value_of_rank_sum,
     "evidence.p_values_of_best_f1": of_p_values_of_best_f1,
     "evidence.p_values_of_rank_sums": of_p_values_of_rank_sums,
+    "guards.counts_at_cuts": of_counts_at_cuts,
     "outcomes.centre": of_centre,
     "outcomes.best_prefixes": of_prefixes,
     "outcomes.expected_f_of_sets": of_sets,

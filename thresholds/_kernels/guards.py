@@ -14,9 +14,11 @@ import math
 
 import numpy as np
 
-from thresholds._arrays.grouped import group_of, sums_of_groups
+from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import AnyFloats, Buckets, Bytes, Floats, Ints, Keys, Weights
 from thresholds._kernels._jit import kernel
+
+_HIGH_BITS = 16  # of a key, which leave few cuts among which it may lie
 
 
 def f_at_ratios(
@@ -83,6 +85,7 @@ def count_at_keys(
     return counts
 
 
+@kernel
 def counts_at_cuts(
     starts: Ints,
     keys: Keys,
@@ -90,19 +93,50 @@ def counts_at_cuts(
     weights: Ints,
     cuts: Keys,
 ) -> Ints:
-    """Return true positives and weight of each label at or above each cut, (2, n_labels, n_cuts); cuts rise."""
-    counts = np.zeros((2, (starts.size - 1) * cuts.size), np.int64)
-    below = cuts.searchsorted(keys, "right")  # (n_items,) cuts at or below each
-    reached = below > 0
-    place = (group_of(starts) * cuts.size + below - 1)[reached]
-    # NumPy adds up values of the same type forty times as fast.
-    np.add.at(counts[0], place, positive_weights[reached].astype(np.int64))
-    if weights.size == 0:
-        counts[1] = np.bincount(place, minlength=counts.shape[1])
-    else:
-        np.add.at(counts[1], place, weights[reached])
-    by_cut = counts.reshape(2, -1, cuts.size)
-    return by_cut[:, :, ::-1].cumsum(axis=2)[:, :, ::-1].copy()
+    """Return true positives and weight of each label at or above each cut, (2, n_labels, n_cuts); cuts rise.
+
+    NumPy's bisection takes eight times as long: every step of it is mispredicted.
+    """
+    # 1. How many cuts are below each value of a key's highest bits: few are left to search then.
+    as_key = keys.dtype.type
+    shift = as_key(8 * keys.itemsize - _HIGH_BITS)
+    below = np.zeros((1 << _HIGH_BITS) + 1, np.int32)
+    for k in range(cuts.size):
+        below[np.int64(cuts[k] >> shift) + 1] += 1
+    most = np.int32(0)
+    for value in range(1, below.size):
+        most = max(most, below[value])
+        below[value] += below[value - 1]
+    first_step = np.uint64(1)
+    while 2 * first_step <= most:
+        first_step *= np.uint64(2)
+    # No score has the highest key: as many steps are taken for each key, beyond the last cut, too.
+    padded = np.full(cuts.size + 2 * np.int64(first_step), ~as_key(0), keys.dtype)
+    padded[: cuts.size] = cuts
+
+    n_labels, one = starts.size - 1, np.uint64(1)
+    counts = np.zeros((2, n_labels, cuts.size), np.int64)
+    own = np.empty((cuts.size + 1, 2), np.int64)
+    for j in range(n_labels):
+        # 2. What has so many cuts at or below its score. Branch-free: a search would mispredict.
+        own[:] = 0
+        for i in range(starts[j], starts[j + 1]):
+            key = keys[i]
+            n = np.uint64(below[np.int64(key >> shift)])
+            step = first_step
+            while step > 0:
+                n += step * np.uint64(padded[n + step - one] <= key)
+                step >>= one
+            own[n, 0] += positive_weights[i]
+            own[n, 1] += 1 if weights.size == 0 else weights[i]
+
+        # 3. What lies between two cuts becomes what lies above the lower one.
+        positives_above, above = np.int64(0), np.int64(0)
+        for k in range(cuts.size, 0, -1):
+            positives_above += own[k, 0]
+            above += own[k, 1]
+            counts[0, j, k - 1], counts[1, j, k - 1] = positives_above, above
+    return counts
 
 
 @kernel
