@@ -36,18 +36,13 @@ def scores(
     name: str = "y_score",
     label_names: Sequence[str] | None = None,
     n_jobs: int | None = 1,
-    *,
-    are_read: bool = True,
 ) -> Matrix:
-    """Check real scores of shape (n_samples, n_labels): no NaN, no +inf; `-inf` marks a masked cell.
-
-    Dense floats are left to `refuse_unreal` where they are not to be read.
-    """
+    """Check real scores of shape (n_samples, n_labels): no NaN, no +inf; `-inf` marks a masked cell."""
     array = _matrix(stacked(value, name), name, label_names, n_jobs=n_jobs)
     cells = array.data if is_sparse(array) else array
     _refuse_wide_floats(cells, name)
-    if cells.size and cells.dtype.kind == "f" and (are_read or is_sparse(array)):
-        refuse_unreal(array, name, label_names, n_jobs)
+    if cells.size and cells.dtype.kind == "f":
+        _refuse_unreal(array, name, label_names, n_jobs)
     if cells.size and cells.dtype.kind in "iu" and cells.dtype.itemsize == 8:
         largest = max(abs(int(cells.max())), abs(int(cells.min())))
         if largest > LARGEST_EXACT_INTEGER:
@@ -91,12 +86,12 @@ def _as_compared(array: Matrix, n_jobs: int | None = 1) -> Matrix:
     )
 
 
-def refuse_unreal(
+def _refuse_unreal(
     array: Matrix, name: str, label_names: Sequence[str] | None, n_jobs: int | None
 ) -> None:
     """Refuse NaN and +inf among floats."""
     cells = array.data if is_sparse(array) else array
-    if all(_by_rows(are_real, cells, n_jobs)):
+    if all(_by_rows(_are_real, cells, n_jobs)):
         return
     highest = np.max(_by_rows(_highest, cells, n_jobs))  # NaN if there is any
     is_bad = np.isnan if np.isnan(highest) else np.isposinf
@@ -104,7 +99,7 @@ def refuse_unreal(
     raise InputError(f"{name} has {bad}, expected real scores")
 
 
-def are_real(cells: Dense) -> bool:
+def _are_real(cells: Dense) -> bool:
     """Whether neither NaN nor +inf is among floats."""
     return bool(_highest(cells) < np.inf)
 
@@ -247,12 +242,8 @@ def pair(
     unknown: object = None,
     some_known: bool = True,
     n_jobs: int | None = 1,
-    are_read: bool = True,
 ) -> Pair:
-    """Check truth and scores together: same shape, and not swapped. Frames are aligned by name.
-
-    Dense scores that are not to be read are left to `refuse_unreal`.
-    """
+    """Check truth and scores together: same shape, and not swapped. Frames are aligned by name."""
     y_true, y_score, names = aligned(
         y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
     )
@@ -266,7 +257,7 @@ def pair(
                 f"{error}; y_score has only 0 and 1: the arguments look swapped"
             ) from None
         raise
-    checked = scores(y_score, label_names=names, n_jobs=n_jobs, are_read=are_read)
+    checked = scores(y_score, label_names=names, n_jobs=n_jobs)
     same_shape(checked_truth.cells, "y_true", checked, "y_score")
     one_name_each(names, checked.shape[1])
     return Pair(checked_truth.cells, checked, names, checked_truth.unknown)
