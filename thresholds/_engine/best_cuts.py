@@ -168,7 +168,7 @@ class _Search:
         if memory.room is None or memory.room.bucket.size < longest:
             memory.room = kernels.room_for(longest, columns.scores.dtype, weighted=is_weighted)
         kept = Limits.none(columns.n_labels) if limits is None else limits
-        found, n_steps, positives = kernels.useful_steps(
+        *found, n_steps, positives = kernels.useful_steps(
             columns.scores,
             columns.truth,
             columns.weights,

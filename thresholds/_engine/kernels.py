@@ -141,7 +141,9 @@ def useful_steps(  # type: ignore[no-untyped-def]
                 n = _vertices(steps, n, low, high)
             n_found += n
         n_steps[label] = n
-    return _first(found, n_found), n_steps, positives
+    # Return arrays, no named tuple (see `Kernel`).
+    cut, lower, tp, predicted = found
+    return cut[:n_found], lower[:n_found], tp[:n_found], predicted[:n_found], n_steps, positives
 
 
 @part_of_kernel
@@ -461,12 +463,6 @@ def _move(steps, i, to):  # type: ignore[no-untyped-def]
 def _from(found, start):  # type: ignore[no-untyped-def]
     """Return the room behind what was found, as views."""
     return Found(found.cut[start:], found.lower[start:], found.tp[start:], found.predicted[start:])
-
-
-@part_of_kernel
-def _first(found, n):  # type: ignore[no-untyped-def]
-    """Return what was found, as views."""
-    return Found(found.cut[:n], found.lower[:n], found.tp[:n], found.predicted[:n])
 
 
 @part_of_kernel

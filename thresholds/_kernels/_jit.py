@@ -33,8 +33,15 @@ class Kernel(Generic[P, R]):
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the compiled function."""
-        return self.dispatcher(*map(_as_if_writable, args), **kwargs)  # type: ignore[no-any-return]
+        """Call the compiled function. It returns numbers, arrays and plain tuples of these.
+
+        A named tuple would be made by Python code, in which Ctrl-C may come up: Numba does not look whether it did, and
+        reads what is not there.
+        """
+        try:
+            return self.dispatcher(*map(_as_if_writable, args), **kwargs)  # type: ignore[no-any-return]
+        except SystemError as error:
+            raise _cause_of(error) from None
 
     @property
     def dispatcher(self) -> Any:
@@ -117,6 +124,13 @@ class _Cache:
         """Write what was compiled, if it can be written."""
         with contextlib.suppress(Exception):
             self._on_disk.save_overload(types, compiled)
+
+
+def _cause_of(error: BaseException) -> BaseException:
+    """Return what an error began with: Ctrl-C, if it came up while Numba made arrays of what a kernel returned."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 class _Writable:
