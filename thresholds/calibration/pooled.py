@@ -15,7 +15,7 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Ints, Keys, Weights
 from thresholds._kernels.choosing import upper_hulls
-from thresholds._kernels.keys import to_keys
+from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.calibration.binned import counted_items
 from thresholds.calibration.isotonic import IsotonicCurves, joined, knots_of_steps
 from thresholds.data.problem import Items, Problem
@@ -34,11 +34,17 @@ _ONE_GROUP = np.array([0, 0])
 
 
 class _Bins(NamedTuple):
-    """Bins of neighbouring keys, all of one width, but that the outermost have what lies beyond them, too."""
+    """Bins of neighbouring scores, all of one width, but that the outermost have what lies beyond them, too.
 
-    lowest: np.unsignedinteger[Any]
-    highest: np.unsignedinteger[Any]
-    shift: np.unsignedinteger[Any]  # A bin is 2**shift keys wide.
+    Scores from 0 on are as dense, as a rule, in each octave: bins are as wide in their keys. Others, as margins, would
+    fill few of these, since half of all keys are those of numbers between -1 and 1: bins are as wide in the score.
+    """
+
+    lowest: float
+    highest: float
+    n_bins: int
+    by_keys: bool
+    dtype: np.dtype[Any]
 
     @classmethod
     def covering(cls, problem: Problem) -> "_Bins":
@@ -46,23 +52,27 @@ class _Bins(NamedTuple):
         scores = problem.scores.data if is_sparse(problem.scores) else problem.scores
         step = max(1, problem.n_stored // _SAMPLED_CELLS)
         sample = np.array(scores[::step], problem.dtype, order="C")
-        keys = to_keys(sample[sample > -np.inf])
-        if keys.size == 0:
-            keys = to_keys(np.zeros(1, problem.dtype))
+        sample = sample[sample > -np.inf]
+        if sample.size == 0:
+            sample = np.zeros(1, problem.dtype)
+        lowest, highest = float(sample.min()), float(sample.max())
         n_bins = min(_MOST_BINS, problem.n_stored // _CELLS_OF_BIN + 2)
-        width = int(keys.max() - keys.min()) // n_bins
-        return cls(keys.min(), keys.max(), keys.dtype.type(width.bit_length()))
-
-    @property
-    def n_bins(self) -> int:
-        """How many there are."""
-        return int((self.highest - self.lowest) >> self.shift) + 1
+        by_keys = lowest >= 0 or not 0 < highest - lowest < np.inf
+        return cls(lowest, highest, n_bins, by_keys, problem.dtype)
 
     def of_keys(self, keys: Keys) -> Ints:
         """Return the bin of each key, (n_keys,)."""
-        places = np.clip(keys, self.lowest, self.highest)
+        if self.by_keys:
+            lowest, highest = to_keys(np.array([self.lowest, self.highest], self.dtype))
+            places = np.clip(keys, lowest, highest)
+            places -= lowest
+            width = int(highest - lowest) // self.n_bins
+            places >>= places.dtype.type(width.bit_length())
+            return places.astype(np.int64)
+        places = to_scores(keys).astype(np.float64)
+        np.clip(places, self.lowest, self.highest, out=places)
         places -= self.lowest
-        places >>= self.shift
+        places *= (self.n_bins - 1) / (self.highest - self.lowest)
         return places.astype(np.int64)
 
 
