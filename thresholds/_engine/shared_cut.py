@@ -131,7 +131,8 @@ class _InBins(NamedTuple):
 def _distinct(keys: Keys) -> Keys:
     """Return each key once, rising: `np.unique` hashes keys that are nearly all different, which takes far longer."""
     rising = np.sort(keys)
-    return rising[np.append(True, rising[1:] != rising[:-1])[: rising.size]]
+    is_first = np.append(True, rising[1:] != rising[:-1])[: rising.size]
+    return np.asarray(rising[is_first])
 
 
 @dataclass(frozen=True)
