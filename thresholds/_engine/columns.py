@@ -6,12 +6,14 @@ float64, one label after another, without the cells that do not count.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
+from thresholds._arrays.matrices import compressed
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Bytes, Scores
@@ -44,6 +46,8 @@ def over_labels(
 ) -> list[Result]:
     """Apply `function` to a few labels at a time, on threads; return the results in the order of the labels."""
     sparse = sparse_columns(problem) if is_sparse(problem.scores) else None
+    if sparse is None:
+        problem = _by_label(problem)
     n_cells = problem.n_stored if sparse is None else sparse.scores.size
     # As many parts for each thread, none of them wider than a stripe unless labels are short.
     width = max(_STRIPE, _LEAST_CELLS * problem.n_labels // max(1, n_cells))
@@ -70,6 +74,14 @@ def over_labels(
     )
 
 
+def _by_label(problem: Problem) -> Problem:
+    """Compress sparse truth of dense scores by label, and sparse unknown cells, once for all parts."""
+    if not (is_sparse(problem.truth) or is_sparse(problem.unknown)):
+        return problem
+    unknown = None if problem.unknown is None else compressed(problem.unknown, "csc")
+    return replace(problem, truth=compressed(problem.truth, "csc"), unknown=unknown)
+
+
 def _lies_in_columns(problem: Problem) -> bool:
     """Whether the labels of dense scores lie in memory as they are searched."""
     scores, truth = problem.scores, problem.truth
@@ -94,9 +106,7 @@ def _read(problem: Problem, labels: slice, memory: Memory) -> Columns:
     # Leave out the cells that do not count.
     counts = np.ones((n_labels, problem.n_samples), np.bool_)
     if problem.unknown is not None:
-        unknown = problem.unknown
-        of_labels = unknown.tocsc()[:, labels] if is_sparse(unknown) else unknown[:, labels]
-        counts &= ~to_dense(of_labels).T.astype(np.bool_)
+        counts &= ~to_dense(problem.unknown[:, labels]).T.astype(np.bool_)
     if weights is not None:
         counts &= weights > 0
         weights = np.broadcast_to(weights, counts.shape)[counts]
