@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tests.kernels.draws import NO_WEIGHTS, of_positives
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Ints
 from thresholds.data.panels import Panel, TieGroups, label_items, sorted_once
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tallies import label_of, tie_groups
+from thresholds.data.tallies import tie_groups
 
 Pair = tuple[Panel, Items]
 
@@ -27,7 +28,7 @@ def pairs(request: pytest.FixtureRequest) -> list[Pair]:
 
 def test_its_cells_are_those_of_the_items_in_order(pairs: list[Pair]) -> None:
     for panel, items in pairs:
-        order = np.lexsort((1 - items.positive_weights, items.keys, label_of(items.starts)))
+        order = np.lexsort((1 - items.positive_weights, items.keys, group_of(items.starts)))
         np.testing.assert_array_equal(panel.starts, items.starts)
         np.testing.assert_array_equal(panel.keys, items.keys[order])
         np.testing.assert_array_equal(panel.positive_weights, items.positive_weights[order])

@@ -11,6 +11,7 @@ from thresholds._arrays.types import Ints
 from thresholds._engine.choosing import Limits, best_joint_steps, best_steps
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
+from thresholds._engine.cuts import joined as joined_cuts
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns, Steps, joined, steps_by_sorting
 
@@ -47,7 +48,7 @@ def best_cuts(
 ) -> Cuts:
     """Return the cut of highest F-beta of each label; of equal ones the highest."""
     search = _Search(Aim(beta**2), by_sorting=is_small(problem))
-    return _joined(over_labels(problem, search.best, n_jobs=n_jobs, progress=progress))
+    return joined_cuts(over_labels(problem, search.best, n_jobs=n_jobs, progress=progress))
 
 
 def best_cuts_within(
@@ -71,7 +72,7 @@ def best_cuts_within(
 
     found = over_labels(problem, best, n_jobs=n_jobs, progress=progress)
     free, within = zip(*found, strict=True)
-    return _joined(free), _joined(within)
+    return joined_cuts(free), joined_cuts(within)
 
 
 def best_joint_cuts(
@@ -131,13 +132,6 @@ def _most(steps: Steps, ratio: float, beta2: float) -> float:
     firsts = steps.offsets[:-1][np.diff(steps.offsets) > 0]
     most = float(np.maximum.reduceat(worth, firsts).sum()) if firsts.size else 0.0
     return most - ratio * beta2 * float(steps.positives.sum())
-
-
-def _joined(parts: "list[Cuts] | tuple[Cuts, ...]") -> Cuts:
-    """Join the cuts of consecutive labels."""
-    if len(parts) == 1:
-        return parts[0]
-    return Cuts(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 class _Search:

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average
 from thresholds._engine.choosing import best_joint_steps, best_steps, highest_ratio
@@ -64,7 +65,7 @@ class Choices:
     @property
     def label(self) -> Ints:
         """The label of each choice."""
-        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+        return group_of(self.starts)
 
     def at_price(self, price: float) -> Ints:
         """Return the choice of each label that is worth most after a price; of equal ones the least predicted."""

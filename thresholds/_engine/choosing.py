@@ -45,15 +45,20 @@ class Limits(NamedTuple):
 
 def best_steps(steps: Steps, beta2: float) -> Ints:
     """Return the step of highest F-beta of each label, (n_labels,), -1 for never; of equal ones the highest cut."""
-    n_steps = steps.offsets[1:] - steps.offsets[:-1]  # (n_labels,)
+    return best_of_each(steps.offsets, steps.tp, steps.predicted, steps.positives, beta2)
+
+
+def best_of_each(offsets: Ints, tp: Ints, predicted: Ints, positives: Ints, beta2: float) -> Ints:
+    """Return the same of steps that are known by their counts; those of label j are `offsets[j]:offsets[j + 1]`."""
+    n_steps = offsets[1:] - offsets[:-1]  # (n_labels,)
     has_steps = n_steps > 0
     best = np.full(n_steps.size, -1)
     if not has_steps.any():
         return best
     # F / (1 + B) is highest where F is.
-    base = np.repeat(beta2 * steps.positives, n_steps)  # (n_steps,)
-    ratio = steps.tp / (base + steps.predicted)
-    firsts = steps.offsets[:-1][has_steps]
+    base = np.repeat(beta2 * positives, n_steps)  # (n_steps,)
+    ratio = tp / (base + predicted)
+    firsts = offsets[:-1][has_steps]
     highest = np.maximum.reduceat(ratio, firsts)
     is_best = np.flatnonzero(ratio == np.repeat(highest, n_steps[has_steps]))
     best[has_steps] = is_best[is_best.searchsorted(firsts)]

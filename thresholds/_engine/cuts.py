@@ -1,5 +1,6 @@
 """A cut of each label: what a search for thresholds finds."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,3 +35,10 @@ class Cuts(NamedTuple):
             np.where(where, others.predicted, self.predicted),
             np.where(where, others.positives, self.positives),
         )
+
+
+def joined(parts: Sequence[Cuts]) -> Cuts:
+    """Join the cuts of consecutive labels."""
+    if len(parts) == 1:
+        return parts[0]
+    return Cuts(*map(np.concatenate, zip(*parts, strict=True)))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.matrices import compressed
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Ints
@@ -59,7 +60,7 @@ def sparse_columns(problem: Problem) -> Columns:
     n_entries = np.bincount(label, minlength=problem.n_labels)
     ends = n_entries.cumsum()
     hit_weights = is_hit if weights is None else np.where(is_hit, weights, 0)
-    scored = _sums(hit_weights, ends - n_entries, ends)
+    scored = sums_of_groups(np.append(0, ends), hit_weights)
     return Columns(data, is_hit.view(np.uint8), weights, ends - n_entries, ends, positives - scored)
 
 
@@ -93,9 +94,3 @@ def _with_absent(
     order = np.argsort(label, kind="stable")
     order = order[weights[order] > 0]
     return data[order], is_hit[order], label[order], weights[order]
-
-
-def _sums(values: Any, starts: Ints, ends: Ints) -> Ints:
-    """Return the sum of the values of each label, (n_labels,)."""
-    total = np.append(0, np.cumsum(values, dtype=np.int64))
-    return np.asarray(total[ends] - total[starts])

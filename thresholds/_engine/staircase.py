@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Scores
 from thresholds._engine.cuts import Cuts
 
@@ -83,7 +84,7 @@ class Steps:
     @property
     def label(self) -> Ints:
         """The label of each step, (n_steps,)."""
-        return np.repeat(np.arange(self.positives.size), np.diff(self.offsets))
+        return group_of(self.offsets)
 
     def where(self, wanted: Booleans) -> "Steps":
         """Leave out the steps that are not wanted, (n_steps,)."""
@@ -101,7 +102,7 @@ class Steps:
         order = np.append(self.label, others.label).argsort(kind="stable")
         n_steps = np.diff(self.offsets) + np.diff(others.offsets)
         return Steps(
-            np.append(0, n_steps.cumsum()),
+            _offsets(n_steps),
             cut=np.append(self.cut, others.cut)[order],
             lower=np.append(self.lower, others.lower)[order],
             tp=np.append(self.tp, others.tp)[order],
@@ -213,7 +214,7 @@ def joined(parts: Sequence[Steps]) -> Steps:
         return parts[0]
     n_steps = np.concatenate([np.diff(part.offsets) for part in parts])  # (n_labels,)
     return Steps(
-        np.append(0, n_steps.cumsum()),
+        _offsets(n_steps),
         cut=np.concatenate([part.cut for part in parts]),
         lower=np.concatenate([part.lower for part in parts]),
         tp=np.concatenate([part.tp for part in parts]),

@@ -1,18 +1,9 @@
-"""Loops over the steps of staircases: the best one of each label, and those that any trade-off could choose."""
+"""A loop over the steps of staircases: those that any trade-off of true positives against predictions could choose."""
 
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels._jit import kernel
-
-
-def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
-    """Return the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
-    starts, sizes = offsets[:-1], np.diff(offsets)
-    ratio = tp / (beta_squared * np.repeat(positives, sizes) + (tp + fp))
-    highest = np.maximum.reduceat(np.append(ratio, 0.0), starts)
-    is_best = np.flatnonzero(ratio == np.repeat(highest, sizes))
-    return np.where(sizes > 0, np.append(is_best, -1)[np.searchsorted(is_best, starts)], -1)
 
 
 @kernel

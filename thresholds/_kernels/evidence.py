@@ -31,7 +31,7 @@ def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Flo
     """
     n_labels = offsets.size - 1
     # From the bottom up, in which order floats are added up.
-    label = np.arange(n_labels).repeat(np.diff(offsets))[::-1]  # (n_groups,)
+    label = group_of(offsets)[::-1]  # (n_groups,)
     size, hit = weights[::-1], positive_weights[::-1]
     lost = size - hit
     n, positives, negatives = (sums_of_groups(offsets, own[::-1]) for own in (size, hit, lost))

@@ -4,9 +4,8 @@ A rank counts cells from the top, by weight; no weights at all (an empty array) 
 
 Bins are about 3 % wide, so that sums over the highest cells need no sort. Their scores come as keys
 of float32 (`keys.py`). A bin holds the values of one sign, exponent and first five bits of the
-mantissa: its number is read off the key, in .3 ns for margins, where a logarithm takes ten times as
-long. Probabilities are folded at 1/2, so that bins are as fine towards 1 as towards 0, and start at
-1e-6.
+mantissa: its number is read off the key, which takes no logarithm. Probabilities are folded at 1/2,
+so that bins are as fine towards 1 as towards 0, and start at 1e-6.
 """
 
 import itertools
@@ -422,11 +421,6 @@ def expected_f_at_ratios(
         with np.errstate(all="ignore"):
             f[j] = np.where(denominator > 0, (1.0 + beta_squared) * found / denominator, 0.0)
     return f
-
-
-def add_to_rows(sums: Floats, rows: Ints, figures: Floats) -> None:
-    """Add figures (n, n_columns), one row after another, to `rows` (n,) of the sums."""
-    np.add.at(sums, rows, figures)
 
 
 def between_ranks(starts: Ints, up: Keys, truth: Bytes, ranks: Ints) -> tuple[Ints, Ints, Ints]:

@@ -11,8 +11,6 @@ import numpy as np
 from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
 from thresholds._arrays.types import Bytes, Floats, Ints, Keys, SmallInts, Weights
 
-# The keys of list j are `sizes[j]` from `firsts[j]` on.
-ListArrays = tuple[Ints, Ints, Keys]
 # Offsets; of each step its key, the next lower key, true and false positives, and what is higher.
 Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
 

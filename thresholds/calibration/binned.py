@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of, sums_of_groups
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import neighbours
 from thresholds._kernels.keys import to_keys, to_scores
@@ -25,7 +26,6 @@ from thresholds.calibration.cells import Cells, limits_of
 from thresholds.data.panels import Panel, label_items
 from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tallies import label_of, sums_of_labels
 from thresholds.data.tiles import map_tiles
 from thresholds.log_odds import log_odds
 
@@ -179,7 +179,7 @@ def _widths(problem: Problem, starts: Ints, scores: Floats, of_shares: bool) -> 
     """Return how wide bins of each label are, (n_labels,): none where most of its scores are equal."""
     # Ranks among those that are not missing.
     n_below, n_missing = (
-        sums_of_labels(member, starts)
+        sums_of_groups(starts, member)
         for member in (scores < problem.missing, scores == problem.missing)
     )
     n_others = np.diff(starts) - n_missing
@@ -201,6 +201,6 @@ def _merged(of_class: Floats, of_label: tuple[Ints, Floats] | None) -> tuple[Int
     starts, edges = np.arange(n_labels + 1) * n_edges, of_class.reshape(-1)
     if of_label is None:
         return starts, edges
-    label = np.concatenate([label_of(starts), label_of(of_label[0])])
+    label = np.concatenate([group_of(starts), group_of(of_label[0])])
     edges = np.concatenate([edges, of_label[1]])
     return starts + of_label[0], edges[np.lexsort((edges, label))]

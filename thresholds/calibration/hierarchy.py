@@ -28,10 +28,10 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.calibration import pull_lines, standardise
 from thresholds.calibration.cells import Cells, map_labels
-from thresholds.data.tallies import sums_of_labels
 
 _LEAST_VARIANCE = 0.1  # that the one label more adds
 _MOST_ROUNDS = 100  # of lines, then mean and spread; most fits take 3 to 10
@@ -140,7 +140,7 @@ def fit_leaning_lines(
     order = _order_by_content(cells, x)
     cells, x = _in_order(cells, x, order)
     counts = np.isfinite(x)
-    known = sums_of_labels(counts, cells.starts) > 0  # (n_labels,)
+    known = sums_of_groups(cells.starts, counts) > 0  # (n_labels,)
     targets, start = _targets(cells, counts, row_weight)
     scale, centre, deviation = standardise(x, cells.weights)
     if deviation == 0:

@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._kernels.calibration import interpolate
 from thresholds._kernels.choosing import upper_hulls
@@ -25,7 +26,6 @@ from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import weighted_staircases
 from thresholds.data.panels import Panel
 from thresholds.data.problem import Items
-from thresholds.data.tallies import label_of
 
 # How many knots each group has, their scores and their probabilities.
 Knots = tuple[Ints, Floats, Floats]
@@ -88,7 +88,7 @@ def knots_of_steps(steps: tuple[Ints, Keys, Keys, Ints, Ints]) -> Knots:
     # The blocks of each group, from the highest down. Each has its lowest score, and its highest, which is the next
     # below the block before; the curve is constant above the first block's lowest.
     starts, last_step, rate = upper_hulls(offsets, tp, fp)
-    group = label_of(starts)  # (n_blocks,)
+    group = group_of(starts)  # (n_blocks,)
     bottom = step[last_step]
     is_first = np.diff(group, prepend=-1) > 0
     top = np.where(is_first, bottom, lower[np.roll(last_step, 1)])

@@ -22,11 +22,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
 from thresholds.calibration.cells import Cells, beside_groups, map_labels
 from thresholds.calibration.hierarchy import fit_leaning_lines
-from thresholds.data.tallies import sums_of_labels
 from thresholds.log_odds import log_odds, sigmoid
 
 # Scores in [0, 1] are brought between these for their logit; None: no logit.
@@ -163,7 +163,7 @@ def _weights_of(cells: Cells, missing: float) -> tuple[Ints, Ints, Ints, Ints]:
     is_missing = cells.scores == missing
     sums = [weights, positive, np.where(is_missing, weights, 0), np.where(is_missing, positive, 0)]
     total, positives, missing_total, missing_positive = (
-        sums_of_labels(values, cells.starts) for values in sums
+        sums_of_groups(cells.starts, values) for values in sums
     )
     return total, positives, missing_total, missing_positive
 

@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Dense, Ints, Keys
 from thresholds._checks import InputError, shown
 from thresholds.data.counted import Kind, Totals
 from thresholds.data.problem import Items
-from thresholds.data.tallies import LabelKeys, Opened, Tally, are_candidates, label_of, tie_groups
+from thresholds.data.tallies import LabelKeys, Opened, Tally, are_candidates, tie_groups
 from thresholds.errors import need
 
 _COLUMNS = ("label", "place", "key", "positives", "weight")
@@ -166,7 +167,7 @@ def as_keys(numbers: Ints, kind: Kind) -> Keys:
 
 def rows_of_items(items: Items, place: Ints) -> TableRows:
     """Return items as rows; places are (n_items,)."""
-    label = label_of(items.starts)
+    label = group_of(items.starts)
     return TableRows(label, place, as_numbers(items.keys), items.positive_weights, items.weights)
 
 
@@ -179,7 +180,7 @@ def rows_of_keys(keys: LabelKeys) -> TableRows:
 def rows_of_tally(tally: Tally) -> list[TableRows]:
     """Return what is counted as rows; runs without weight are left out."""
     counted, tied = tally
-    place = np.arange(counted.keys.size) - counted.starts[label_of(counted.starts)]
+    place = np.arange(counted.keys.size) - counted.starts[group_of(counted.starts)]
     is_needed = are_candidates(counted.starts) | (counted.weights > 0)
     rows = rows_of_items(counted, place)
     return [

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.dtypes import threshold_dtype
+from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError, Placement
 from thresholds._engine.placement import place
@@ -20,7 +21,6 @@ from thresholds.chunks.counts import Counts
 from thresholds.data.bins import Bins
 from thresholds.data.counted import Kind, Totals
 from thresholds.data.problem import Problem
-from thresholds.data.tallies import sums_of_labels
 from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.search.ranks import next_above
@@ -105,7 +105,7 @@ class BinnedRows:
         bins, dtype = self.bins, self.kind.dtype
         # (n_bins,) the first of each label: bins fall.
         is_above = to_scores(bins.lowest).astype(np.float64) >= thresholds[bins.label]
-        n_above = sums_of_labels(is_above, bins.starts)  # (n_labels,)
+        n_above = sums_of_groups(bins.starts, is_above)  # (n_labels,)
 
         # The scores of the bin above each threshold, and of the one below.
         n_labels = thresholds.size

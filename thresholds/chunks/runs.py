@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._engine.choosing import highest_ratio
 from thresholds.data.problem import Items
-from thresholds.data.tallies import label_of
 
 _ROUNDING = 1e-12  # relative, of a value of tp - r predicted: a hundred times more than it can be
 
@@ -45,7 +45,7 @@ class _Points(NamedTuple):
     def best(self, ratio: float | Floats) -> Ints:
         """Return the item of each label of the highest value, (n_labels,)."""
         values = self.values(ratio)
-        label = label_of(self.starts)
+        label = group_of(self.starts)
         highest = np.maximum.reduceat(values, self.starts[:-1])  # (n_labels,)
         are_best = np.flatnonzero(values == highest[label])
         _, first = np.unique(label[are_best], return_index=True)
@@ -70,7 +70,7 @@ def open_runs(
     Items of each label rise; those that are runs are told, (n_items,). With `above` cuts lie above that key.
     """
     starts = counted.starts
-    label = label_of(starts)  # (n_items,)
+    label = group_of(starts)  # (n_items,)
     has_positives = is_run & (counted.positive_weights > 0)
     if not has_positives.any():
         return OpenRuns.nowhere(counted.keys.dtype)
@@ -115,7 +115,7 @@ def open_runs(
 
 def runs_with_positives(counted: Items, is_run: Booleans) -> OpenRuns:
     """Return where any step of a label lies beside the candidates."""
-    label = label_of(counted.starts)
+    label = group_of(counted.starts)
     return _outermost(counted, label, np.flatnonzero(is_run & (counted.positive_weights > 0)))
 
 

@@ -16,9 +16,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds.data.problem import Items
-from thresholds.data.tallies import LabelKeys, Opened, distinct, label_of, union_of_keys
+from thresholds.data.tallies import LabelKeys, Opened, distinct, union_of_keys
 
 # Cells in runs that are opened: of all labels together; and what one run may have of them, at least and at most.
 _MOST_OPENED = 2**24
@@ -115,14 +116,14 @@ class ItemsWithRuns(Items):
 
     def ask_at(self, keys: Keys) -> None:
         """Note a key of each group, (n_groups,), that lies in a run."""
-        group = label_of(self.starts)  # (n_items,)
+        group = group_of(self.starts)  # (n_items,)
         key = keys[group]
         is_inside = self.are_runs & (self.floors <= key) & (key <= self.keys)
         self.asked.note_keys(self.first + group[is_inside], key[is_inside])
 
     def ask_between(self, cuts: Keys) -> None:
         """Note those of some cuts, which rise, that part a run."""
-        group = label_of(self.starts)  # (n_items,)
+        group = group_of(self.starts)  # (n_items,)
         n_below = np.searchsorted(cuts, self.floors, side="right")  # cuts that leave it whole
         n_inside = np.searchsorted(cuts, self.keys, side="right") - n_below
         n_inside = np.where(self.are_runs, np.maximum(n_inside, 0), 0)  # (n_items,)
@@ -142,7 +143,7 @@ class ItemsWithRuns(Items):
 
     def ask_inside(self, keys: Keys) -> None:
         """Note the runs whose highest key is that of their group, (n_groups,); 0 is that of none."""
-        self._note_runs(self.are_runs & (self.keys == keys[label_of(self.starts)]))
+        self._note_runs(self.are_runs & (self.keys == keys[group_of(self.starts)]))
 
     def counts_at(self, keys: Keys) -> Ints:
         """Count as `Items` do."""
@@ -164,7 +165,7 @@ class ItemsWithRuns(Items):
 
     def _note_runs(self, wanted: Booleans) -> None:
         """Note some runs, (n_items,), that are to be known whole."""
-        group = label_of(self.starts)[wanted]
+        group = group_of(self.starts)[wanted]
         self.asked.note_runs(
             self.first + group, self.floors[wanted], self.keys[wanted], self.weights[wanted]
         )

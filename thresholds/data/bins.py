@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of, sums_of_groups
 from thresholds._arrays.types import Booleans, Dense, Ints, Keys
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.panels import TieGroups
 from thresholds.data.problem import Items
-from thresholds.data.tallies import items_in_order, label_of, sums_of_labels
+from thresholds.data.tallies import items_in_order
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Bins:
     @property
     def label(self) -> Ints:
         """The label of each bin, (n_bins,)."""
-        return label_of(self.starts)
+        return group_of(self.starts)
 
     @property
     def are_exact(self) -> Booleans:
@@ -118,7 +119,7 @@ class Bins:
 
     def _of_labels(self, weights: Ints) -> Ints:
         """Add up the bins of each label."""
-        return sums_of_labels(weights, self.starts)
+        return sums_of_groups(self.starts, weights)
 
     def _merged(self) -> "Bins":
         """Return bins, given in parts from the highest down, with the least d that leaves few enough of each label."""

@@ -11,12 +11,13 @@ import numpy as np
 
 from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.dtypes import key_dtype
+from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
 from thresholds._checks import InputError, different, names_of_labels, places
 from thresholds._kernels.keys import to_scores
 from thresholds.data.asked import Asked, ItemsWithRuns
 from thresholds.data.problem import Axis, Items, Problem
-from thresholds.data.tallies import Opened, Tally, sums_of_labels
+from thresholds.data.tallies import Opened, Tally
 from thresholds.results import counted
 
 _ITEMS_AT_ONCE = 2**18  # 5 MB
@@ -421,7 +422,7 @@ class CountedProblem(Problem):
         for labels, items in self.pieces():
             is_open = opened.of(labels.start, labels.stop).contains(items)
             within = np.where(is_open, items.weights, 0)
-            parts.append(sums_of_labels(within, items.starts))
+            parts.append(sums_of_groups(items.starts, within))
         return np.concatenate(parts)
 
     @cached_property

@@ -13,12 +13,12 @@ Both together are one tally: some keys of each label are *opened*, an interval i
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Integers, Ints, Keys
+from thresholds._arrays.grouped import group_of, sums_of_groups
+from thresholds._arrays.types import Booleans, Ints, Keys
 from thresholds._kernels.sorting import sorted_groups
 from thresholds._kernels.tallies import (
     add_equal_keys,
@@ -28,8 +28,6 @@ from thresholds._kernels.tallies import (
 from thresholds.data.panels import Panel, label_items
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
-
-_WORTH_A_CALL = 64  # items of a label
 
 
 class LabelKeys(NamedTuple):
@@ -41,7 +39,7 @@ class LabelKeys(NamedTuple):
     @property
     def label(self) -> Ints:
         """The label of each key, (n_keys,)."""
-        return label_of(self.starts)
+        return group_of(self.starts)
 
     def of(self, first: int, last: int) -> "LabelKeys":
         """Return those of labels `first:last`, as views."""
@@ -126,7 +124,7 @@ class Tally(NamedTuple):
         is_run = ~are_candidates(self.counted.starts)
         if not self.tied.keys.size:
             return self.counted, is_run
-        label = np.concatenate([label_of(part.starts) for part in self])
+        label = np.concatenate([group_of(part.starts) for part in self])
         columns = [np.concatenate(pair) for pair in zip(*(part[1:] for part in self), strict=True)]
         order = np.lexsort((columns[0], label))
         starts = self.counted.starts + self.tied.starts
@@ -136,7 +134,7 @@ class Tally(NamedTuple):
     @property
     def positives(self) -> Ints:
         """The weight of the positives of each label, (n_labels,)."""
-        of_counted, of_tied = (sums_of_labels(part.positive_weights, part.starts) for part in self)
+        of_counted, of_tied = (sums_of_groups(part.starts, part.positive_weights) for part in self)
         return of_counted + of_tied
 
     @property
@@ -202,24 +200,6 @@ def items_in_order(starts: Ints, order: Ints) -> tuple[Ints, Ints]:
     sizes = np.diff(starts)[order]
     moved = np.append(0, sizes.cumsum())
     return moved, np.arange(moved[-1]) + np.repeat(starts[:-1][order] - moved[:-1], sizes)
-
-
-def label_of(starts: Ints) -> Ints:
-    """Return the label of each item, (n_items,)."""
-    return np.repeat(np.arange(starts.size - 1), np.diff(starts))
-
-
-def sums_of_labels(values: Booleans | Integers, starts: Ints) -> Ints:
-    """Add up whole numbers of each label, or count what is true; (n_labels,), 0 of a label without items."""
-    if values.dtype == np.bool_ and values.size > _WORTH_A_CALL * starts.size:
-        # Bytes are counted many at a time; to add them up, each is made a whole number.
-        counts = [np.count_nonzero(values[first:last]) for first, last in pairwise(starts.tolist())]
-        return np.array(counts, np.int64)
-    has_items = np.diff(starts) > 0
-    sums = np.zeros(has_items.size, np.int64)
-    if has_items.any():
-        sums[has_items] = np.add.reduceat(values, starts[:-1][has_items], dtype=np.int64)
-    return sums
 
 
 def distinct(label: Ints, keys: Keys, n_labels: int) -> LabelKeys:

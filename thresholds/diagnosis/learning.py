@@ -33,11 +33,11 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.grouped import group_of, sums_of_groups
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.bootstrap import resample
 from thresholds._kernels.guards import f_at_ratios
 from thresholds.data.problem import Problem
-from thresholds.data.tallies import label_of, sums_of_labels
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.shrink import PRIOR_ROWS, RATIOS
 from thresholds.guards.siblings import BANDWIDTH, Siblings
@@ -151,9 +151,9 @@ def _fit(problem: Problem, resampling: Resampling, first: int, last: int) -> _Fi
 
 def _half_share(stairs: Staircase) -> Floats:
     """Return how many rows score at or above each label's median positive, NaN without one."""
-    label = label_of(stairs.offsets)  # (n_steps,)
+    label = group_of(stairs.offsets)  # (n_steps,)
     is_above = 2 * stairs.tp < stairs.positives[label]  # the median
-    n_above = sums_of_labels(is_above, stairs.offsets)  # (n_labels,)
+    n_above = sums_of_groups(stairs.offsets, is_above)  # (n_labels,)
     has_steps = np.diff(stairs.offsets) > 0
     median = np.minimum(stairs.offsets[:-1] + n_above, stairs.offsets[1:] - 1)
     rows = np.full(stairs.positives.size, np.nan)

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of, sums_of_groups
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._kernels.evidence import best_cuts, rank_statistics
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.panels import Panel, TieGroups
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tallies import items_in_order, label_of, sums_of_labels
+from thresholds.data.tallies import items_in_order
 
 MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
 
@@ -126,7 +127,7 @@ def _most_within(ratio: float, positives: Ints, n: Ints) -> Ints:
 def _read_tie_groups(problem: Problem, items: Items, overprediction: float) -> Order:
     """Read all tie groups of a tile of labels."""
     offsets, key, hit, weight = TieGroups.of(items)
-    positives = sums_of_labels(hit, offsets)
+    positives = sums_of_groups(offsets, hit)
     cuts = best_cuts(offsets, hit, weight, positives, overprediction)
     tp, predicted, cap, cap_predicted = cuts
     _, _, top, top_predicted = best_cuts(offsets, hit, weight, positives, 1.0)
@@ -185,7 +186,7 @@ def _scores_at(key: Keys, group: Ints, of_none: float) -> Floats:
 def _are_runs(items: Items) -> Booleans:
     """Tell which tie groups are runs of counts, (n_groups,): label after label, from the top down."""
     weighing = np.flatnonzero(items.weights > 0)
-    label = label_of(items.starts)[weighing]
+    label = group_of(items.starts)[weighing]
     order = weighing[np.lexsort((~items.keys[weighing], label))]
     return items.are_runs[order]
 
@@ -194,7 +195,7 @@ def _without_ties_in_runs(ranks: Ranks, offsets: Ints, weight: Ints, are_runs: B
     """Return the ranks where the cells of a run are not tied; AUROC and placements are the same."""
     tied = np.where(are_runs, 0, weight).astype(np.float64)  # (n_groups,)
     columns = [column.copy() for column in ranks[3:]]
-    for j in np.unique(label_of(offsets)[are_runs]):
+    for j in np.unique(group_of(offsets)[are_runs]):
         own = slice(offsets[j], offsets[j + 1])
         size, sizes = tied[own], weight[own].astype(np.float64)
         n = sizes.sum()

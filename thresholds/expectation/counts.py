@@ -30,7 +30,6 @@ _BLOCK_ROWS = 4096  # whose sums are added up before they join the others
 _PIECE_CELLS = 2**21  # of dense rows, small enough for copies
 _STRIDES = (64, 8)  # Every 64th, then every 8th row leads to a cut from which few passes are left.
 _LEAST_SAMPLE = 256  # rows
-_PASSES = 4  # over all probabilities, about
 _COPY_BELOW = 1 / 8  # of the labels: those still climbing are copied out then
 
 

@@ -7,6 +7,7 @@ by side. Beside it: marking the highest values of each list.
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Bytes, Dense, Floats, Ints
 
 _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
@@ -23,7 +24,7 @@ def best_prefixes_of_few(
     best_k = np.zeros(starts.size - 1, np.int64)
     best_f = np.zeros(starts.size - 1)
     # Lists of as many values that may be predicted go side by side.
-    label = np.arange(starts.size - 1).repeat(np.diff(starts))
+    label = group_of(starts)
     sizes = np.bincount(label[values > 0], minlength=starts.size - 1)
     for n in np.unique(sizes).tolist():
         lists = np.flatnonzero(sizes == n)
@@ -83,7 +84,7 @@ def mark_highest(starts: Ints, values: Dense, rising: Dense, wanted: Ints, marks
 
     `rising` has the values sorted.
     """
-    row = np.arange(wanted.size).repeat(np.diff(starts))  # (n_values,)
+    row = group_of(starts)  # (n_values,)
     # The lowest value to mark; none where nothing is wanted.
     lowest = np.full(wanted.size, np.inf)
     lowest[wanted > 0] = rising[(starts[1:] - wanted)[wanted > 0]]

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.dtypes import least_positive
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._kernels.calibration import fit_logistic
@@ -33,7 +34,6 @@ from thresholds.data import panels
 from thresholds.data.panels import Panel, TieGroups
 from thresholds.data.probable import are_probable
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tallies import label_of
 from thresholds.data.tiles import map_tiles
 from thresholds.log_odds import log_odds, sigmoid
 from thresholds.rule.odds import OddsByScore
@@ -259,7 +259,7 @@ def _bins_of_panel(panel: Panel, of_shares: bool, ranks: Ints) -> _Bins:
     # Where bins begin, from the top down, and so where they end.
     starts = panel.starts - np.searchsorted(panel.tied, panel.starts)  # as tie groups are counted
     bin_starts, number = _bins_of_labels(np.diff(starts), ranks)
-    label = label_of(bin_starts)  # (n_bins,)
+    label = group_of(bin_starts)  # (n_bins,)
     stops = panel.firsts_of(starts[1:][label] - ranks[number])  # (n_bins,)
     begins = np.append(stops[1:], 0)
     begins[bin_starts[1:] - 1] = panel.starts[:-1]
@@ -324,7 +324,7 @@ def _fit(bins: _Bins, smoothing: float, unit: float) -> tuple[Floats, Booleans]:
     """Return, (10, n_labels), scale, centre, slope and intercept, both covariances; and whether they are known."""
     # Each bin is two cells: its positives, and its negatives.
     n_labels = bins.starts.size - 1
-    label = label_of(bins.starts)  # (n_bins,)
+    label = group_of(bins.starts)  # (n_bins,)
     curves = fit_logistic(
         2 * bins.starts,
         np.repeat(bins.x, 2),

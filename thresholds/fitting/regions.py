@@ -14,14 +14,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average
+from thresholds._engine.choosing import best_of_each
 from thresholds._engine.placement import place
-from thresholds._kernels.choosing import best_steps, upper_hulls
+from thresholds._kernels.choosing import upper_hulls
 from thresholds._kernels.keys import to_scores
 from thresholds.data.panels import Panel
 from thresholds.data.problem import Items, Problem
-from thresholds.data.tallies import label_of, sums_of_labels, tie_groups_of
+from thresholds.data.tallies import tie_groups_of
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.record import with_record
 from thresholds.rule import RegionRule
@@ -206,8 +208,8 @@ def best_regions(
 
 def _groups(groups: Items) -> BinsOfScores:
     """Return each distinct score of labels, given as tie groups, as a bin; none of labels without positives."""
-    label = label_of(groups.starts)  # (n_groups,)
-    has_positives = sums_of_labels(groups.positive_weights, groups.starts) > 0  # (n_labels,)
+    label = group_of(groups.starts)  # (n_groups,)
+    has_positives = sums_of_groups(groups.starts, groups.positive_weights) > 0  # (n_labels,)
     kept = has_positives[label]
     starts = np.append(0, np.where(has_positives, np.diff(groups.starts), 0).cumsum())
     scores = to_scores(groups.keys[kept]).astype(np.float64)
@@ -219,17 +221,17 @@ def _groups(groups: Items) -> BinsOfScores:
 def _histogram(groups: BinsOfScores, n_bins: int | None) -> BinsOfScores:
     """Join neighbours into bins of equal mass, half of it of positives and half of negatives."""
     starts = groups.starts
-    label = label_of(starts)  # (n_groups,)
+    label = group_of(starts)  # (n_groups,)
     positives = groups.positive_weights
     negatives = groups.weights - positives
     n_positives, n_negatives = (
-        np.maximum(sums_of_labels(part, starts), 1) for part in (positives, negatives)
+        np.maximum(sums_of_groups(starts, part), 1) for part in (positives, negatives)
     )
     mass = positives / n_positives[label]
     mass += negatives / n_negatives[label]
 
     # How many bins a label has at most.
-    wanted = sums_of_labels(positives > 0, starts) // _POSITIVES_PER_BIN  # (n_labels,)
+    wanted = sums_of_groups(starts, positives > 0) // _POSITIVES_PER_BIN  # (n_labels,)
     most = np.clip(wanted, _MIN_BINS, _MAX_BINS)[label] if n_bins is None else float(n_bins)
 
     # A group goes where the middle of its mass lies. Sums of floats are of one label, whatever is beside it.
@@ -253,7 +255,7 @@ def _blocks(groups: BinsOfScores) -> BinsOfScores:
     # Hulls begin at the highest score: all is turned around, the order of labels, too.
     starts = groups.starts[-1] - groups.starts[::-1]
     tp, predicted = (
-        _sums_from_first(part[::-1], starts) for part in (groups.positive_weights, groups.weights)
+        sums_so_far(starts, part[::-1]) for part in (groups.positive_weights, groups.weights)
     )
     _, last, _ = upper_hulls(starts, tp, predicted - tp)
     return groups.joined(tp.size - 1 - last[::-1])
@@ -275,11 +277,11 @@ def _least_posteriors(bins: BinsOfScores, beta: float, *, pooled: bool) -> Float
     posterior = bins.posterior
 
     # The best union has the bins of highest posterior: add them one by one.
-    order = np.lexsort((-posterior, label_of(starts)))
-    tp = _sums_from_first(bins.positive_weights[order], starts)
-    predicted = _sums_from_first(bins.weights[order], starts)
-    positives = sums_of_labels(bins.positive_weights, starts)
-    best = best_steps(starts, tp, predicted - tp, positives, beta * beta)  # -1 without bins
+    order = np.lexsort((-posterior, group_of(starts)))
+    tp = sums_so_far(starts, bins.positive_weights[order])
+    predicted = sums_so_far(starts, bins.weights[order])
+    positives = sums_of_groups(starts, bins.positive_weights)
+    best = best_of_each(starts, tp, predicted, positives, beta * beta)  # -1 without bins
 
     # Rounding may put the ratio above the posterior of the last bin, which would then be left out.
     has_bins = best >= 0
@@ -292,16 +294,10 @@ def _least_posteriors(bins: BinsOfScores, beta: float, *, pooled: bool) -> Float
 
 def _switches(bins: BinsOfScores, least: Floats, dtype: np.dtype[Any]) -> list[Floats]:
     """Return the scores at which the region of each label begins and ends."""
-    inside = (bins.posterior >= least[label_of(bins.starts)]) & (bins.positive_weights > 0)
+    inside = (bins.posterior >= least[group_of(bins.starts)]) & (bins.positive_weights > 0)
     before = np.append(False, inside[:-1])[: inside.size]
     before[bins.starts[:-1][np.diff(bins.starts) > 0]] = False
     change = np.flatnonzero(inside != before)
     switches = place(bins.lowest[change], bins.below[change], "low", dtype)
     ends = pairwise(np.searchsorted(change, bins.starts).tolist())
     return [switches[first:last] for first, last in ends]
-
-
-def _sums_from_first(values: Ints, starts: Ints) -> Ints:
-    """Add up whole numbers of each label one after another, (n_values,)."""
-    so_far = np.append(0, values.cumsum())
-    return np.asarray(so_far[1:] - so_far[starts[:-1]][label_of(starts)])

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from thresholds._arrays.threads import workers
 from thresholds._engine.cuts import Cuts
+from thresholds._engine.cuts import joined as joined_cuts
 from thresholds.data.panels import Question, asking
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import Pass, Passes, side_by_side
@@ -97,6 +98,4 @@ class _Choice(NamedTuple):
         beta = options.beta
         if options.average == "micro":
             return cls(Hull.of, lambda hulls: best_joint_cuts(hulls, beta), jointly=True)
-        return cls(
-            lambda stairs: stairs.cuts_at(stairs.best(beta)), staircase.all_cuts, jointly=False
-        )
+        return cls(lambda stairs: stairs.cuts_at(stairs.best(beta)), joined_cuts, jointly=False)

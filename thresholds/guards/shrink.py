@@ -44,6 +44,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Placement
 from thresholds._engine.cuts import Cuts
+from thresholds._engine.cuts import joined as joined_cuts
 from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
 from thresholds.data import panels
 from thresholds.data.panels import Panel
@@ -130,7 +131,7 @@ class Shrink(GuardInPasses):
         if groups is not None:
             stairs = partial(staircase.of_labels, problem)
             tiles = yield Pass(lambda first, last: steps.optimum(stairs(first, last)))
-            alike = rows_alike(problem, groups, staircase.all_cuts(tiles), beta)
+            alike = rows_alike(problem, groups, joined_cuts(tiles), beta)
             steps = steps.where_rows_are(alike)
         # Of very many labels of few entries nothing is kept between passes: it would take more memory than these.
         cut = (
@@ -231,7 +232,7 @@ class _Steps:
     def read_once(self, n_jobs: int | None) -> Passes[tuple[Cuts, GuardedCuts]]:
         """Return the in-sample optimum, and the cuts of the guard: what labels say is kept."""
         views = yield Pass(self.view, light=self.problem.is_read_alone)
-        optimum = staircase.all_cuts([view.optimum for view in views])
+        optimum = joined_cuts([view.optimum for view in views])
         siblings = self.siblings_of(optimum.positives)
         ends = np.cumsum([len(view.said.own) for view in views]).tolist()
         if siblings is not None:

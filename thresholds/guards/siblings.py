@@ -6,7 +6,6 @@ import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Floats
-from thresholds._kernels.guards import add_to_rows
 
 BANDWIDTH = 0.7  # of siblings, in ln a
 _SIZES_PER_BLOCK = 256
@@ -44,7 +43,7 @@ class Siblings:
             while self._next in self._waiting:
                 figures = self._waiting.pop(self._next)
                 after = self._next + len(figures)
-                add_to_rows(self._sums, self.size_of_label[self._next : after], figures)
+                np.add.at(self._sums, self.size_of_label[self._next : after], figures)
                 self._next = after
 
     def means(self) -> Floats:

@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._engine import choosing
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.staircase import Steps
-from thresholds._kernels.choosing import best_steps
+from thresholds._engine.staircase import joined as joined_steps
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import weighted_staircases
 from thresholds.data import panels
@@ -26,8 +27,6 @@ from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 
 Result = TypeVar("Result")
-
-_PARTS_PER_THREAD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Staircase:
     @property
     def label(self) -> Ints:
         """The label of each step."""
-        return np.repeat(np.arange(self.positives.size), np.diff(self.offsets))
+        return group_of(self.offsets)
 
     def take(self, offsets: Ints, steps: Ints) -> "Staircase":
         """Return a staircase of some of the steps."""
@@ -92,7 +91,8 @@ class Staircase:
 
     def best(self, beta: float) -> Ints:
         """Return the step of highest F-beta of each label, -1 for never; the highest of ties."""
-        return best_steps(self.offsets, self.tp, self.fp, self.positives, beta**2)
+        counts = self.tp, self.predicted, self.positives
+        return choosing.best_of_each(self.offsets, *counts, beta**2)
 
     def lowest_by(self, values: Floats) -> Ints:
         """Return the step of each label of the lowest value (n_steps,), the highest of ties; -1 without steps."""
@@ -102,21 +102,21 @@ class Staircase:
         steps[has_steps] = order[self.offsets[:-1][has_steps]]
         return steps
 
+    @property
+    def as_steps(self) -> Steps:
+        """The same as the engine has them: in scores as they are, -0.0 and 0.0 alike."""
+        return Steps(
+            self.offsets,
+            cut=self.score.astype(np.float64),
+            lower=self.lower.astype(np.float64),
+            tp=self.tp,
+            predicted=self.predicted,
+            positives=self.positives,
+        )
+
     def cuts_at(self, steps: Ints) -> Cuts:
         """Read one step of each label; -1 is never."""
-        # Never: a cut above all scores, which predicts nothing.
-        score = np.full(steps.size, np.inf)
-        lower = np.full(steps.size, np.nan)
-        tp = np.zeros_like(steps)
-        predicted = np.zeros_like(steps)
-
-        has_cut = np.flatnonzero(steps >= 0)  # labels, (n_cuts,)
-        at = steps[has_cut]
-        score[has_cut] = self.score[at]
-        lower[has_cut] = self.lower[at]
-        tp[has_cut] = self.tp[at]
-        predicted[has_cut] = self.tp[at] + self.fp[at]
-        return Cuts(score, lower, tp, predicted, self.positives)
+        return self.as_steps.at(steps)
 
     def increments(self, counts: Ints) -> Ints:
         """Return what each step adds to cumulative `counts`."""
@@ -131,11 +131,6 @@ def without_steps(positives: Ints, dtype: np.dtype[Any]) -> Staircase:
     scores, counts = np.empty(0, dtype), np.empty(0, np.int64)
     offsets = np.zeros(positives.size + 1, np.int64)
     return Staircase(offsets, scores, scores, counts, counts, counts, positives)
-
-
-def all_cuts(parts: Sequence[Cuts]) -> Cuts:
-    """Join the cuts of consecutive labels."""
-    return Cuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def concatenate(parts: Sequence[Staircase]) -> Staircase:
@@ -186,18 +181,8 @@ def map_labels(
 
 def all_steps(problem: Problem, *, n_jobs: int | None = -1, progress: bool = False) -> Steps:
     """Return all steps of all labels, read from their items: of counted rows."""
-    stairs = concatenate(
-        map_labels(problem, lambda stairs: stairs, n_jobs=n_jobs, progress=progress)
-    )
-    # In scores as they are, -0.0 and 0.0 alike.
-    return Steps(
-        stairs.offsets,
-        cut=stairs.score.astype(np.float64),
-        lower=stairs.lower.astype(np.float64),
-        tp=stairs.tp,
-        predicted=stairs.predicted,
-        positives=stairs.positives,
-    )
+    parts = map_labels(problem, lambda stairs: stairs.as_steps, n_jobs=n_jobs, progress=progress)
+    return joined_steps(parts)
 
 
 def best_of_counts(
