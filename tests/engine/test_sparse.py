@@ -73,6 +73,19 @@ def test_sparse_scores_stay_as_they_are(by: str) -> None:
         np.testing.assert_array_equal(part, earlier)
 
 
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("kind", ["normal", "rounded"])
+@pytest.mark.usefixtures("narrow_stripes")
+def test_truth_may_be_sparse_where_scores_are_dense(kind: str, form: str, by: str) -> None:
+    """Read in many pieces, each of which takes its labels out of the sparse matrices; some cells are not known."""
+    for seed in range(6):
+        data = draw(kind, seed, (120, 7))
+        problem = data.problem_of(truth_of(data, is_sparse=True).asformat(form), data.scores)
+        assert sparse.issparse(problem.truth)
+        for name, check in CHECKS.items():
+            check(data, problem, data.labels, 2, name, kind, seed)
+
+
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_very_many_labels_most_of_which_have_no_score(index: type, by: str) -> None:
     rng = np.random.default_rng(1)
