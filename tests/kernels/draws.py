@@ -16,7 +16,7 @@ from scipy import sparse
 from thresholds import _kernels
 from thresholds._arrays.sparse import entries_of_rows
 from thresholds._engine import kernels as engine
-from thresholds._kernels import bootstrap, keys, sorting
+from thresholds._kernels import bootstrap, histograms, keys, sorting
 from thresholds._kernels._jit import Kernel
 
 Array = np.ndarray[Any, Any]
@@ -462,6 +462,25 @@ def of_useful_steps(rng: Generator, dtype: Any) -> Arguments:
     return *columns, float(rng.choice([0.25, 1.0])), low, high, bool(rng.random() < 0.5), limits, empty, steps
 
 
+def of_histograms(rng: Generator, dtype: Any) -> Arguments:
+    """Labels with weights and without, in room that is cleared: it is compared, too."""
+    found, truth = tile(rng, dtype, (1, 40, 400, 4000))
+    n_labels, n = found.shape
+    weights = weights_of(rng, n * int(rng.choice([1, n_labels]))) + 1 if rng.random() < 0.5 else None
+    ends = np.arange(1, n_labels + 1) * n
+    room = histograms.room_for(n, found.itemsize)
+    empty = histograms.Room(*(None if part is None else np.zeros_like(part) for part in room))
+    groups = histograms.Groups(*map(np.zeros_like, histograms.groups_for(found.size, found.dtype)))
+    return found.reshape(-1), truth.reshape(-1), weights, ends - n, ends, empty, groups
+
+
+def of_leading_bits(rng: Generator, dtype: Any) -> Arguments:
+    """The same, in few bins or many."""
+    *columns, room, groups = of_histograms(rng, dtype)
+    masked = np.uint64(keys.to_keys(np.array([-np.inf], dtype))[0])
+    return *columns, masked, int(rng.choice([2, 16, 1024])), room, groups
+
+
 def of_lower_scores(rng: Generator, dtype: Any) -> Arguments:
     """Some of them at hand, some of masked scores, which have none."""
     found, _ = tile(rng, dtype)
@@ -583,6 +602,8 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "guards.pooled_depths": of_pooled_depths,
     "tallies.add_lists": of_added_lists,
     "entries.items_of_entries": of_items_of_entries,
+    "histograms.leading_bits": of_leading_bits,
+    "histograms.tie_groups": of_histograms,
     "kernels.useful_steps": of_useful_steps,
     "kernels.look_up_lower": of_lower_scores,
     "folds.deal_out": of_folds,

@@ -216,6 +216,16 @@ class Problem:
             return None
         return np.flatnonzero(self.known_in_row)
 
+    def at_labels(self, labels: Ints) -> Self:
+        """Return the problem of some of the labels, without their names."""
+        return replace(
+            self,
+            truth=self.truth[:, labels],
+            scores=self.scores[:, labels],
+            label_names=None,
+            unknown=None if self.unknown is None else self.unknown[:, labels],
+        )
+
     def at_rows(self, rows: Ints | slice) -> Self:
         """Return the problem of some of the rows."""
         return replace(

@@ -19,8 +19,8 @@ from thresholds._engine.staircase import Columns
 from thresholds._engine.unknown import without_entries
 
 
-def sparse_columns(problem: Problem) -> Columns:
-    """Put the entries of both matrices in the order of the labels."""
+def sparse_columns(problem: Problem, *, stored: bool = False) -> Columns:
+    """Put the entries of both matrices in the order of the labels: all `stored` ones, or those a cut may predict."""
     from scipy import sparse
 
     # 1. Stored scores by label, without those of unknown cells, and which of them are of positives.
@@ -43,8 +43,8 @@ def sparse_columns(problem: Problem) -> Columns:
         positives = np.diff(truth.indptr).astype(np.int64)
 
     # 3. Leave out what no cut may predict, and cells without weight; or add the absent cells of each label.
-    if problem.keep_sparse:
-        counts = data > problem.missing
+    if problem.keep_sparse or stored:
+        counts = np.full(data.size, True) if stored else data > problem.missing
         if weights is not None:
             counts &= weights > 0
         if not counts.all():

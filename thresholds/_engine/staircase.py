@@ -7,7 +7,7 @@ best at the score of a positive: a *step* (Lipton et al. 2013, section 5, in its
 threshold may lie anywhere between the step and the next lower score.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -39,28 +39,39 @@ class Columns(NamedTuple):
         """Number of labels."""
         return self.ends.size
 
-    def of_label(self, label: int) -> tuple[Scores, Bytes, Ints]:
-        """Return scores, truth and weights of one label of cells that have weights."""
+    def of_label(self, label: int) -> tuple[Scores, Bytes, Ints | None]:
+        """Return scores, truth and weights of the cells of one label."""
         cells = slice(self.starts[label], self.ends[label])
         weights = self.weights
-        assert weights is not None, "asked for where there are some"
-        if weights.size == self.scores.size:
+        if weights is not None and weights.size == self.scores.size:
             weights = weights[cells]
         return self.scores[cells], self.truth[cells], weights
 
     def of_labels(self, labels: slice) -> "Columns":
-        """Return the columns of some labels, as views; each cell has a weight of its own, or none has."""
+        """Return the columns of some labels, as views."""
         starts, ends = self.starts[labels], self.ends[labels]
         cells = slice(starts[0], ends[-1])
+        weights = self.weights
+        if weights is not None and weights.size == self.scores.size:
+            weights = weights[cells]
         return Columns(
             self.scores[cells],
             self.truth[cells],
-            None if self.weights is None else self.weights[cells],
+            weights,
             starts - cells.start,
             ends - cells.start,
             self.more[labels],
-            labels.start,
+            self.first + labels.start,
         )
+
+    def in_pieces(self, n_cells: int) -> Iterator["Columns"]:
+        """Return a few labels at a time that have some such number of cells, or one label that has more."""
+        first = 0
+        while first < self.n_labels:
+            last = int(self.ends.searchsorted(self.starts[first] + n_cells, "right"))
+            last = max(last, first + 1)
+            yield self.of_labels(slice(first, last))
+            first = last
 
     def where(self, wanted: Booleans) -> "Columns":
         """Leave the other labels, (n_labels,), without cells."""
@@ -175,6 +186,7 @@ def _weighted_steps(columns: Columns) -> Steps:
     cut, lower, tp, predicted, n_steps, positives = [], [], [], [], [], []
     for label in range(columns.n_labels):
         scores, truth, weights = columns.of_label(label)
+        assert weights is not None, "asked for where there are some"
         falling = scores.argsort()[::-1]
         ranked = scores[falling]  # (n_cells,)
         weight = weights[falling]

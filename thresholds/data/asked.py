@@ -145,6 +145,10 @@ class ItemsWithRuns(Items):
         """Note the runs whose highest key is that of their group, (n_groups,); 0 is that of none."""
         self._note_runs(self.are_runs & (self.keys == keys[group_of(self.starts)]))
 
+    def ask_for_all(self) -> None:
+        """Note all runs."""
+        self._note_runs(self.are_runs)
+
     def counts_at(self, keys: Keys) -> Ints:
         """Count as `Items` do."""
         self.ask_at(keys)

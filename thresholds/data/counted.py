@@ -14,8 +14,10 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
 from thresholds._checks import InputError, different, names_of_labels, places
+from thresholds._engine.histograms import Histograms
 from thresholds._kernels.keys import to_scores
 from thresholds.data.asked import Asked, ItemsWithRuns
+from thresholds.data.panels import TieGroups
 from thresholds.data.problem import Axis, Items, Problem
 from thresholds.data.tallies import Opened, Tally
 from thresholds.results import counted
@@ -410,6 +412,18 @@ class CountedProblem(Problem):
         if not (floors < items.keys).any():
             return items
         return ItemsWithRuns.of(items, floors, self.asked, first)
+
+    def histograms(self, most: int | None, labels: Ints | None = None) -> Histograms:
+        """Return what weighs at which score, in at most so many bins; a run, which is asked for, is one for now."""
+        items = self.label_items(0, self.n_labels)
+        if isinstance(items, ItemsWithRuns):
+            items.ask_for_all()
+        offsets, keys, hits, weights = TieGroups.of(items)
+        scores = to_scores(keys)
+        found = Histograms(offsets, scores, scores, hits, weights)
+        if most is not None:
+            found = found.merged(most)
+        return found if labels is None else found.take(labels)
 
     def pieces(self) -> Iterator[tuple[slice, Items]]:
         """Return the items of all labels, some labels at a time."""

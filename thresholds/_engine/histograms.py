@@ -1,0 +1,319 @@
+"""What weighs at which score of a label: the statistic that guards, tests of labels, calibration and plots read.
+
+A histogram has bins, which fall. A bin is one score, with all cells that have it, or several neighbouring scores. Both
+are read alike: what lies at or above the lowest score of a bin is known exactly, and a threshold there decides as
+counted.
+
+Bins of several scores hold all cells of a label whose keys (`_kernels/keys.py`) agree but for their last d bits: scores
+that agree in their leading binary digits. Each label has the least d that leaves it at most `MOST_BINS` bins. A label
+of no more distinct scores has d = 0, and nothing is lost. No more rows take bins away, and bins of d + 1 are unions of
+those of d: so d depends on the rows alone, not on their order, nor on how they came in blocks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Booleans, Ints, Keys, Scores
+from thresholds._engine.best_cuts import is_small
+from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Columns, Steps
+from thresholds._kernels.keys import to_keys, to_scores
+
+MOST_BINS = 1024  # of a label
+
+
+@dataclass(frozen=True, slots=True)
+class Histograms:
+    """The bins of labels, one label after another; those of label j are `offsets[j]:offsets[j + 1]`, and fall.
+
+    Weights are in the unit of the problem's. Cells of unknown truth are in no bin.
+    """
+
+    offsets: Ints  # (n_labels + 1,)
+    lowest: Scores  # (n_bins,) No score of a bin is lower, nor any of the bin above it,
+    highest: Scores  # (n_bins,) and none is higher. Both are the score of a bin that has but one.
+    hits: Ints  # (n_bins,) weight of the positives
+    weights: Ints  # (n_bins,) weight of all cells, above 0
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.offsets.size - 1
+
+    @property
+    def label(self) -> Ints:
+        """The label of each bin, (n_bins,)."""
+        return group_of(self.offsets)
+
+    @property
+    def positives(self) -> Ints:
+        """Weight of the positives of each label, (n_labels,)."""
+        return sums_of_groups(self.offsets, self.hits)
+
+    @property
+    def totals(self) -> Ints:
+        """Weight of all cells of each label, (n_labels,)."""
+        return sums_of_groups(self.offsets, self.weights)
+
+    @property
+    def present(self) -> Ints:
+        """Weight of the cells of each label that are not masked, that is, above -inf, (n_labels,)."""
+        return sums_of_groups(self.offsets, np.where(self.lowest > -np.inf, self.weights, 0))
+
+    @property
+    def tp(self) -> Ints:
+        """Weight of the positives down to each bin, its own among them, (n_bins,)."""
+        return sums_so_far(self.offsets, self.hits)
+
+    @property
+    def predicted(self) -> Ints:
+        """Weight of all cells down to each bin, its own among them, (n_bins,)."""
+        return sums_so_far(self.offsets, self.weights)
+
+    @property
+    def steps(self) -> Steps:
+        """The steps of each label: the bins that have positives, each with the next lower score."""
+        lower = np.append(self.highest[1:], np.nan).astype(np.float64)
+        lower[self.offsets[1:][self.offsets[1:] > 0] - 1] = np.nan
+        steps = Steps(
+            self.offsets,
+            cut=self.lowest.astype(np.float64),
+            lower=lower,
+            tp=self.tp,
+            predicted=self.predicted,
+            positives=self.positives,
+        )
+        return steps.where(self.hits > 0)
+
+    def of_labels(self, labels: slice) -> "Histograms":
+        """Return the histograms of some labels, as views."""
+        offsets = self.offsets[labels.start : labels.stop + 1]
+        bins = slice(offsets[0], offsets[-1])
+        return Histograms(
+            offsets - offsets[0],
+            self.lowest[bins],
+            self.highest[bins],
+            self.hits[bins],
+            self.weights[bins],
+        )
+
+    def take(self, labels: Ints) -> "Histograms":
+        """Return the histograms of some labels, in any order."""
+        n_bins = np.diff(self.offsets)[labels]
+        offsets = np.append(0, n_bins.cumsum())
+        bins = np.arange(offsets[-1]) + np.repeat(self.offsets[labels] - offsets[:-1], n_bins)
+        columns = (self.lowest, self.highest, self.hits, self.weights)
+        return Histograms(offsets, *(column[bins] for column in columns))
+
+    def where(self, wanted: Booleans) -> "Histograms":
+        """Leave out the bins that are not wanted, (n_bins,)."""
+        return Histograms(
+            np.append(0, np.cumsum(wanted))[self.offsets],
+            self.lowest[wanted],
+            self.highest[wanted],
+            self.hits[wanted],
+            self.weights[wanted],
+        )
+
+    def merged(self, most: int = MOST_BINS) -> "Histograms":
+        """Return at most so many bins of each label, of histograms that have a bin for each score.
+
+        Masked cells, which score -inf, have a bin of their own beside these.
+        """
+        keys, label = to_keys(self.lowest.copy()), self.label
+        # 1. In how many of the last bits each key differs from the one above it; in all, where that is another label's.
+        n_bits = 8 * keys.itemsize
+        differing = np.full(keys.size, n_bits + 1)
+        differing[1:] = _bit_length(keys[1:] ^ keys[:-1])
+        differing[1:][label[1:] != label[:-1]] = n_bits + 1
+
+        # 2. The least d that leaves each label few enough: it has as many bins as keys that differ in more than d bits.
+        is_masked = self.lowest == -np.inf  # (n_bins,)
+        kinds = np.zeros((self.n_labels, n_bits + 2), np.int64)
+        np.add.at(kinds, (label[~is_masked], differing[~is_masked]), 1)
+        n_bins = kinds[:, ::-1].cumsum(axis=1)[:, ::-1]  # of keys that differ in d bits or more
+        dropped = (n_bins[:, 1:] > most).sum(axis=1)  # (n_labels,)
+
+        # 3. Bins reach as far as their leading bits, within the scores of the label.
+        firsts = np.flatnonzero((differing > dropped[label]) | is_masked)
+        if firsts.size == keys.size:
+            return self
+        of_bin, shift = label[firsts], dropped[label[firsts]].astype(keys.dtype)
+        starts, ends = self.offsets[:-1][of_bin], self.offsets[1:][of_bin] - 1
+        ends -= is_masked[ends]
+        low, high = (
+            keys[firsts] >> shift << shift,
+            keys[firsts] | ((keys.dtype.type(1) << shift) - keys.dtype.type(1)),
+        )
+        low, high = np.maximum(low, keys[ends]), np.minimum(high, keys[starts])
+        low[is_masked[firsts]] = high[is_masked[firsts]] = keys[firsts][is_masked[firsts]]
+        return Histograms(
+            np.searchsorted(firsts, self.offsets),
+            to_scores(low),
+            _highest_scores(high),
+            np.add.reduceat(self.hits, firsts),
+            np.add.reduceat(self.weights, firsts),
+        )
+
+    def with_absent(self, score: float, hits: Ints, weights: Ints) -> "Histograms":
+        """Add the cells of each label that sparse scores leave out: `weights` (n_labels,), of them `hits` positive."""
+        # They join the bin that their score lies in, or are one between two.
+        some = weights > 0
+        n_above = sums_of_groups(self.offsets, self.lowest > score)  # (n_labels,)
+        place = self.offsets[:-1] + n_above
+        has_bin = (place < self.offsets[1:]) & (np.append(self.highest, -np.inf)[place] >= score)
+        joins = has_bin & some
+        all_hits, all_weights = self.hits.copy(), self.weights.copy()
+        all_hits[place[joins]] += hits[joins]
+        all_weights[place[joins]] += weights[joins]
+        is_new = some & ~has_bin
+        at = place[is_new]
+        return Histograms(
+            self.offsets + np.append(0, is_new.cumsum()),
+            np.insert(self.lowest, at, score),
+            np.insert(self.highest, at, score),
+            np.insert(all_hits, at, hits[is_new]),
+            np.insert(all_weights, at, weights[is_new]),
+        )
+
+
+class Reading:
+    """Reads histograms off columns: of all scores, or of `most` bins a label."""
+
+    def __init__(self, problem: Problem, most: int | None = None) -> None:
+        self._by_sorting = is_small(problem)
+        self._most = most
+        self._missing = problem.missing if is_sparse(problem.scores) else None
+        self._weight_of_label = problem.weight_of_label if self._missing is not None else None
+
+    def __call__(self, columns: Columns, memory: Memory) -> Histograms:
+        """Return the histograms of some labels; they are the caller's."""
+        found = self._sorted(columns) if self._by_sorting else self._by_kernels(columns, memory)
+        if self._missing is None:
+            return found
+        assert self._weight_of_label is not None, "as there are absent cells"
+        own = slice(columns.first, columns.first + columns.n_labels)
+        absent = self._weight_of_label[own] - found.totals
+        return found.with_absent(self._missing, columns.more, absent)
+
+    def _sorted(self, columns: Columns) -> Histograms:
+        """Sort all scores by NumPy."""
+        found = tie_groups_by_sorting(columns)
+        return found if self._most is None else found.merged(self._most)
+
+    def _by_kernels(self, columns: Columns, memory: Memory) -> Histograms:
+        """Sort or count them with the kernels."""
+        # Numba is imported here, where it is first needed.
+        from thresholds._kernels import histograms as kernels
+
+        keys = to_keys(columns.scores.copy())
+        sizes = columns.ends - columns.starts  # (n_labels,)
+        longest = int(sizes.max(initial=0))
+        if memory.sorting is None or memory.sorting.place.size < longest:
+            memory.sorting = kernels.room_for(longest, keys.itemsize)
+        given = keys, columns.truth, columns.weights, columns.starts, columns.ends
+        if self._most is None:
+            groups = kernels.groups_for(int(sizes.sum()), keys.dtype)
+            offsets = kernels.tie_groups(*given, memory.sorting, groups)
+        else:
+            # One more bin is that of masked cells.
+            groups = kernels.groups_for(int(np.minimum(sizes, self._most + 1).sum()), keys.dtype)
+            masked = to_keys(np.array([-np.inf], columns.scores.dtype))[0]
+            offsets = kernels.leading_bits(
+                *given, np.uint64(masked), self._most, memory.sorting, groups
+            )
+        lowest, highest, hits, weights = (column[: offsets[-1]] for column in groups)
+        lowest = to_scores(lowest)
+        return Histograms(
+            offsets,
+            lowest,
+            lowest if self._most is None else _highest_scores(highest),
+            hits,
+            weights,
+        )
+
+
+def histograms(
+    problem: Problem,
+    most: int | None = MOST_BINS,
+    *,
+    labels: Ints | None = None,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> Histograms:
+    """Return the histograms of all labels, or of some, `most` bins of each at most; None for a bin of each score."""
+    if problem.is_counted:
+        counted: Any = problem
+        return counted.histograms(most, labels)  # type: ignore[no-any-return]
+    if labels is not None:
+        problem = problem.at_labels(labels)
+    read = Reading(problem, most)
+    return joined(over_labels(problem, read, stored=True, n_jobs=n_jobs, progress=progress))
+
+
+def joined(parts: Sequence[Histograms]) -> Histograms:
+    """Join the histograms of consecutive labels."""
+    if len(parts) == 1:
+        return parts[0]
+    n_bins = np.concatenate([np.diff(part.offsets) for part in parts])  # (n_labels,)
+    return Histograms(
+        np.append(0, n_bins.cumsum()),
+        np.concatenate([part.lowest for part in parts]),
+        np.concatenate([part.highest for part in parts]),
+        np.concatenate([part.hits for part in parts]),
+        np.concatenate([part.weights for part in parts]),
+    )
+
+
+def tie_groups_by_sorting(columns: Columns) -> Histograms:
+    """Return a bin for each score of some labels, by NumPy: what small problems are read with."""
+    lowest, hits, weights, n_bins = [columns.scores[:0]], [], [], []
+    for label in range(columns.n_labels):
+        scores, truth, weight = columns.of_label(label)
+        falling = scores.argsort()[::-1]
+        ranked = scores[falling]  # (n_cells,)
+        firsts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])[: ranked.size])
+        hit = truth[falling].astype(np.int64)
+        own = None if weight is None else weight[falling]
+        lowest.append(ranked[firsts] + 0.0)  # -0.0 becomes 0.0
+        if own is None:
+            weights.append(np.diff(firsts, append=ranked.size))
+        else:
+            weights.append(_sums(own, firsts))
+            hit *= own
+        hits.append(_sums(hit, firsts))
+        n_bins.append(firsts.size)
+    scores = np.concatenate(lowest)
+    return Histograms(
+        np.append(0, np.cumsum(n_bins)),
+        scores,
+        scores,
+        np.concatenate(hits),
+        np.concatenate(weights),
+    )
+
+
+def _highest_scores(keys: Keys) -> Scores:
+    """Return the scores of keys up to which bins reach: below 0 up to the next number, as -0.0 is 0."""
+    of_minus_zero = keys.dtype.type((1 << (8 * keys.itemsize - 1)) - 1)
+    return to_scores(keys - (keys == of_minus_zero))
+
+
+def _sums(values: Ints, firsts: Ints) -> Ints:
+    """Add up values from each place to the next; there may be none."""
+    return np.add.reduceat(values, firsts) if firsts.size else np.empty(0, np.int64)
+
+
+def _bit_length(numbers: Keys) -> Ints:
+    """Return the number of binary digits of whole numbers, (n_numbers,)."""
+    # The exponent of a float is exact up to 32 bits.
+    upper = (numbers.astype(np.uint64) >> np.uint64(32)).astype(np.float64)
+    lower = (numbers.astype(np.uint64) & np.uint64(0xFFFFFFFF)).astype(np.float64)
+    _, digits = np.frexp(np.where(upper > 0, upper, lower))
+    return np.where(upper > 0, digits + 32, digits).astype(np.int64)
