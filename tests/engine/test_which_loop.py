@@ -149,7 +149,8 @@ def test_kernels_look_at_few_scores_twice_and_leave_few_steps() -> None:
 
     def left(*aim: Any) -> tuple[int, int]:
         """How many scores of a label are put into buckets again, at most, and how many steps are left of all."""
-        search = engine._Search(Aim(1.0, *aim), by_sorting=False)
+        search = engine._Search(problem, Aim(1.0, *aim))
+        search.by_sorting = False
 
         def look(columns: Columns, memory: Memory) -> tuple[int, int]:
             memory.room = kernels.room_for(len(truth), problem.dtype, weighted=False)

@@ -3,7 +3,8 @@
 Small problems are sorted by NumPy, large ones searched by Numba's kernels, with the same result: `is_small` decides.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.cuts import joined as joined_cuts
 from thresholds._engine.problem import Problem
+from thresholds._engine.sparse import predictable
 from thresholds._engine.staircase import Columns, Steps, joined, steps_by_sorting
 
 # NumPy sorts so many cells in less time than Numba takes to be imported. A label costs as much as a thousand cells,
@@ -47,8 +49,8 @@ def best_cuts(
     problem: Problem, beta: float, *, n_jobs: int | None = -1, progress: bool = False
 ) -> Cuts:
     """Return the cut of highest F-beta of each label; of equal ones the highest."""
-    search = _Search(Aim(beta**2), by_sorting=is_small(problem))
-    return joined_cuts(over_labels(problem, search.best, n_jobs=n_jobs, progress=progress))
+    search = EachLabel(problem, beta)
+    return search.cuts(over_labels(problem, search, n_jobs=n_jobs, progress=progress))
 
 
 def best_cuts_within(
@@ -60,39 +62,23 @@ def best_cuts_within(
     progress: bool = False,
 ) -> tuple[Cuts, Cuts]:
     """Return the best cut of each label, and the best that keeps its limits; never where none does."""
-    search = _Search(Aim(beta**2), by_sorting=is_small(problem))
-
-    def best(columns: Columns, memory: Memory) -> tuple[Cuts, Cuts]:
-        free = search.best(columns, memory)
-        own_limits = limits.of_labels(columns.first, columns.first + columns.n_labels)
-        # Only labels whose best cut breaks their limits are searched again.
-        breaks = ~own_limits.allow(free.tp, free.predicted, free.positives)
-        again = search.best(columns.where(breaks), memory, own_limits)
-        return free, free.but(breaks, again)
-
-    found = over_labels(problem, best, n_jobs=n_jobs, progress=progress)
-    free, within = zip(*found, strict=True)
-    return joined_cuts(free), joined_cuts(within)
+    search = WithinLimits(problem, limits, beta)
+    return search.cuts(over_labels(problem, search, n_jobs=n_jobs, progress=progress))
 
 
 def best_joint_cuts(
     problem: Problem, beta: float, *, n_jobs: int | None = -1, progress: bool = False
 ) -> Cuts:
     """Return the cuts of highest micro F-beta, one of each label; of equal ones the highest."""
-    if is_small(problem):
-        search = _Search(Aim(beta**2, is_joint=True), by_sorting=True)
-        steps = joined(over_labels(problem, search.steps, n_jobs=n_jobs, progress=progress))
-        chosen, _ = best_joint_steps(steps, beta**2)
-    else:
-        steps, chosen, _ = _best_jointly(problem, beta**2, n_jobs, progress)
-    return steps.at(chosen)
+    search = AllLabels(problem, beta, n_jobs=n_jobs, progress=progress)
+    return search.cuts(over_labels(problem, search, n_jobs=n_jobs, progress=progress))
 
 
 def all_steps(problem: Problem, *, n_jobs: int | None = -1, progress: bool = False) -> Steps:
     """Return all steps of all labels, each of them once."""
 
     def distinct(columns: Columns, _: Memory) -> Steps:
-        steps = steps_by_sorting(columns)
+        steps = steps_by_sorting(predictable(problem, columns))
         is_first = np.diff(steps.predicted, prepend=-1) != 0
         is_first[steps.offsets[:-1][np.diff(steps.offsets) > 0]] = True
         return steps.where(is_first)
@@ -100,30 +86,96 @@ def all_steps(problem: Problem, *, n_jobs: int | None = -1, progress: bool = Fal
     return joined(over_labels(problem, distinct, n_jobs=n_jobs, progress=progress))
 
 
-def _best_jointly(
-    problem: Problem, beta2: float, n_jobs: int | None, progress: bool
-) -> tuple[Steps, Ints, float]:
-    """Return steps, those of highest micro F-beta, (n_labels,), and the best ratio, by the kernels.
+class EachLabel:
+    """The search for the cut of highest F-beta of each label: of columns, then of all that was found."""
 
-    Steps are kept for ratios in the range of the guess. Whether the best ratio lies in it is seen from them: what
-    T - r (B P + K) is at most, over the choices of all labels, is above 0 for r below the best ratio, and falls with r.
-    If the range was wrong, it is moved: the guess costs time only.
+    def __init__(self, problem: Problem, beta: float) -> None:
+        self._search = _Search(problem, Aim(beta**2))
+
+    def __call__(self, columns: Columns, memory: Memory) -> Cuts:
+        """Return the best cut of some labels."""
+        return self._search.best(columns, memory)
+
+    def cuts(self, found: Sequence[Cuts]) -> Cuts:
+        """Return those of all labels."""
+        return joined_cuts(found)
+
+
+class WithinLimits:
+    """The search for the best cut of each label, and the best that keeps its limits."""
+
+    def __init__(self, problem: Problem, limits: Limits, beta: float) -> None:
+        self._search = _Search(problem, Aim(beta**2))
+        self._limits = limits
+
+    def __call__(self, columns: Columns, memory: Memory) -> tuple[Cuts, Cuts]:
+        """Return both of some labels."""
+        free = self._search.best(columns, memory)
+        limits = self._limits.of_labels(columns.first, columns.first + columns.n_labels)
+        # Only labels whose best cut breaks their limits are searched again.
+        breaks = ~limits.allow(free.tp, free.predicted, free.positives)
+        if not breaks.any():
+            return free, free
+        again = self._search.best(columns.where(breaks), memory, limits)
+        return free, free.but(breaks, again)
+
+    def cuts(self, found: Sequence[tuple[Cuts, Cuts]]) -> tuple[Cuts, Cuts]:
+        """Return both of all labels."""
+        free, within = zip(*found, strict=True)
+        return joined_cuts(free), joined_cuts(within)
+
+
+class AllLabels:
+    """The search for the cuts of all labels that have the highest micro F-beta together.
+
+    Kernels keep the steps that may be best for ratios in a range, the best of some rows and what lies about it. Whether
+    the best ratio lies in it is seen from these: what T - r (B P + K) is at most, over the choices of all labels, is
+    above 0 for r below the best ratio, and falls with r. If the range was wrong, it is moved, and the labels are
+    searched again: the guess costs time only.
     """
-    low, high = 0.0, 1.0
-    if problem.n_stored >= _WORTH_A_GUESS * problem.n_labels:
-        some_rows = problem.at_rows(slice(None, None, _ONE_ROW_IN))
-        _, _, guess = _best_jointly(some_rows, beta2, n_jobs, False)
-        low, high = _RANGE[0] * guess, min(_RANGE[1] * guess, 1.0)
-    while True:
-        search = _Search(Aim(beta2, low, high, True), by_sorting=False)
-        steps = joined(over_labels(problem, search.steps, n_jobs=n_jobs, progress=progress))
-        chosen, ratio = best_joint_steps(steps, beta2)
-        is_below_high = high >= 1 or _most(steps, high, beta2) <= 0
-        is_above_low = low <= 0 or _most(steps, low, beta2) >= 0
-        if is_below_high and is_above_low:
-            return steps, chosen, ratio
-        # What was reached is no more than the best ratio.
-        low, high = (ratio * (1 - 1e-9), low) if is_below_high else (high, 1.0)
+
+    def __init__(
+        self,
+        problem: Problem,
+        beta: float,
+        *,
+        ratio: float | None = None,
+        n_jobs: int | None = -1,
+        progress: bool = False,
+    ) -> None:
+        """Guess the best `ratio` where it is not given."""
+        self._problem = problem
+        self._run: Any = {"n_jobs": n_jobs, "progress": progress}
+        self.ratio = ratio
+        is_worth_it = problem.n_stored >= _WORTH_A_GUESS * problem.n_labels
+        if ratio is None and is_worth_it and not is_small(problem):
+            some_rows = problem.at_rows(slice(None, None, _ONE_ROW_IN))
+            fewer = AllLabels(some_rows, beta, n_jobs=n_jobs)
+            fewer.cuts(over_labels(some_rows, fewer, n_jobs=n_jobs))
+            self.ratio = fewer.ratio
+        low, high = 0.0, 1.0
+        if self.ratio is not None:
+            low, high = _RANGE[0] * self.ratio, min(_RANGE[1] * self.ratio, 1.0)
+        self._search = _Search(problem, Aim(beta**2, low, high, is_joint=True))
+
+    def __call__(self, columns: Columns, memory: Memory) -> Steps:
+        """Return the steps of some labels among which the best are."""
+        return self._search.steps(columns, memory)
+
+    def cuts(self, found: Sequence[Steps]) -> Cuts:
+        """Return the cuts of all labels; `ratio` is then T / (B P + K) of these."""
+        beta2, low, high, _ = self._search.aim
+        while True:
+            steps = joined(found)
+            chosen, self.ratio = best_joint_steps(steps, beta2)
+            is_below_high = high >= 1 or _most(steps, high, beta2) <= 0
+            is_above_low = low <= 0 or _most(steps, low, beta2) >= 0
+            if self._search.by_sorting or (is_below_high and is_above_low):
+                return steps.at(chosen)
+            # What was reached is no more than the best ratio.
+            low, high = (self.ratio * (1 - 1e-9), low) if is_below_high else (high, 1.0)
+            self._search = _Search(self._problem, Aim(beta2, low, high, is_joint=True))
+            found = over_labels(self._problem, self, **self._run)
 
 
 def _most(steps: Steps, ratio: float, beta2: float) -> float:
@@ -137,9 +189,10 @@ def _most(steps: Steps, ratio: float, beta2: float) -> float:
 class _Search:
     """The search for steps of labels with an aim."""
 
-    def __init__(self, aim: Aim, *, by_sorting: bool) -> None:
+    def __init__(self, problem: Problem, aim: Aim) -> None:
         self.aim = aim
-        self.by_sorting = by_sorting
+        self.by_sorting = is_small(problem)
+        self._problem = problem
 
     def best(self, columns: Columns, memory: Memory, limits: Limits | None = None) -> Cuts:
         """Return the best cut of each label by itself."""
@@ -148,6 +201,7 @@ class _Search:
 
     def steps(self, columns: Columns, memory: Memory, limits: Limits | None = None) -> Steps:
         """Return the steps of some labels among which the best are: all of them by sorting, else few."""
+        columns = predictable(self._problem, columns)
         if self.by_sorting:
             return _kept(steps_by_sorting(columns), limits)
         return self._by_kernels(columns, memory, limits)

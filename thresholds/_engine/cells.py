@@ -15,7 +15,7 @@ from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Ints, Keys, Numbers, Places, Scores
 from thresholds._engine.blocks import over_rows
 from thresholds._engine.problem import Problem
-from thresholds._engine.sparse import sparse_columns
+from thresholds._engine.sparse import predictable, sparse_columns
 from thresholds._kernels.keys import to_keys, to_scores
 
 Result = TypeVar("Result")
@@ -184,7 +184,7 @@ class Cells:
                 "unknown": unknown,
             }
             problem = replace(problem, **matrices, unit_weights=None, sample_weight=None)
-        columns = sparse_columns(problem)
+        columns = predictable(problem, sparse_columns(problem))
         group = group_of(np.append(columns.starts, columns.scores.size))
         weights = np.ones(group.size, np.int64) if columns.weights is None else columns.weights
         scores, truth, more = columns.scores, columns.truth, columns.more

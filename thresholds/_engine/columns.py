@@ -43,15 +43,14 @@ def over_labels(
     problem: Problem,
     function: Callable[[Columns, Memory], Result],
     *,
-    stored: bool = False,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to a few labels at a time, on threads; return the results in the order of the labels.
 
-    Columns of sparse scores have the cells that a cut may predict; with `stored`, those that are stored.
+    Columns of sparse scores have the cells that are stored.
     """
-    sparse = sparse_columns(problem, stored=stored) if is_sparse(problem.scores) else None
+    sparse = sparse_columns(problem) if is_sparse(problem.scores) else None
     if sparse is None:
         problem = _by_label(problem)
     n_cells = problem.n_stored if sparse is None else sparse.scores.size

@@ -254,7 +254,7 @@ def histograms(
     if labels is not None:
         problem = problem.at_labels(labels)
     read = Reading(problem, most)
-    return joined(over_labels(problem, read, stored=True, n_jobs=n_jobs, progress=progress))
+    return joined(over_labels(problem, read, n_jobs=n_jobs, progress=progress))
 
 
 def joined(parts: Sequence[Histograms]) -> Histograms:

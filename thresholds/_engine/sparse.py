@@ -13,14 +13,14 @@ import numpy as np
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.matrices import compressed
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Ints
+from thresholds._arrays.types import Booleans
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
 from thresholds._engine.unknown import without_entries
 
 
-def sparse_columns(problem: Problem, *, stored: bool = False) -> Columns:
-    """Put the entries of both matrices in the order of the labels: all `stored` ones, or those a cut may predict."""
+def sparse_columns(problem: Problem) -> Columns:
+    """Put the stored cells of known truth in the order of the labels."""
     from scipy import sparse
 
     # 1. Stored scores by label, without those of unknown cells, and which of them are of positives.
@@ -32,36 +32,45 @@ def sparse_columns(problem: Problem, *, stored: bool = False) -> Columns:
     truth = compressed(truth, "csc") if is_sparse(truth) else sparse.csc_array(truth != 0)
     is_hit = _are_stored(scores, truth)  # (n_entries,)
     data = scores.data.astype(problem.dtype, copy=False)
-    label = np.repeat(np.arange(problem.n_labels), np.diff(scores.indptr))  # (n_entries,)
+    offsets = scores.indptr.astype(np.int64)  # (n_labels + 1,)
 
-    # 2. Weigh them, and the positives of each label.
+    # 2. Weigh them, and the positives of each label. Leave out cells without weight.
     weights = None
+    positives = np.diff(truth.indptr).astype(np.int64)  # (n_labels,)
     if problem.unit_weights is not None:
         weights = problem.unit_weights[scores.indices]
-        positives = truth.T.astype(np.int64) @ problem.unit_weights  # (n_labels,)
-    else:
-        positives = np.diff(truth.indptr).astype(np.int64)
-
-    # 3. Leave out what no cut may predict, and cells without weight; or add the absent cells of each label.
-    if problem.keep_sparse or stored:
-        counts = np.full(data.size, True) if stored else data > problem.missing
-        if weights is not None:
-            counts &= weights > 0
+        positives = truth.T.astype(np.int64) @ problem.unit_weights
+        counts = weights > 0
         if not counts.all():
-            data, is_hit, label = data[counts], is_hit[counts], label[counts]
-            weights = None if weights is None else weights[counts]
-    else:
-        entry_weights = np.ones(data.size, np.int64) if weights is None else weights
-        data, is_hit, label, weights = _with_absent(
-            problem, data, is_hit, label, entry_weights, positives
-        )
+            data, is_hit, weights = data[counts], is_hit[counts], weights[counts]
+            offsets = np.append(0, counts.cumsum())[offsets]
 
-    # 4. What positives are left without a score.
-    n_entries = np.bincount(label, minlength=problem.n_labels)
-    ends = n_entries.cumsum()
-    hit_weights = is_hit if weights is None else np.where(is_hit, weights, 0)
-    scored = sums_of_groups(np.append(0, ends), hit_weights)
-    return Columns(data, is_hit.view(np.uint8), weights, ends - n_entries, ends, positives - scored)
+    # 3. What positives are left without a score.
+    scored = sums_of_groups(offsets, is_hit if weights is None else np.where(is_hit, weights, 0))
+    truth_of_cells = is_hit.view(np.uint8)
+    return Columns(data, truth_of_cells, weights, offsets[:-1], offsets[1:], positives - scored)
+
+
+def predictable(problem: Problem, columns: Columns) -> Columns:
+    """Return the cells of some labels that a cut may predict: those above `missing`, or absent ones, too."""
+    if not is_sparse(problem.scores):
+        return columns
+    if not problem.keep_sparse:
+        return _with_absent(problem, columns)
+    counts = columns.scores > problem.missing  # (n_cells,)
+    if counts.all():
+        return columns
+    offsets = np.append(columns.starts, columns.ends[-1])
+    hits = columns.truth if columns.weights is None else columns.truth * columns.weights
+    left = np.append(0, counts.cumsum())[offsets]
+    return columns._replace(
+        scores=columns.scores[counts],
+        truth=columns.truth[counts],
+        weights=None if columns.weights is None else columns.weights[counts],
+        starts=left[:-1],
+        ends=left[1:],
+        more=columns.more + sums_of_groups(offsets, np.where(counts, 0, hits)),
+    )
 
 
 def _are_stored(scores: Any, truth: Any) -> Booleans:
@@ -75,22 +84,26 @@ def _are_stored(scores: Any, truth: Any) -> Booleans:
     return are_stored
 
 
-def _with_absent(
-    problem: Problem, data: Any, is_hit: Booleans, label: Ints, weights: Ints, positives: Ints
-) -> tuple[Any, Booleans, Ints, Ints]:
-    """Add two cells of each label for all that are absent; return scores, truth, labels and weights in their order."""
-    n_labels = problem.n_labels
-    # Sums of whole numbers, exactly.
-    stored, stored_hits = np.zeros((2, n_labels), np.int64)
-    np.add.at(stored, label, weights)
-    np.add.at(stored_hits, label[is_hit], weights[is_hit])
-    absent_hits = positives - stored_hits
-    absent_rest = problem.weight_of_label - stored - absent_hits
-    every = np.arange(n_labels)
-    data = np.concatenate([data, np.full(2 * n_labels, problem.missing, data.dtype)])
-    is_hit = np.concatenate([is_hit, np.ones(n_labels, np.bool_), np.zeros(n_labels, np.bool_)])
-    label = np.concatenate([label, every, every])
-    weights = np.concatenate([weights, absent_hits, absent_rest])
-    order = np.argsort(label, kind="stable")
-    order = order[weights[order] > 0]
-    return data[order], is_hit[order], label[order], weights[order]
+def _with_absent(problem: Problem, columns: Columns) -> Columns:
+    """Add two cells to each label for all that are absent, those of them that have weight."""
+    weights = columns.weights
+    if weights is None:
+        weights = np.ones(columns.scores.size, np.int64)
+    own = slice(columns.first, columns.first + columns.n_labels)
+    stored = sums_of_groups(np.append(columns.starts, columns.ends[-1]), weights)
+    absent_hits = columns.more
+    absent_rest = problem.weight_of_label[own] - stored - absent_hits
+    added = np.stack([absent_hits, absent_rest], axis=1).reshape(-1)  # (2 n_labels,)
+    some = added > 0
+    at = np.repeat(columns.ends, 2)[some]
+    is_hit = np.tile(np.array([1, 0], np.uint8), columns.n_labels)
+    n_added = some.reshape(-1, 2).sum(axis=1)  # (n_labels,)
+    ends = columns.ends + n_added.cumsum()
+    return columns._replace(
+        scores=np.insert(columns.scores, at, problem.missing),
+        truth=np.insert(columns.truth, at, is_hit[some]),
+        weights=np.insert(weights, at, added[some]),
+        starts=ends - n_added - (columns.ends - columns.starts),
+        ends=ends,
+        more=np.zeros_like(columns.more),
+    )
