@@ -20,12 +20,12 @@ from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
 from tests.words import flat
 from thresholds import Shrink, fit_empirical
-from thresholds._kernels.guards import keys_at_ranks
+from thresholds._engine.histograms import histograms
+from thresholds._engine.problem import Problem as EngineProblem
 from thresholds.guards import shrink
-from thresholds.guards.base import BaseGuard, GuardedFit
+from thresholds.guards.base import BaseGuard, GuardedCuts
 from thresholds.guards.cuts import cut_at_ranks
 from thresholds.guards.siblings import Siblings
-from thresholds.search import staircase
 
 pytestmark = pytest.mark.each_value
 
@@ -381,11 +381,9 @@ class AtRank(BaseGuard):
     name: ClassVar[str] = "at rank"
     rank: float = 1.0
 
-    def fit(self, problem: Any, limits: object, average: str, beta: float, *_: object) -> GuardedFit:
-        items = problem.label_items(0, problem.n_labels)
-        stairs = staircase.of_items(items)
-        cuts = cut_at_ranks(problem, items, np.full(problem.n_labels, self.rank), 1.0)
-        return GuardedFit(cuts, stairs.cuts_at(stairs.best(beta)))
+    def cuts(self, found: Any, problem: Any, *_: object) -> GuardedCuts:
+        ranks, one_row = np.full(problem.n_labels, self.rank), np.ones(problem.n_labels)
+        return cut_at_ranks(found, problem, ranks, one_row)
 
 
 def test_a_guard_is_a_class_with_one_method() -> None:
@@ -555,23 +553,32 @@ def test_siblings_on_a_grid_are_nearly_those_of_each_size() -> None:
     means = siblings.means()[siblings.size_of_label]
     np.testing.assert_allclose(means, expected, atol=3e-4)
 
-    # Threads may come in any order.
     in_parts = Siblings(positives, 7)
-    for first in (600, 50, 0):
-        in_parts.add(first, own[first : {0: 50, 50: 600, 600: 1000}[first]])
+    for first, last in ((0, 50), (50, 600), (600, 1000)):
+        in_parts.add(first, own[first:last])
     np.testing.assert_array_equal(in_parts.means()[siblings.size_of_label], means)
 
 
-def test_cuts_are_the_same_whatever_is_kept_of_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = [problem for problem in PROBLEMS if problem.sample_weight is None]
+def test_ratios_of_some_labels_at_a_time_are_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    for most_kept, likely in ((0, 3), (1, 0), (1, 3), (1, math.inf)):
-        monkeypatch.setattr(shrink, "_FEW_KEPT", most_kept * 10**6)
-        monkeypatch.setattr(shrink, "_MOST_KEPT", most_kept)
-        monkeypatch.setattr(shrink, "_LIKELY", likely)
-        found.append(np.concatenate([shrunk(problem).thresholds for problem in drawn]))
+    for at_once in (1, 2, 4096):
+        monkeypatch.setattr(shrink, "_LABELS_AT_ONCE", at_once)
+        found.append(np.concatenate([shrunk(problem).thresholds for problem in PROBLEMS]))
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)
+
+
+def test_a_bin_of_several_scores_is_predicted_whole_or_not_at_all() -> None:
+    """What is claimed of many scores is what is decided, and hardly less than at the best rank."""
+    rng = np.random.default_rng(0)
+    truth = rng.random((60_000, 6)) < [0.3, 0.1, 0.03, 0.01, 0.003, 0.001]
+    for scores in (rng.normal(size=truth.shape) + 2.0 * truth, 1 / (1 + np.exp(-rng.normal(size=truth.shape) - truth))):
+        for average, guard in (("macro", "shrink"), ("micro", "pool")):
+            rule = fit_empirical(truth, scores, average, guard=guard)
+            decided = rule.predict(scores)
+            assert rule.guard_report.predicted_after.tolist() == decided.sum(axis=0).tolist()
+            assert rule.objective == thresholds.metrics.f1_score(truth, decided, average=average, zero_division=0.0)
+            assert rule.objective > 0.98 * fit_empirical(truth, scores, average).objective
 
 
 @pytest.mark.parametrize("factor", [2.0**60, 2.0**900])
@@ -788,16 +795,15 @@ def test_the_fall_back_depends_on_neither_rows_nor_threads() -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_keys_at_ranks_are_those_of_sorted_rows(weighted: bool) -> None:
+def test_bins_at_ranks_are_those_of_sorted_rows(weighted: bool) -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)
         n = int(rng.choice([1, 2, 9, 300]))
-        keys = rng.integers(1, int(rng.choice([3, 2**32])), (3, n), np.uint32)
-        weights = rng.integers(1, 5, (3, n))
-        laid_out = [np.sort(np.repeat(row, w if weighted else 1))[::-1] for row, w in zip(keys, weights, strict=True)]
-        first = np.array([rng.integers(1, 2 * row.size + 1) / 2 for row in laid_out])  # whole ranks, and between
-        ranks = np.array([first, [min(rank + 1, row.size) for rank, row in zip(first, laid_out, strict=True)]])
-        given = weights.reshape(-1) if weighted else np.empty(0, np.int64)
-        found = keys_at_ranks(np.arange(4) * n, keys.reshape(-1), given, ranks)
+        scores = rng.integers(1, int(rng.choice([3, 2**20])), (n, 3)).astype(np.float32)
+        weights = rng.integers(1, 5, n)
+        laid_out = [np.sort(np.repeat(column, weights if weighted else 1))[::-1] for column in scores.T]
+        ranks = np.array([rng.integers(1, 2 * row.size + 1) / 2 for row in laid_out])  # whole ranks, and between
+        problem = EngineProblem.of(scores > 1, scores, sample_weight=weights if weighted else None)
+        found = histograms(problem, None)
         at = np.ceil(ranks).astype(int) - 1
-        assert found.tolist() == [[int(row[k]) for row, k in zip(laid_out, ks, strict=True)] for ks in at]
+        assert found.lowest[found.bins_at(ranks)].tolist() == [row[k] for row, k in zip(laid_out, at, strict=True)]

@@ -16,9 +16,9 @@ from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
 from thresholds import fit_empirical
 from thresholds._engine import best_cuts
-from thresholds.data.problem import Problem
+from thresholds._engine.histograms import histograms
+from thresholds._engine.problem import Problem
 from thresholds.guards.limits import Limits, nearest
-from thresholds.search import staircase
 
 pytestmark = pytest.mark.each_value
 
@@ -238,8 +238,8 @@ def test_the_nearest_step_is_nearest_in_ratio() -> None:
     truth = np.repeat([1, 0, 1], [2, 12, 26])[:, np.newaxis]
     scores = -np.arange(40.0)[:, np.newaxis]
     problem = Problem.of(truth, scores)
-    stairs = staircase.of_items(problem.label_items(0, 1))
-    cuts = nearest(Limits(min_precision=0.5).within(stairs), np.array([7]))  # 2 and 24 to 40 keep it; 24 / 7 < 7 / 2
+    allowed = Limits(min_precision=0.5).candidates(problem, histograms(problem, None))  # 2 and 24 to 40
+    cuts = nearest(allowed, np.array([7]))  # 24 / 7 < 7 / 2
     assert cuts.predicted.tolist() == [24]
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Ints
 from thresholds._engine.choosing import Limits, best_joint_steps, best_steps
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts

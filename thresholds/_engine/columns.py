@@ -5,7 +5,7 @@ much as the search. That is also where types, strides and the order of memory en
 float64, one label after another, without the cells that do not count.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -37,6 +37,16 @@ class Memory:
         # Of the kernels, made when they are first called.
         self.room: Any = None
         self.sorting: Any = None
+        self.bins: Any = None  # columns, and the bins that were read off them
+        self._of_folds: dict[int, tuple[Scores, Bytes]] = {}
+
+    def of_folds(self, number: int, n_cells: int) -> tuple[Scores, Bytes]:
+        """Return room for the scores and the truth of so many cells, of one of two kinds."""
+        found = self._of_folds.get(number)
+        if found is None or found[0].size < n_cells:
+            found = np.empty(n_cells, self.scores.dtype), np.empty(n_cells, np.uint8)
+            self._of_folds[number] = found
+        return found
 
 
 def over_labels(
@@ -77,6 +87,22 @@ def over_labels(
     return threads.run(
         apply, parts, n_jobs=n_jobs, cells=n_cells, progress=progress, title="labels"
     )
+
+
+def ask(
+    problem: Problem,
+    questions: Sequence[Callable[[Columns, Memory], Any]],
+    *,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> list[list[Any]]:
+    """Ask several questions of a few labels at a time; return the answers to each, in the order of the labels."""
+
+    def each(columns: Columns, memory: Memory) -> list[Any]:
+        return [question(columns, memory) for question in questions]
+
+    parts = over_labels(problem, each, n_jobs=n_jobs, progress=progress)
+    return [list(answers) for answers in zip(*parts, strict=True)]
 
 
 def _by_label(problem: Problem) -> Problem:

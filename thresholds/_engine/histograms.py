@@ -18,9 +18,10 @@ import numpy as np
 
 from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Ints, Keys, Scores
+from thresholds._arrays.types import Booleans, Floats, Ints, Keys, Scores
 from thresholds._engine.best_cuts import is_small
 from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns, Steps
 from thresholds._kernels.keys import to_keys, to_scores
@@ -90,6 +91,39 @@ class Histograms:
             positives=self.positives,
         )
         return steps.where(self.hits > 0)
+
+    def n_above(self, thresholds: Floats) -> Ints:
+        """Return how many bins of each label lie wholly above its threshold, (n_labels,)."""
+        return sums_of_groups(self.offsets, self.lowest > thresholds[self.label])
+
+    def bins_at(self, ranks: Floats) -> Ints:
+        """Return the bin of each label that has a rank, (n_labels,), counted by weight from the top.
+
+        Beyond the last rank it is the last bin. A label without bins has the number of all bins.
+        """
+        so_far = np.append(0, self.weights.cumsum())
+        # Of whole numbers the first that is not below the rank: exact, however large they are.
+        wanted = so_far[self.offsets[:-1]] + np.ceil(ranks).astype(np.int64)
+        place = so_far[1:].searchsorted(wanted)
+        place = np.clip(
+            place, self.offsets[:-1], np.maximum(self.offsets[1:] - 1, self.offsets[:-1])
+        )
+        return np.where(np.diff(self.offsets) > 0, place, self.lowest.size)
+
+    def cuts_after(self, n_bins: Ints) -> Cuts:
+        """Return the cut of each label that predicts so many of its bins, (n_labels,), in the gap below them."""
+        has_cut, has_lower = n_bins > 0, n_bins < np.diff(self.offsets)
+        last = self.offsets[:-1] + n_bins - 1  # (n_labels,)
+        so_far, hits_so_far = np.append(0, self.weights.cumsum()), np.append(0, self.hits.cumsum())
+        lowest = np.append(self.lowest, np.inf).astype(np.float64)
+        highest = np.append(self.highest, np.nan).astype(np.float64)
+        return Cuts(
+            score=np.where(has_cut, lowest[np.where(has_cut, last, -1)], np.inf),
+            lower=np.where(has_lower, highest[np.where(has_lower, last + 1, -1)], np.nan),
+            tp=hits_so_far[last + 1] - hits_so_far[self.offsets[:-1]],
+            predicted=so_far[last + 1] - so_far[self.offsets[:-1]],
+            positives=self.positives,
+        )
 
     def of_labels(self, labels: slice) -> "Histograms":
         """Return the histograms of some labels, as views."""
@@ -193,7 +227,16 @@ class Reading:
         self._weight_of_label = problem.weight_of_label if self._missing is not None else None
 
     def __call__(self, columns: Columns, memory: Memory) -> Histograms:
-        """Return the histograms of some labels; they are the caller's."""
+        """Return the histograms of some labels; bins are kept for whoever asks for the same at once."""
+        if memory.bins is not None and self._most is not None and memory.bins[0] is columns:
+            return memory.bins[1]  # type: ignore[no-any-return]
+        found = self._read(columns, memory)
+        if self._most is not None:
+            memory.bins = columns, found
+        return found
+
+    def _read(self, columns: Columns, memory: Memory) -> Histograms:
+        """Read the histograms of some labels."""
         found = self._sorted(columns) if self._by_sorting else self._by_kernels(columns, memory)
         if self._missing is None:
             return found

@@ -10,7 +10,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.dtypes import key_dtype
-from thresholds._arrays.matrices import stored
+from thresholds._arrays.matrices import RowsOf, stored
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._engine.unknown import known_weights, unknown_along
@@ -204,6 +204,20 @@ class Problem:
             return known_weights(self.unknown, self.unit_weights)
         weights = self.unit_weights
         return np.full(self.n_labels, self.n_samples if weights is None else weights.sum())
+
+    def view_of_rows(self, rows: Ints) -> Self:
+        """Return the problem of some rows, whose dense scores are copied in pieces when they are read."""
+        if is_sparse(self.scores) or is_sparse(self.truth):
+            return self.at_rows(rows)
+        return replace(
+            self,
+            truth=RowsOf(self.truth, rows),
+            scores=RowsOf(self.scores, rows),
+            unit_weights=None if self.unit_weights is None else self.unit_weights[rows],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+            groups=None if self.groups is None else self.groups[rows],
+            unknown=None if self.unknown is None else self.unknown[rows],
+        )
 
     def row_blocks(self) -> Iterator[slice]:
         """Return blocks of rows that are small enough for copies of their scores."""

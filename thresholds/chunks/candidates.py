@@ -39,8 +39,6 @@ from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, distinct, joined_keys, union_of_keys
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
-from thresholds.guards.pooled_curve import margins_apart
-from thresholds.guards.shrink import Shrink
 from thresholds.results import counted
 from thresholds.rule import Rule
 
@@ -308,7 +306,6 @@ class Candidates(OfBlocks):
 
         Up to a million scores: all of them, and what is counted suffices. Of more, for thresholds of each label without
         guard and limits, 32 to 256 quantiles of each label: `Counts.needed_for` then says where to count more closely.
-        For the guard "shrink" and scores that are no probabilities: all of them, and the octaves of the scores.
 
         Parameters
         ----------
@@ -319,13 +316,6 @@ class Candidates(OfBlocks):
         Candidates
         """
         checked = FitOptions(average=average, **options)
-        if isinstance(checked.chosen_guard, Shrink) and checked.chosen_guard.probabilities:
-            # A pass is spared: the curve of all labels is fitted to bins of scores.
-            dtype = np.dtype(f"f{self.kind.key_dtype.itemsize}")
-            octaves = margins_apart(dtype, self.lowest, self.highest)
-            starts = np.arange(self.n_labels + 1) * octaves.size
-            of_labels = LabelKeys(starts, np.tile(octaves, self.n_labels))
-            return replace(self, keys=union_of_keys([self.keys, of_labels]))
         if self.n_candidates <= _MOST_AT_ONCE or not reads_steps_only(checked):
             return self
         n = np.clip(_MOST_AT_ONCE // self.n_labels, _FEWEST_QUANTILES, _MOST_QUANTILES)

@@ -17,7 +17,7 @@ import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Bytes, Ints, Keys
-from thresholds._kernels.guards import between_ranks
+from thresholds._kernels.items import between_ranks
 from thresholds._kernels.sorting import (
     Steps,
     listed_positives,

@@ -22,7 +22,7 @@ from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Keys,
 from thresholds._engine import problem
 from thresholds._engine.unknown import without_entries
 from thresholds._kernels.entries import items_of_entries
-from thresholds._kernels.guards import count_at_keys, counts_at_cuts, keys_at_ranks
+from thresholds._kernels.items import count_at_keys, counts_at_cuts, keys_at_ranks
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.sorting import listed_positives
 

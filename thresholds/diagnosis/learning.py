@@ -36,7 +36,7 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.grouped import group_of, sums_of_groups
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.bootstrap import resample
-from thresholds._kernels.guards import f_at_ratios
+from thresholds._kernels.items import f_at_ratios
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.shrink import PRIOR_ROWS, RATIOS

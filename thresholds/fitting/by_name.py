@@ -10,11 +10,10 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
+from thresholds._engine.folds import Question
 from thresholds._engine.unknown import blanked
 from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
-from thresholds.data.panels import Question
-from thresholds.data.parts import parts_of_rows
 from thresholds.data.problem import Problem
 from thresholds.expectation.counts import Probabilities
 from thresholds.fitting.capping import with_cap
@@ -28,10 +27,10 @@ from thresholds.fitting.options import (
     FitOptions,
     with_fit_options,
 )
+from thresholds.fitting.outside_folds import fit_outside_folds
 from thresholds.fitting.record import with_brief_record, with_record
 from thresholds.fitting.regions import BinsOfScores, best_regions, bins_of_scores
 from thresholds.fitting.rules import Calibration, NamedRule, calibrated_form, find_rule
-from thresholds.fitting.side_by_side import fit_side_by_side, go_side_by_side
 from thresholds.fitting.top_k import best_top_k
 from thresholds.metrics.judging import judge
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
@@ -194,17 +193,17 @@ def fit_named_outside_folds(
     pairs: Sequence[tuple[Ints, Ints]],
     questions: Sequence[Question] = (),
 ) -> tuple[list[Rule], list[list[Any]]] | None:
-    """Fit to all rows, and to those that each fold is fitted on, side by side; None for what has to be fitted apart.
+    """Fit to all rows, and to those that each fold is fitted on, together; None for what has to be fitted apart.
 
-    The second result are the answers to questions about labels on all rows, tile by tile.
+    The second result are the answers to questions about labels on all rows, in the order of the labels.
     """
     if options.named.method != "thresholds" or options.max_predicted_per_row is not None:
         return None
-    parts = parts_of_rows(problem, pairs) if go_side_by_side(problem, options) else None
-    if parts is None:
+    found = fit_outside_folds(problem, options, pairs, questions)
+    if found is None:
         return None
-    fitted, answers = fit_side_by_side(parts, options, questions)
-    return [_named(rule, options) for rule in fitted], answers
+    rules, answers = found
+    return [_named(rule, options) for rule in rules], answers
 
 
 def why_not(named: NamedRule, problem: Problem) -> str | None:

@@ -12,18 +12,19 @@ below each, and a `ThresholdRule`. What only some options need is imported where
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
 from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor
-from thresholds._engine.best_cuts import best_cuts, best_joint_cuts
+from thresholds._engine.columns import over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
 from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.fitting.record import data_in_brief, described
+from thresholds.fitting.searches import Found, aim_of, floors_of, limits_of, of_guard, search_of
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import ThresholdRule
@@ -31,16 +32,10 @@ from thresholds.rule.made_by import MadeBy
 
 if TYPE_CHECKING:
     from thresholds._engine.budget import CutsWithin
-    from thresholds.guarantees.floors import Floors
-    from thresholds.guards.base import GuardedFit
-    from thresholds.guards.limits import Limits
     from thresholds.guards.options import Guard
     from thresholds.metrics.judging import Judged
     from thresholds.rule.budget import Budget
     from thresholds.rule.capped import CappedRule
-    from thresholds.rule.guarantees import Guarantees
-    from thresholds.rule.guard_report import GuardReport
-    from thresholds.rule.row_guarantees import RowGuarantees
 
 _MOST_UNITS = 2**62  # no counts are higher
 
@@ -257,16 +252,6 @@ def check_groups(problem: Problem, options: FitOptions) -> None:
         warn_of_copies(_in_items(problem))
 
 
-class Found(NamedTuple):
-    """The cuts of all labels, and what was found with them."""
-
-    cuts: Cuts
-    thresholds: Floats | None = None  # (n_labels,) where they are placed already
-    report: "GuardReport | None" = None
-    guarantees: "Guarantees | RowGuarantees | None" = None
-    within: "CutsWithin | None" = None
-
-
 def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     """Fit on what is checked already."""
     return rule_of(problem, options, _search(problem, options))
@@ -278,23 +263,31 @@ def _search(problem: Problem, options: FitOptions) -> Found:
         return _promised(problem, options)
     if not options.per_label:
         return Found(_shared(problem, options))
-    if options.guarded_by is not None:
-        return _guarded(problem, options)
-    if options.max_predicted is not None:
+    if options.confidence is not None:
+        return _with_floors(problem, options)
+    if options.guarded_by is None and options.max_predicted is not None:
         return _within_budget(problem, options)
-    return Found(_best(problem, options))
-
-
-def _best(problem: Problem, options: FitOptions) -> Cuts:
-    """Choose the best step of each label by itself; for micro, those that are best for all labels together."""
-    jointly = options.average == "micro"
-    run: Any = {"n_jobs": options.n_jobs, "progress": options.progress}
     if problem.is_counted:
+        return _of_counts(problem, options)
+    search = search_of(problem, options)
+    assert search is not None, "all other fits were made above"
+    run: Any = {"n_jobs": options.n_jobs, "progress": options.progress}
+    return search.found(over_labels(problem, search, **run))
+
+
+def _of_counts(problem: Problem, options: FitOptions) -> Found:
+    """Choose the cut of every label of rows that were counted elsewhere."""
+    if options.guarded_by is None:
         from thresholds.search.staircase import best_of_counts
 
-        return best_of_counts(_in_items(problem), options.beta, jointly=jointly, **run)
-    choose = best_joint_cuts if jointly else best_cuts
-    return choose(problem, options.beta, **run)
+        jointly = options.average == "micro"
+        run: Any = {"n_jobs": options.n_jobs, "progress": options.progress}
+        return Found(best_of_counts(_in_items(problem), options.beta, jointly=jointly, **run))
+    from thresholds.guards.fitting import fit_counted
+
+    limits = limits_of(problem, options)
+    fit = fit_counted(problem, options.chosen_guard, limits, aim_of(options))
+    return of_guard(problem, options, fit)
 
 
 def rule_of(
@@ -378,67 +371,23 @@ def _in_items(problem: Problem) -> Any:
     return ProblemInItems.with_items(problem)
 
 
-def _floors_of_labels(problem: Problem, options: FitOptions) -> tuple[Floats, Floats]:
-    """Return the floors of precision and of recall of each label, (n_labels,) each, NaN for none."""
-    from thresholds._checks.floors import floors_of_labels
-
-    names, n_labels = problem.label_names, problem.n_labels
-    return (
-        floors_of_labels(options.min_precision, "min_precision", names, n_labels),
-        floors_of_labels(options.min_recall, "min_recall", names, n_labels),
-    )
-
-
-def limits_of(problem: Problem, options: FitOptions, floors: "Floors | None") -> "Limits":
-    """Return the limits on the rows of the fit; floors that are to hold on new rows are none."""
-    from thresholds.guards.limits import Limits
-
-    limits = Limits(options.max_overprediction)
-    if floors is not None:
-        return limits
-    min_precision, min_recall = _floors_of_labels(problem, options)
-    if options.min_precision is not None:
-        limits = limits._replace(min_precision=min_precision)
-    if options.min_recall is not None:
-        limits = limits._replace(min_recall=min_recall)
-    return limits
-
-
-def _guarded(problem: Problem, options: FitOptions) -> Found:
-    """Choose the cut of every label under a guard, within limits, or both."""
+def _with_floors(problem: Problem, options: FitOptions) -> Found:
+    """Choose among thresholds that are shown to keep floors on new rows, under a guard or the best."""
     from thresholds.guarantees.floors import Floors
-    from thresholds.guards.fitting import fit_guarded
+    from thresholds.guards.fitting import fit_with_floors
 
+    min_precision, min_recall = floors_of(problem, options)
+    confidence: Any = options.confidence
     in_items = _in_items(problem)
-    floors = None
-    if options.confidence is not None:
-        min_precision, min_recall = _floors_of_labels(problem, options)
-        confidence: Any = options.confidence
-        floors = Floors.of(in_items, min_precision, min_recall, float(confidence), options.family)
-    guarded, shown = fit_guarded(
-        in_items,
-        options.chosen_guard,
-        limits_of(problem, options, floors),
-        floors,
-        options.average,
-        options.beta,
-        options.placement,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
+    floors = Floors.of(in_items, min_precision, min_recall, float(confidence), options.family)
+    limits = limits_of(problem, options)
+    guarded, shown = fit_with_floors(
+        in_items, options.chosen_guard, limits, floors, aim_of(options)
     )
-    found = of_guard(in_items, options, guarded)
-    if floors is None or shown is None or found.thresholds is None:
-        return found
+    found = of_guard(problem, options, guarded)
+    assert found.thresholds is not None, "a guard places its own"
     of_labels = floors.guarantees(shown, found.thresholds, problem.label_names)
     return found._replace(guarantees=of_labels)
-
-
-def of_guard(problem: Any, options: FitOptions, guarded: "GuardedFit") -> Found:
-    """Return what a guard found, or limits."""
-    report = guarded.report(
-        problem, options.guarded_by, options.beta, options.zero_division, options.placement
-    )
-    return Found(guarded.cuts, report.guarded, report)
 
 
 def _promised(problem: Problem, options: FitOptions) -> Found:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats
+from thresholds._arrays.types import Booleans, Floats, Ints
 
 
 class Ranges(NamedTuple):
@@ -21,9 +21,9 @@ class Ranges(NamedTuple):
         """Whether a label (n_labels,) has a range."""
         return np.asarray((~np.isnan(self.high)).any(axis=0))
 
-    def of_labels(self, first: int, last: int) -> "Ranges":
-        """Return the ranges of the labels `first:last`."""
-        return Ranges(self.low[:, first:last], self.high[:, first:last])
+    def of_labels(self, labels: slice | Ints) -> "Ranges":
+        """Return the ranges of some labels."""
+        return Ranges(self.low[:, labels], self.high[:, labels])
 
     def within(self, high: Floats) -> "Ranges":
         """Return what lies at or below an end (n_labels,) of each label, nothing where that is NaN."""

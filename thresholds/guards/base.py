@@ -1,9 +1,8 @@
 """What a guard is, and what it makes of labels: a cut of each, and why it was moved."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,11 +10,13 @@ from thresholds._arrays.types import Booleans, Bytes, Floats, Ints
 from thresholds._checks import Placement
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.f_measure import f_of_counts
-from thresholds.data.problem import Problem
-from thresholds.data.tiles import Passes, in_passes
-from thresholds.guards.limits import Limits
+from thresholds._engine.histograms import Histograms
+from thresholds._engine.problem import Problem
 from thresholds.results import NumberedTexts
 from thresholds.rule.guard_report import GuardReport
+
+if TYPE_CHECKING:
+    from thresholds.guards.groups import Alike
 
 # Why a label is cut elsewhere, as numbers: texts of very many labels would take more memory than all else.
 REASONS = (
@@ -43,9 +44,17 @@ class GuardedCuts(NamedTuple):
     predicted: Ints  # (n_labels,)
     reason: Bytes  # (n_labels,) places in `REASONS`
 
-    def of_labels(self, first: int, last: int) -> "GuardedCuts":
-        """Return those of labels `first:last`, as views."""
-        return GuardedCuts._make(values[first:last] for values in self)
+    def take(self, labels: Ints) -> "GuardedCuts":
+        """Return those of some labels."""
+        columns: Any = (values[labels] for values in self)
+        return GuardedCuts(*columns)
+
+    def with_labels(self, labels: Ints, others: "GuardedCuts") -> "GuardedCuts":
+        """Take the cuts of some labels from others, which have these alone."""
+        columns: Any = [values.copy() for values in self]
+        for values, own in zip(columns, others, strict=True):
+            values[labels] = own
+        return GuardedCuts(*columns)
 
 
 class GuardedFit(NamedTuple):
@@ -90,7 +99,7 @@ class GuardedFit(NamedTuple):
 
 
 class BaseGuard(ABC):
-    """What every guard is: a dataclass of options, with a name and one method, `fit`.
+    """What every guard is: a dataclass of options, with a name and one method, `cuts`.
 
     Every option has a default, since a guard that is asked for by its name is made without any.
     What callers may ask for is `Guard`, in `guards/options.py`; `guards/__init__.py` says what else
@@ -101,19 +110,21 @@ class BaseGuard(ABC):
     averages: ClassVar[tuple[str, ...]] = ("macro", "weighted")  # with a threshold for each label
 
     @abstractmethod
-    def fit(
+    def cuts(
         self,
+        found: Histograms,
         problem: Problem,
-        limits: Limits,
+        optimum: Cuts,
+        alike: "Alike | None",
         average: str,
         beta: float,
         placement: Placement,
         n_jobs: int | None,
-        progress: bool,
-    ) -> GuardedFit:
-        """Choose the cut of every label.
+    ) -> GuardedCuts:
+        """Choose the cut of every label, from what weighs at which score.
 
-        Nobody keeps the limits but the guard itself: `limited.within_limits`, on its last cuts.
+        `optimum` are the best cuts in the sample; `alike` says what rows of groups are worth, None without groups.
+        Limits are kept afterwards, whatever the guard.
         """
 
     def __str__(self) -> str:
@@ -125,61 +136,6 @@ class BaseGuard(ABC):
             if getattr(self, field.name) != getattr(usual, field.name)
         ]
         return f"{self.name} ({', '.join(changed)})" if changed else self.name
-
-
-class GuardInPasses(BaseGuard):
-    """A guard that passes over tiles of labels: fits to several parts of the rows then go side by side."""
-
-    @abstractmethod
-    def passes(
-        self,
-        problem: Problem,
-        limits: Limits,
-        average: str,
-        beta: float,
-        placement: Placement,
-        n_jobs: int | None,
-    ) -> Passes[GuardedFit]:
-        """Choose the cut of every label."""
-
-    def fit(
-        self,
-        problem: Problem,
-        limits: Limits,
-        average: str,
-        beta: float,
-        placement: Placement,
-        n_jobs: int | None,
-        progress: bool,
-    ) -> GuardedFit:
-        """Choose the cut of every label."""
-        passes = self.passes(problem, limits, average, beta, placement, n_jobs)
-        return in_passes(problem, passes, n_jobs=n_jobs, progress=progress)
-
-
-def to_be_written(n_labels: int) -> tuple[Cuts, GuardedCuts]:
-    """Return room for the cuts of so many labels: joined, they would take the memory of their parts again."""
-    score, lower, thresholds = (np.empty(n_labels) for _ in range(3))
-    tp, predicted, positives, guarded_tp, guarded_predicted = (
-        np.empty(n_labels, np.int64) for _ in range(5)
-    )
-    reason = np.empty(n_labels, np.uint8)
-    return (
-        Cuts(score, lower, tp, predicted, positives),
-        GuardedCuts(thresholds, guarded_tp, guarded_predicted, reason),
-    )
-
-
-def write(cuts: Cuts | GuardedCuts, first: int, own: Cuts | GuardedCuts) -> None:
-    """Write the cuts of labels from `first` on."""
-    pairs: Any = zip(cuts, own, strict=True)
-    for values, of_labels in pairs:
-        values[first : first + of_labels.size] = of_labels
-
-
-def joined(tiles: Sequence[GuardedCuts]) -> GuardedCuts:
-    """Join the cuts of consecutive labels."""
-    return GuardedCuts(*(np.concatenate(arrays) for arrays in zip(*tiles, strict=True)))
 
 
 def either(where: Booleans, first: GuardedCuts, second: GuardedCuts) -> GuardedCuts:

@@ -5,20 +5,10 @@ import numpy as np
 from thresholds._arrays.types import Ints
 from thresholds._checks import Placement
 from thresholds._engine.f_measure import f_of_counts
-from thresholds.data.problem import Items, Problem
-from thresholds.guards.base import (
-    ALWAYS,
-    ALWAYS_LIMITED,
-    LIMITED,
-    NO_HIT,
-    GuardedCuts,
-    either,
-    never,
-)
-from thresholds.guards.cuts import lowest_cut_within
-from thresholds.guards.limited import within_limits
-from thresholds.guards.limits import Limits
-from thresholds.search.ranks import count_at, weight_present
+from thresholds._engine.histograms import Histograms
+from thresholds._engine.problem import Problem
+from thresholds.guards.base import ALWAYS, GuardedCuts, either, never
+from thresholds.guards.cuts import count_at, lowest_cut_within
 
 
 def is_below_always(
@@ -41,22 +31,21 @@ def is_below_always(
 
 
 def fall_back(
+    found: Histograms,
     problem: Problem,
-    items: Items,
     cuts: GuardedCuts,
     positives: Ints,
     beta: float,
-    limits: Limits,
     placement: Placement,
 ) -> GuardedCuts:
-    """Predict a label always if that has a higher F-beta than its cut; then keep the limits.
+    """Predict a label always if that has a higher F-beta than its cut.
 
     Always is the lowest score: all cells but those that are masked and, where predictions stay
     sparse, `missing`; of a label that has no score but `missing` the sample says nothing, and it
     keeps its cut.
     """
     # The better of the cut and always.
-    always = _cut_below_all(problem, items, placement)
+    always = _cut_below_all(found, problem, placement)
     f = f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0)
     f_always = f_of_counts(always.tp, always.predicted, positives, beta, 0.0)
     is_better = f_always > f
@@ -64,23 +53,14 @@ def fall_back(
 
     # A label that was always predicted already has fallen back, too.
     already = (cuts.predicted == always.predicted) & (f_always > 0)
-    falls = is_better | already
-    best = best._replace(reason=np.where(falls, ALWAYS, best.reason))
-
-    limited = within_limits(problem, items, best, limits, placement)
-    moved = falls & (limited.reason == LIMITED)
-    limited = limited._replace(reason=np.where(moved, ALWAYS_LIMITED, limited.reason))
-
-    # What fell back, and has no true positive where the limits allow it, is never predicted: its
-    # highest scores are the least likely.
-    return either(moved & (limited.tp == 0), never(falls.size, NO_HIT), limited)
+    return best._replace(reason=np.where(is_better | already, ALWAYS, best.reason))
 
 
-def _cut_below_all(problem: Problem, items: Items, placement: Placement) -> GuardedCuts:
+def _cut_below_all(found: Histograms, problem: Problem, placement: Placement) -> GuardedCuts:
     """Cut each label at the lowest score that is allowed; one that has no score but `missing` never."""
-    lowest = lowest_cut_within(problem, items, weight_present(problem, items).astype(np.float64))
+    lowest = lowest_cut_within(found, problem, found.present.astype(np.float64))
     reason = np.full(lowest.tp.size, ALWAYS)
     cuts = GuardedCuts(lowest.placed(problem, placement), lowest.tp, lowest.predicted, reason)
-    above = count_at(items, lowest.score).above
+    above = count_at(found, lowest.score).above
     is_unscored = (lowest.score == problem.missing) & (above == 0)
     return either(is_unscored, never(is_unscored.size, ALWAYS), cuts)

@@ -1,33 +1,167 @@
-"""Fitting under a guard, or limits."""
+"""Fitting under a guard, or limits: what is asked of a few labels at a time, then of all."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from thresholds._checks import Placement
-from thresholds.data.problem import Problem
-from thresholds.guarantees.floors import Floors
-from thresholds.guards.base import BaseGuard
-from thresholds.guards.limited import LimitedFit, fit_limited, show_floors
+from thresholds._engine.best_cuts import AllLabels, EachLabel, WithinLimits
+from thresholds._engine.choosing import best_joint_steps, best_steps
+from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.cuts import Cuts
+from thresholds._engine.cuts import joined as joined_cuts
+from thresholds._engine.histograms import MOST_BINS, Histograms, Reading, histograms, joined
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Columns
+from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
+from thresholds.guards.base import BaseGuard, GuardedCuts, GuardedFit
+from thresholds.guards.groups import groups_of, rows_alike
+from thresholds.guards.limited import keep_limits, limited_fit, shown_fit
 from thresholds.guards.limits import Limits
 
+_CELLS_AT_ONCE = 2**17  # whose scores are read one by one
 
-def fit_guarded(
-    problem: Problem,
-    guard: BaseGuard | None,
-    limits: Limits,
-    floors: Floors | None,
-    average: str,
-    beta: float,
-    placement: Placement,
-    n_jobs: int | None,
-    progress: bool,
-) -> LimitedFit:
-    """Choose the cut of every label; without a guard the best cut within the limits.
 
-    `floors` are to hold on new rows, those of `limits` on the rows of the fit.
-    """
+class Aim(NamedTuple):
+    """What a fit maximises, and where it puts thresholds."""
+
+    average: str
+    beta: float
+    placement: Placement
+    n_jobs: int | None
+    progress: bool
+
+
+class GuardedSearch:
+    """The search for the cuts of a guard: the best cuts in the sample, and what weighs at which score."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        guard: BaseGuard,
+        limits: Limits,
+        aim: Aim,
+        ratio: float | None = None,
+    ) -> None:
+        """Prepare it; `ratio` is a guess of T / (B P + K), where all labels are searched jointly."""
+        self._problem, self._guard, self._limits, self._aim = problem, guard, limits, aim
+        self._best: Any
+        if aim.average == "micro":
+            run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}
+            self._best = AllLabels(problem, aim.beta, ratio=ratio, **run)
+            self.ratio: float | None = self._best.ratio
+        else:
+            self._best = EachLabel(problem, aim.beta)
+            self.ratio = None
+        self._read = Reading(problem, MOST_BINS)
+
+    def __call__(self, columns: Columns, memory: Memory) -> tuple[Any, Histograms]:
+        """Read some labels."""
+        return self._best(columns, memory), self._read(columns, memory)
+
+    def fit(self, found: Sequence[tuple[Any, Histograms]]) -> GuardedFit:
+        """Choose the cuts of all labels."""
+        best, read = zip(*found, strict=True)
+        return self.fit_to(self._best.cuts(best), joined(read))
+
+    def fit_to(self, optimum: Cuts, found: Histograms) -> GuardedFit:
+        """Choose the cuts of all labels, from the best in the sample and from histograms."""
+        problem, (average, beta, placement, n_jobs, _) = self._problem, self._aim
+        groups = groups_of(problem)
+        alike = None if groups is None else rows_alike(problem, groups, optimum, beta)
+        chosen = self._guard.cuts(found, problem, optimum, alike, average, beta, placement, n_jobs)
+        chosen = keep_limits(problem, chosen, optimum, self._limits, placement, n_jobs)
+        return GuardedFit(chosen, optimum)
+
+
+class LimitedSearch:
+    """The search for the best cuts within limits of counts."""
+
+    def __init__(self, problem: Problem, limits: Limits, aim: Aim) -> None:
+        self._problem, self._limits, self._aim = problem, limits, aim
+        self._best = WithinLimits(problem, limits.of_counts(problem.n_labels), aim.beta)
+
+    def __call__(self, columns: Columns, memory: Memory) -> tuple[Cuts, Cuts]:
+        """Search some labels."""
+        return self._best(columns, memory)
+
+    def fit(self, found: Sequence[tuple[Cuts, Cuts]]) -> GuardedFit:
+        """Choose the cuts of all labels."""
+        optimum, best = self._best.cuts(found)
+        return limited_fit(
+            self._problem, optimum, best, self._limits, self._aim.placement, self._aim.n_jobs
+        )
+
+
+def fit_counted(problem: Problem, guard: BaseGuard | None, limits: Limits, aim: Aim) -> GuardedFit:
+    """Choose the cuts of rows that were counted elsewhere, under a guard or within limits."""
+    found = histograms(problem, None)
+    steps = found.steps
+    if problem.keep_sparse:
+        steps = steps.where(steps.cut > problem.missing)
     if guard is None:
-        return fit_limited(problem, limits, floors, beta, placement, n_jobs, progress)
-    shown = None
-    if floors is not None:
-        shown = show_floors(problem, floors, n_jobs, progress)
+        allowed = limits.candidates(problem, found)
+        optimum = steps.at(best_steps(steps, aim.beta**2))
+        best = allowed.at(best_steps(allowed, aim.beta**2))
+        return limited_fit(problem, optimum, best, limits, aim.placement, aim.n_jobs)
+    if aim.average == "micro":
+        optimum = steps.at(best_joint_steps(steps, aim.beta**2)[0])
+    else:
+        optimum = steps.at(best_steps(steps, aim.beta**2))
+    return GuardedSearch(problem, guard, limits, aim).fit_to(optimum, found.merged())
+
+
+def fit_with_floors(
+    problem: Problem, guard: BaseGuard | None, limits: Limits, floors: Floors, aim: Aim
+) -> tuple[GuardedFit, ShownFloors]:
+    """Choose the cuts of every label among those that are shown to keep floors on new rows."""
+    if guard is not None:
+        shown = _shown(problem, floors, aim)
         limits = limits._replace(shown=shown.allowed)
-    fit = guard.fit(problem, limits, average, beta, placement, n_jobs, progress)
-    return LimitedFit(fit, shown)
+        if problem.is_counted:
+            return fit_counted(problem, guard, limits, aim), shown
+        search = GuardedSearch(problem, guard, limits, aim)
+        parts = over_labels(problem, search, n_jobs=aim.n_jobs, progress=aim.progress)
+        return search.fit(parts), shown
+
+    def choose(found: Histograms, first: int) -> tuple[GuardedFit, ShownFloors]:
+        labels = slice(first, first + found.n_labels)
+        own_shown = floors.show(found, labels.start, labels.stop)
+        own_limits = limits.of_labels(labels)._replace(shown=own_shown.allowed)
+        steps = found.steps
+        if problem.keep_sparse:
+            steps = steps.where(steps.cut > problem.missing)
+        optimum = steps.at(best_steps(steps, aim.beta**2))
+        fit = shown_fit(problem, found, optimum, own_limits, aim.beta, aim.placement)
+        return fit, own_shown
+
+    pieces = _with_all_scores(problem, choose, aim)
+    fits, of_floors = zip(*pieces, strict=True)
+    cuts = GuardedCuts(*map(np.concatenate, zip(*(fit.guarded_cuts for fit in fits), strict=True)))
+    return GuardedFit(cuts, joined_cuts([fit.optimum for fit in fits])), joined_floors(of_floors)
+
+
+def _shown(problem: Problem, floors: Floors, aim: Aim) -> ShownFloors:
+    """Find the thresholds of all labels that are shown to keep their floors, before a guard chooses among them."""
+
+    def show(found: Histograms, first: int) -> ShownFloors:
+        return floors.show(found, first, first + found.n_labels)
+
+    return joined_floors(_with_all_scores(problem, show, aim))
+
+
+def _with_all_scores(problem: Problem, function: Any, aim: Aim) -> list[Any]:
+    """Apply `function` to histograms of all scores, a few labels at a time, and to the first of these labels."""
+    if problem.is_counted:
+        return [function(histograms(problem, None), 0)]
+    read = Reading(problem, None)
+
+    def apply(columns: Columns, memory: Memory) -> list[Any]:
+        return [
+            function(read(piece, memory), piece.first)
+            for piece in columns.in_pieces(_CELLS_AT_ONCE)
+        ]
+
+    parts = over_labels(problem, apply, n_jobs=aim.n_jobs, progress=aim.progress)
+    return [piece for part in parts for piece in part]

@@ -21,11 +21,10 @@ import numpy as np
 
 from thresholds._arrays.matrices import compressed, transposed
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Ints, Keys
+from thresholds._arrays.types import Floats, Ints, Scores
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.f_measure import f_of_counts
-from thresholds._kernels.keys import to_keys
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.judging import Decisions
 from thresholds.rule import ThresholdRule
 
@@ -43,6 +42,7 @@ class Alike(NamedTuple):
 
     of_groups: Floats
     of_rows: Floats
+    groups: Ints  # (n_samples,) the number of the group of each row
 
     def in_labels(self, most: Floats) -> Floats:
         """Return how many rows of each label are worth one, (n_labels,), `most` at most.
@@ -90,7 +90,7 @@ def rows_alike(problem: Problem, groups: Ints, optimum: Cuts, beta: float) -> Al
             in_groups = in_groups + membership @ moved
             of_rows += (own**2 @ marked) * moves[name] ** 2
     of_groups = np.asarray(in_groups.multiply(in_groups).sum(axis=0)).reshape(-1)
-    return Alike(of_groups, of_rows)
+    return Alike(of_groups, of_rows, groups)
 
 
 class Runs(NamedTuple):
@@ -114,7 +114,7 @@ class Runs(NamedTuple):
         return Runs(starts - starts[0], offsets - offsets[0], *of_runs)
 
     @classmethod
-    def of(cls, problem: Problem, groups: Ints, cuts: Keys, rows_per_unit: float) -> "Runs":
+    def of(cls, problem: Problem, groups: Ints, cuts: Floats, rows_per_unit: float) -> "Runs":
         """Sort the cells of each label by group, and by the cuts that they lie between; cuts fall."""
         rising = np.ascontiguousarray(cuts[::-1])
         in_rows = problem.row_weights * np.float64(rows_per_unit)  # (n_samples,)
@@ -122,8 +122,8 @@ class Runs(NamedTuple):
         columns = _Columns(problem)
         of_labels = []
         for j in range(problem.n_labels):
-            rows, keys, true = columns.of_label(j)
-            cut = n_places - rising.searchsorted(keys, "right")
+            rows, scores, true = columns.of_label(j)
+            cut = n_places - rising.searchsorted(scores, "right")
             used = (cut < n_places) & (in_rows[rows] > 0)
             rows, cut, true = rows[used], cut[used], true[used]
             place = groups[rows] * n_places + cut
@@ -157,12 +157,13 @@ class _Columns:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._truth, self._scores = problem.by_label
-        self._unknown = None if problem.unknown is None else problem.unknown_by_label
+        self._truth = compressed(problem.truth, "csc")
+        self._scores = compressed(problem.scores, "csc")
+        self._unknown = None if problem.unknown is None else compressed(problem.unknown, "csc")
         self._marks = np.zeros(problem.n_samples, np.bool_)
 
-    def of_label(self, j: int) -> tuple[Ints, Keys, Any]:
-        """Return rows, keys and truth of the cells that may lie above a cut; those of unknown truth are left out."""
+    def of_label(self, j: int) -> tuple[Ints, Scores, Any]:
+        """Return rows, scores and truth of the cells that may lie above a cut; those of unknown truth are left out."""
         problem = self._problem
         if is_sparse(self._scores):
             column = self._scores[:, [j]]
@@ -171,15 +172,14 @@ class _Columns:
                 whole = np.full(problem.n_samples, problem.missing, problem.dtype)
                 whole[rows] = scores
                 rows, scores = np.arange(problem.n_samples), whole
-            keys = to_keys(np.array(scores))
         else:
             rows = np.arange(problem.n_samples)
-            keys = to_keys(transposed(self._scores, j, j + 1, problem.dtype))[0]
+            scores = transposed(self._scores, j, j + 1, problem.dtype)[0]
         true = self._marked(self._truth, j, rows)
         if self._unknown is None:
-            return rows, keys, true
+            return rows, scores, true
         known = ~self._marked(self._unknown, j, rows)
-        return rows[known], keys[known], true[known]
+        return rows[known], scores[known], true[known]
 
     def _marked(self, matrix: Any, j: int, rows: Ints) -> Any:
         """Return in which of some rows a label has an entry other than 0."""

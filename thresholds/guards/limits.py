@@ -7,10 +7,11 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._engine import choosing
 from thresholds._engine.cuts import Cuts
-from thresholds.data.problem import Items, Problem
+from thresholds._engine.histograms import Histograms
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Steps
 from thresholds.guarantees.candidates import shown_cuts
 from thresholds.guarantees.ranges import Ranges
-from thresholds.search.staircase import Staircase
 
 
 class Limits(NamedTuple):
@@ -30,13 +31,12 @@ class Limits(NamedTuple):
         """Whether there is a limit."""
         return any(limit is not None for limit in self)
 
-    def of_labels(self, first: int, last: int) -> "Limits":
-        """Return the limits of the labels `first:last`."""
-        labels = slice(first, last)
+    def of_labels(self, labels: slice | Ints) -> "Limits":
+        """Return the limits of some labels."""
         return self._replace(
             min_precision=_taken(self.min_precision, labels),
             min_recall=_taken(self.min_recall, labels),
-            shown=None if self.shown is None else self.shown.of_labels(first, last),
+            shown=None if self.shown is None else self.shown.of_labels(labels),
         )
 
     def of_counts(self, n_labels: int) -> choosing.Limits:
@@ -54,20 +54,13 @@ class Limits(NamedTuple):
         """Return which counts, one of each label, keep the limits of counts."""
         return self.of_counts(tp.size).allow(tp, predicted, positives)
 
-    def within(self, stairs: Staircase) -> Staircase:
-        """Leave out the steps that break limits of counts; if both do, so does every cut between them."""
-        label = stairs.label
-        limits = self._replace(
-            min_precision=_taken(self.min_precision, label),
-            min_recall=_taken(self.min_recall, label),
-        )
-        return stairs.where(limits.allow(stairs.tp, stairs.predicted, stairs.positives[label]))
-
-    def candidates(self, problem: Problem, items: Items, stairs: Staircase) -> Staircase:
-        """Return the cuts that keep all limits, of which the best is chosen; `stairs` has all steps of the items."""
-        if self.shown is not None:
-            stairs = shown_cuts(items, stairs, self.shown)
-        return self.within(stairs.cuttable(problem))
+    def candidates(self, problem: Problem, found: Histograms) -> Steps:
+        """Return the cuts that keep all limits, of which the best is chosen; `found` has a bin for each score."""
+        steps = found.steps if self.shown is None else shown_cuts(found, self.shown)
+        if problem.keep_sparse:
+            steps = steps.where(steps.cut > problem.missing)
+        # If two steps break limits of counts, so does every cut between them.
+        return steps.where(self.of_counts(found.n_labels).allow_steps(steps))
 
     def keep(self, thresholds: Floats, tp: Ints, predicted: Ints, positives: Ints) -> Booleans:
         """Return which thresholds, one of each label, keep all limits."""
@@ -75,12 +68,16 @@ class Limits(NamedTuple):
         return allowed if self.shown is None else allowed & self.shown.contain(thresholds)
 
 
-def nearest(allowed: Staircase, predicted: Ints) -> Cuts:
+def nearest(allowed: Steps, predicted: Ints) -> Cuts:
     """Return the allowed cut of each label that predicts most nearly as much; never without one."""
     # Distance of each step in ratio; from nothing as from a half.
-    wanted = np.maximum(predicted, 0.5)[allowed.label]
-    distance = np.abs(np.log(allowed.predicted / wanted))  # (n_steps,)
-    return allowed.cuts_at(allowed.lowest_by(distance))
+    label = allowed.label
+    distance = np.abs(np.log(allowed.predicted / np.maximum(predicted, 0.5)[label]))  # (n_steps,)
+    order = np.lexsort((distance, label))  # stable: of equal ones the highest cut
+    has_steps = np.diff(allowed.offsets) > 0
+    chosen = np.full(has_steps.size, -1)
+    chosen[has_steps] = order[allowed.offsets[:-1][has_steps]]
+    return allowed.at(chosen)
 
 
 def _taken(limit: Floats | float | None, labels: slice | Ints) -> Floats | float | None:

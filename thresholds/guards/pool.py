@@ -36,41 +36,24 @@ choose by rows left out: Stone 1974, "Cross-validatory choice and assessment of 
 predictions".
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.dtypes import threshold_dtype
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints, Keys
+from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints
 from thresholds._checks import Placement
-from thresholds._engine.best_cuts import best_joint_cuts
 from thresholds._engine.cuts import Cuts
+from thresholds._engine.histograms import Histograms
+from thresholds._engine.problem import Problem
 from thresholds._kernels.guards import left_out_groups, pooled_depths
-from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.data.problem import Items, Problem
-from thresholds.data.tiles import map_tiles
-from thresholds.guards.base import (
-    NO_POSITIVES,
-    POOLED,
-    UNMOVED,
-    BaseGuard,
-    GuardedCuts,
-    GuardedFit,
-    joined,
-)
-from thresholds.guards.cuts import representable, rows_per_unit_of
-from thresholds.guards.groups import Runs, groups_of, rows_alike
-from thresholds.guards.limits import Limits
-from thresholds.search.ranks import count_at
-from thresholds.search.staircase import best_of_counts
-
-Result = TypeVar("Result")
+from thresholds.guards.base import NO_POSITIVES, POOLED, UNMOVED, BaseGuard, GuardedCuts
+from thresholds.guards.cuts import count_at, next_above, representable, rows_per_unit_of
+from thresholds.guards.groups import Alike, Runs
 
 # kappa, in positives: at most as many as there are
 _STRENGTHS = (0.0, 2.5, 10.0, 40.0, 160.0, 640.0)
@@ -80,6 +63,7 @@ _CUTS_PER_OCTAVE = 12
 _MOST_POSITIVES = 1024  # whose scores are tried as cuts
 _LABELS_PER_BLOCK = 256  # whatever the number of threads, so that sums do not depend on it
 _LABELS_PER_BLOCK_OF_GROUPS = 2  # One takes longer: an interrupt is heard between blocks.
+_PARTS_OF_BIN = 4  # that the cells of a bin of several scores are spread over
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,136 +78,128 @@ class Pool(BaseGuard):
     name: ClassVar[str] = "pool"
     averages: ClassVar[tuple[str, ...]] = ("micro",)
 
-    def fit(
+    def cuts(
         self,
+        found: Histograms,
         problem: Problem,
-        limits: Limits,
+        optimum: Cuts,
+        alike: Alike | None,
         average: str,
         beta: float,
         placement: Placement,
         n_jobs: int | None,
-        progress: bool,
-    ) -> GuardedFit:
+    ) -> GuardedCuts:
         """Pool the thresholds of all labels; no limits are offered for micro F."""
-        run: Any = {"n_jobs": n_jobs, "progress": progress}
-        if problem.is_counted:
-            optimum = best_of_counts(problem, beta, jointly=True, **run)
-        else:
-            optimum = best_joint_cuts(problem, beta, **run)
-
-        # Rows that are alike count for less.
-        steps = _Steps.over(problem, n_jobs, progress)
-        groups = groups_of(problem)
-        if groups is not None:
-            alike = rows_alike(problem, groups, optimum, beta).in_all()
-            steps = replace(steps, rows_per_unit=steps.rows_per_unit / alike)
-        cuts = steps.cuts()
+        rows_per_unit = rows_per_unit_of(problem)
+        if alike is not None:
+            rows_per_unit /= alike.in_all()
+        cells = _Cells.of(found)
+        cuts = _cuts(found, cells, problem, rows_per_unit)
         if not cuts.size:  # No positive has a score to cut at: there is nothing to learn.
-            return GuardedFit(_as_they_are(optimum, problem, placement), optimum)
+            return _as_they_are(optimum, problem, placement)
 
         # What each label counts at the cuts, where that puts its threshold, what this predicts.
-        counts = steps.counts(cuts)
+        counts = cells.counts(cuts, rows_per_unit)
         depth = _depths(counts)
-        positives = optimum.positives * np.float64(steps.rows_per_unit)  # (n_labels,)
-        runs = None if groups is None else Runs.of(problem, groups, cuts, steps.rows_per_unit)
+        positives = optimum.positives * np.float64(rows_per_unit)  # (n_labels,)
+        runs = None
+        if alike is not None:
+            runs = Runs.of(problem, alike.groups, cuts, rows_per_unit)
         u = _pooled(counts, depth, positives.sum(), beta, n_jobs, runs)
-        thresholds = _scores_at(u, depth, to_scores(cuts).astype(np.float64), problem)
-        return GuardedFit(steps.decided(thresholds, optimum.positives), optimum)
+        return _decided(found, problem, _scores_at(u, depth, cuts, problem), optimum.positives)
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """The steps of the fit that go over all cells, a tile of labels at a time."""
+def _cuts(found: Histograms, cells: "_Cells", problem: Problem, rows_per_unit: float) -> Floats:
+    """Return the scores to cut at (n_cuts,), from the highest down: those of positives."""
+    # 1. The lowest score in each 1,024th of the positives. What is `missing` is one tie group of many cells, of which
+    #    the sample says nothing.
+    allowed = found.hits > 0  # (n_bins,)
+    if problem.keep_sparse:
+        allowed &= found.lowest > problem.missing
+    else:
+        allowed &= (found.lowest > -np.inf) & (found.lowest != problem.missing)
+    score, hits = found.lowest[allowed].astype(np.float64), found.hits[allowed]
+    order = np.argsort(-score, kind="stable")
+    tp = hits[order].cumsum()
+    score = score[order]
+    if not score.size:
+        return score
+    is_last = _is_last(score)
+    score, tp = score[is_last], tp[is_last]
+    tried = score[_is_last(np.ceil(tp / float(tp[-1]) * _MOST_POSITIVES))]
 
-    problem: Problem
-    rows_per_unit: float
-    n_jobs: int | None
-    progress: bool
-    items_of: Callable[[int, int], Items]
+    # 2. The lowest in each twelfth of an octave of what all labels predict.
+    predicted = cells.predicted(tried)
+    rows = np.maximum(predicted * rows_per_unit, 1)
+    return np.asarray(tried[_is_last(np.floor(np.log2(rows) * _CUTS_PER_OCTAVE))])
+
+
+class _Cells(NamedTuple):
+    """The cells of all bins, some taken together, (n_parts,) each.
+
+    Of a bin of several scores it is not known where its cells lie: they are spread over it evenly.
+    """
+
+    n_labels: int
+    label: Ints
+    negated: Floats  # scores, falling ones of which rise
+    hits: Floats
+    weights: Floats
 
     @classmethod
-    def over(cls, problem: Problem, n_jobs: int | None, progress: bool) -> "_Steps":
-        """Take the cells of a problem."""
-        # Taking a sparse matrix apart by label costs as much as fitting: once.
-        items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
-        return cls(problem, rows_per_unit_of(problem), n_jobs, progress, items_of)
+    def of(cls, found: Histograms) -> "_Cells":
+        """Part the bins of several scores."""
+        is_wide = found.lowest < found.highest  # (n_bins,)
+        n_parts = np.where(is_wide, _PARTS_OF_BIN, 1)
+        bin_of_part = np.repeat(np.arange(n_parts.size), n_parts)
+        number = np.arange(bin_of_part.size) - np.repeat(n_parts.cumsum() - n_parts, n_parts)
+        share = number / _PARTS_OF_BIN
+        lowest, highest = found.lowest[bin_of_part], found.highest[bin_of_part]
+        with np.errstate(invalid="ignore"):  # Masked cells have a bin of one score.
+            score = np.where(number > 0, (1 - share) * lowest + share * highest, lowest)
+        return cls(
+            found.n_labels,
+            found.label[bin_of_part],
+            -score,
+            (found.hits / n_parts)[bin_of_part],
+            (found.weights / n_parts)[bin_of_part],
+        )
 
-    def cuts(self) -> Keys:
-        """Return the keys to cut at (n_cuts,), from the highest down: scores of positives."""
-        tried = self._tried()
-        if not tried.size:
-            return tried
-        # The lowest in each twelfth of an octave of what all labels predict.
-        predicted = sum(self._at_cuts(tried, lambda _, counts: counts[1].sum(axis=0)))  # (n_tried,)
-        rows = np.maximum(predicted * self.rows_per_unit, 1)
-        return np.asarray(tried[_is_last(np.floor(np.log2(rows) * _CUTS_PER_OCTAVE))])
+    def predicted(self, cuts: Floats) -> Floats:
+        """Return what all labels together predict at cuts that fall, (n_cuts,)."""
+        place = np.searchsorted(-cuts, self.negated)  # (n_parts,) the first cut that predicts each
+        return np.bincount(place, self.weights, cuts.size + 1)[:-1].cumsum()
 
-    def counts(self, cuts: Keys) -> AnyFloats:
+    def counts(self, cuts: Floats, rows_per_unit: float) -> AnyFloats:
         """Count each label's tp and predictions in rows, (2, n_labels, 1 + n_cuts); the first cut is never."""
-        counts = np.zeros((2, self.problem.n_labels, 1 + cuts.size), np.float32)
-
-        def write(labels: slice, of_labels: Ints) -> None:
-            counts[:, labels, 1:] = of_labels * self.rows_per_unit
-
-        self._at_cuts(cuts, write)
+        n_places = cuts.size + 2
+        place = self.label * n_places + 1 + np.searchsorted(-cuts, self.negated)  # (n_parts,)
+        counts = np.empty((2, self.n_labels, 1 + cuts.size), np.float32)
+        for own, values in zip(counts, (self.hits, self.weights), strict=True):
+            each = np.bincount(place, values, self.n_labels * n_places)
+            own[:] = each.reshape(-1, n_places)[:, :-1].cumsum(axis=1) * rows_per_unit
         return counts
 
-    def decided(self, thresholds: Floats, positives: Ints) -> GuardedCuts:
-        """Count what the thresholds predict."""
 
-        def count(first: int, last: int) -> GuardedCuts:
-            own = thresholds[first:last]
-            above, tp_above, tied, tp_tied = count_at(self.items_of(first, last), own)
-            reason = np.where(positives[first:last] > 0, POOLED, NO_POSITIVES)
-            return GuardedCuts(own, tp_above + tp_tied, above + tied, reason)
-
-        return joined(self._over_tiles(count))
-
-    def _tried(self) -> Keys:
-        """Return scores of positives from the highest down: the lowest in each 1,024th of them."""
-        parts = self._over_tiles(self._positives)
-        keys, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        if not keys.size:
-            return keys
-        if (weights == 1).all():
-            keys.sort()
-            tp = np.arange(1, keys.size + 1)
-        else:
-            order = np.argsort(keys)
-            keys = keys[order]
-            tp = weights[order][::-1].cumsum()
-        falling = keys[::-1]  # (n_positives,)
-
-        # Of equal keys the last has what all of them weigh.
-        is_distinct = _is_last(falling)
-        falling, tp = falling[is_distinct], tp[is_distinct]
-        return np.asarray(falling[_is_last(np.ceil(tp / float(tp[-1]) * _MOST_POSITIVES))])
-
-    def _positives(self, first: int, last: int) -> tuple[Keys, Ints]:
-        """Return keys and weights of the positives of some labels whose scores may be cut at."""
-        _, keys, weights, _ = self.items_of(first, last)
-        masked, missing = to_keys(np.array([-np.inf, self.problem.missing], self.problem.dtype))
-        # What is `missing` is one tie group of many cells, of which the sample says nothing.
-        positive = np.flatnonzero(weights)
-        keys, weights = keys[positive], weights[positive]
-        allowed = (
-            keys > missing if self.problem.keep_sparse else (keys > masked) & (keys != missing)
-        )
-        return keys[allowed], weights[allowed]
-
-    def _at_cuts(self, cuts: Keys, function: Callable[[slice, Ints], Result]) -> list[Result]:
-        """Apply `function` to each tile's labels, and their tp and weight at each cut, (2, n_labels, n_cuts)."""
-        rising = np.ascontiguousarray(cuts[::-1])
-
-        def count(first: int, last: int) -> Result:
-            counts = self.items_of(first, last).counts_at_cuts(rising)
-            return function(slice(first, last), counts[..., ::-1])
-
-        return self._over_tiles(count)
-
-    def _over_tiles(self, function: Callable[[int, int], Result]) -> list[Result]:
-        """Apply `function` to the first and last label of each tile."""
-        return map_tiles(self.problem, function, n_jobs=self.n_jobs, progress=self.progress)
+def _decided(
+    found: Histograms, problem: Problem, thresholds: Floats, positives: Ints
+) -> GuardedCuts:
+    """Count what thresholds predict; one that lies in a bin goes to the nearer end of it."""
+    counts = count_at(found, thresholds)
+    lowest, highest = (
+        np.append(edge, np.nan)[counts.bin].astype(np.float64)
+        for edge in (found.lowest, found.highest)
+    )
+    is_inside = (counts.tied > 0) & (lowest < highest)
+    is_left_out = is_inside & (thresholds > lowest / 2 + highest / 2)
+    above = next_above(highest, threshold_dtype(problem.scores.dtype))
+    thresholds = np.where(is_left_out, above, np.where(is_inside, lowest, thresholds))
+    return GuardedCuts(
+        thresholds,
+        counts.tp_above + np.where(is_left_out, 0, counts.tp_tied),
+        counts.above + np.where(is_left_out, 0, counts.tied),
+        np.where(positives > 0, POOLED, NO_POSITIVES),
+    )
 
 
 def _is_last(places: Dense) -> Booleans:

@@ -1,7 +1,5 @@
 """What labels with about as many positives show: figures of labels, averaged over their siblings."""
 
-from threading import Lock
-
 import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
@@ -27,24 +25,10 @@ class Siblings:
             log_size = steps * (BANDWIDTH / _SIZES_PER_BANDWIDTH)
         self._sizes, self.size_of_label = np.unique(log_size, return_inverse=True)
         self._sums = np.zeros((self._sizes.size, n_figures))
-        self._adding = Lock()
-        self._next = 0  # label
-        self._waiting: dict[int, Floats] = {}  # figures by their first label
 
     def add(self, first: int, figures: Floats) -> None:
-        """Add the figures (n_some, n_figures) of labels from `first` on.
-
-        Threads may come in any order: labels are added up in theirs, on which the last bits of sums depend.
-        """
-        if not len(figures):
-            return
-        with self._adding:
-            self._waiting[first] = figures
-            while self._next in self._waiting:
-                figures = self._waiting.pop(self._next)
-                after = self._next + len(figures)
-                np.add.at(self._sums, self.size_of_label[self._next : after], figures)
-                self._next = after
+        """Add the figures (n_some, n_figures) of labels from `first` on."""
+        np.add.at(self._sums, self.size_of_label[first : first + len(figures)], figures)
 
     def means(self) -> Floats:
         """Return the averages (n_sizes, n_figures) over labels with about as many positives as each size has."""

@@ -17,10 +17,10 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import run, workers
 from thresholds._arrays.types import Floats, Ints, Matrix
+from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import blanked, known_weights
 from thresholds._kernels.keys import to_keys
 from thresholds.data.counted import CountedProblem
-from thresholds.data.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_both_ways, count_by_label, stacked
 
@@ -258,7 +258,7 @@ def _decisions_by_label(rule: "Rule", problem: Problem, n_jobs: int | None) -> C
     return replace(by_label, total=known_weights(problem.unknown, weights))
 
 
-def _count_at(problem: Problem, scores: Floats) -> Ints:
+def _count_at(problem: CountedProblem, scores: Floats) -> Ints:
     """Return weight and true positives above a score of each label, then those at it, (4, n_labels)."""
     keys = to_keys(np.ascontiguousarray(rounded_up(scores, problem.dtype)))
     blocks = in_pieces(slice(0, problem.n_labels), _LABELS_AT_ONCE)

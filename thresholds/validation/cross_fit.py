@@ -17,17 +17,12 @@ from thresholds import _checks
 from thresholds._arrays.kinds import Kinds
 from thresholds._arrays.types import Dense, Floats, Integers, Ints, Numbers
 from thresholds._checks import Average, InputError
-from thresholds.data import panels
+from thresholds._engine.columns import ask
+from thresholds._engine.folds import Question
+from thresholds._engine.problem import Problem
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
-from thresholds.data.panels import Question
-from thresholds.data.problem import Problem
 from thresholds.diagnosis import Diagnosis, Verdicts
-from thresholds.diagnosis.evidence import (
-    AlikeEvidence,
-    Criteria,
-    alike_evidence_of_items,
-    all_alike,
-)
+from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence
 from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.odds import Curves
 from thresholds.fitting.options import (
@@ -408,14 +403,28 @@ def cross_fit_rows(
     # What is asked of labels beside the fits: the odds at which their thresholds lie, so that a change of these can be
     # told from noise; and what the scores know of them on the rows that are judged, for verdicts.
     judged = problem if (folds >= 0).all() else problem.at_rows(np.flatnonzero(folds >= 0))
+    criteria = Criteria()
+    curves, tests = Curves(problem), LabelTests(judged, criteria)
     tells_verdicts = verdicts and rows.sample_weight is None
-    asked = _Asked(problem, judged if tells_verdicts else None, fit)
+    are_tested_here = tells_verdicts and judged is problem
+    questions: list[Question] = [curves, tests] if are_tested_here else [curves]
 
     # Fit on all rows and on those outside each fold, which the rules that have not seen it judge.
     weights = rows.given_weights
-    questions = asked.of_all_rows(has_thresholds=True)
     fitted, held_out, answers = fit_and_hold_out(problem, fit, pairs, weights, questions)
-    odds, evidence = asked.read(answers, fitted)
+    run: Any = {"n_jobs": fit.n_jobs, "progress": fit.progress}
+    has_thresholds = isinstance(fitted, ThresholdRule)
+    if answers is None:
+        asked = questions if has_thresholds else questions[1:]
+        answers = ask(problem, asked, **run) if asked else []
+    odds, evidence = None, None
+    if isinstance(fitted, ThresholdRule):
+        odds = curves.odds(np.concatenate(answers[0], axis=1), fitted.thresholds)
+    if are_tested_here:
+        evidence = all_evidence(answers[-1])
+    elif tells_verdicts:
+        (found,) = ask(judged, [tests], **run)
+        evidence = all_evidence(found)
     kept = OutOfFold(
         held_out.f(fit),
         len(pairs),
@@ -444,7 +453,7 @@ def cross_fit_rows(
         else (),
         diagnosis=None
         if evidence is None
-        else conclude_from(held_out.by_label, judged, fitted, evidence, asked.criteria),
+        else conclude_from(held_out.by_label, judged, fitted, evidence, criteria),
         row_promises=row_promises_out_of_fold(held_out),
         name=fit.rule,
         average=fit.average,
@@ -460,48 +469,6 @@ def in_sample(rule: Rule, problem: Problem, options: FitOptions) -> float:
     return f_measure(
         judged, problem.sample_weight, options.average, options.beta, options.zero_division
     )
-
-
-class _Asked:
-    """What is asked of labels, each of which is sorted once for all of it where that can be done."""
-
-    def __init__(self, problem: Problem, tested: Problem | None, options: FitOptions) -> None:
-        """Ask for odds, and test the labels on the rows that are `tested`, if there are any."""
-        self._problem = problem
-        self._tested = tested
-        self._ask = partial(panels.ask, n_jobs=options.n_jobs, progress=options.progress)
-        self._curves = Curves(problem)
-        self.criteria = Criteria()
-        self._tests = (
-            None if tested is None else partial(alike_evidence_of_items, tested, self.criteria)
-        )
-
-    def of_all_rows(self, *, has_thresholds: bool) -> list[Question]:
-        """Return the questions about all rows."""
-        questions: list[Question] = [self._curves.of_labels] if has_thresholds else []
-        if self._tests is not None and self._tested is self._problem:
-            questions.append(self._tests)
-        return questions
-
-    def read(
-        self, answers: list[list[Any]] | None, rule: Rule
-    ) -> tuple[OddsByScore | None, AlikeEvidence | None]:
-        """Return the odds, if the rule has thresholds, and the evidence; what is not answered yet is asked."""
-        odds = None
-        if answers is None:
-            questions = self.of_all_rows(has_thresholds=False)
-            if isinstance(rule, ThresholdRule):
-                questions.insert(0, partial(self._curves.known_best, rule.thresholds))
-            answers = self._ask(self._problem, questions)
-            if isinstance(rule, ThresholdRule):
-                odds = self._curves.joined(answers[0])
-        elif isinstance(rule, ThresholdRule):
-            odds = self._curves.odds(answers[0], rule.thresholds)
-        if self._tested is None or self._tests is None:
-            return odds, None
-        if self._tested is not self._problem:
-            answers = self._ask(self._tested, [self._tests])
-        return odds, all_alike(answers[-1])
 
 
 def _refuse_folds_without_weight(

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints, Matrix
-from thresholds.data.panels import Question
-from thresholds.data.problem import Problem
+from thresholds._engine.folds import Question
+from thresholds._engine.problem import Problem
 from thresholds.fitting.by_name import Calibrators, Shared, fit_named, fit_named_outside_folds
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.counts import ConfusionCounts, stacked
@@ -73,7 +73,7 @@ def fit_and_hold_out(
 ) -> tuple[Rule, HeldOut, list[list[Any]] | None]:
     """Fit on all rows, and on those outside each fold, and judge those within; arguments as in `hold_out`.
 
-    The third result are the answers to questions about labels on all rows, tile by tile, if fits passed over tiles.
+    The third result are the answers to questions about labels on all rows, if all fits went together.
     """
     fitted = fit_named_outside_folds(problem, options, folds, questions)
     if fitted is None:
