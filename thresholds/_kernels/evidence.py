@@ -1,15 +1,17 @@
 """What scores know of a label: AUROC and its variance, ties, the best F1, and what chance would do.
 
-Items of equal score come added up, label after label, from the top down.
+Cells of equal score come added up in groups, label after label, from the top down: those of label j are
+`offsets[j]:offsets[j + 1]`, with the weight of all cells and of the positives.
 """
 
 import math
 
 import numpy as np
 
-from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
 from thresholds._arrays.types import AnyFloats, Floats, Ints
 from thresholds._kernels._jit import kernel
+
+MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
 
 # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
 _NOTHING = 1e-24
@@ -22,101 +24,119 @@ _BLOCKS = 64
 _LEAST_LOG_PROBABILITY = -80.0
 
 
-def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Floats:
-    """Return (8, n_labels): AUROC; sample variances of the placements of positives and of negatives; the sum of t^3 - t
-    over ties; size and mid-rank of the largest tie group; mean and sample variance of the mid-ranks of all others.
+@kernel
+def rank_statistics(offsets: Ints, hits: Ints, weights: Ints) -> tuple[Floats, Ints]:
+    """Return what tests of ranks read of each label, (8, n_labels), and counts, (3, n_labels).
 
-    The placement of a positive is the share of negatives below it, ties half; mid-ranks count from the bottom. NaN
-    where there is nothing to divide by.
+    First: AUROC; sample variances of the placements of positives and of negatives; the sum of t^3 - t over ties; size
+    and mid-rank of the largest tie group, of several the lowest; mean and sample variance of the mid-ranks of all other
+    rows, where the largest has more than `MANY_TIED` of the rows. The placement of a positive is the share of negatives
+    below it, ties half; mid-ranks count from the bottom. NaN where there is nothing to divide by.
+
+    Then: positives; true positives and predictions at the cut of best F1, of equal ones the highest.
     """
     n_labels = offsets.size - 1
-    # From the bottom up, in which order floats are added up.
-    label = group_of(offsets)[::-1]  # (n_groups,)
-    size, hit = weights[::-1], positive_weights[::-1]
-    lost = size - hit
-    n, positives, negatives = (sums_of_groups(offsets, own[::-1]) for own in (size, hit, lost))
+    figures = np.full((8, n_labels), np.nan)
+    counts = np.zeros((3, n_labels), np.int64)
+    most_groups = np.int64(0)
+    for j in range(n_labels):
+        most_groups = max(most_groups, offsets[j + 1] - offsets[j])
+    # Of the groups that have positives, rising: where each is, and the negatives below it.
+    places, n_below = np.empty(most_groups, np.int64), np.empty(most_groups, np.int64)
+    for j in range(n_labels):
+        # 1. Walk up: ties, and the groups that have positives.
+        first, last = offsets[j], offsets[j + 1]
+        cubes, most_tied, rank = 0.0, np.int64(0), 0.0
+        seen, hits_seen, n_groups = np.int64(0), np.int64(0), 0
+        for k in range(last - 1, first - 1, -1):
+            hit, size = hits[k], weights[k]
+            if size > 1:
+                as_float = float(size)
+                cubes += as_float * as_float * as_float - as_float
+            if size > most_tied:
+                most_tied, rank = size, seen + 0.5 * (size + 1)
+            # Written over by the next if it has no positives: a branch is mispredicted more often.
+            places[n_groups], n_below[n_groups] = k, seen - hits_seen
+            n_groups += hit > 0
+            seen += size
+            hits_seen += hit
+        n, positives, negatives = seen, hits_seen, seen - hits_seen
+        counts[0, j] = positives
+        figures[3, j], figures[4, j], figures[5, j] = cubes, most_tied, rank
 
-    def added_up(values: Floats) -> Floats:
-        """Add up what each label has, one after another, as a loop does."""
-        return np.bincount(label, values, n_labels).astype(np.float64, copy=False)
+        # 2. Walk up those that have positives: pairs that are won, twice, as ties are half won; the best cut.
+        won, highest, hits_seen = np.int64(0), 0.0, np.int64(0)
+        for i in range(n_groups):
+            hit, lost = hits[places[i]], weights[places[i]] - hits[places[i]]
+            won += hit * (2 * n_below[i] + lost)
+            tp = positives - hits_seen
+            predicted = tp + negatives - n_below[i]
+            half_f = tp / float(positives + predicted)
+            if half_f >= highest:
+                highest = half_f
+                counts[1, j], counts[2, j] = tp, predicted
+            hits_seen += hit
 
-    def before(values: Ints) -> Ints:
-        """Add up what each label has below each group."""
-        so_far: Ints = values.cumsum() - values
-        first = np.diff(label, prepend=-1) != 0
-        so_far -= so_far[first][np.cumsum(first) - 1]
-        return so_far
+        # 3. Once more: squares of placements about AUROC, which is their mean.
+        if positives > 0 and negatives > 0:
+            auroc = won / (2.0 * positives * negatives)
+            of_positives, of_negatives = 0.0, 0.0
+            hits_seen, lost_seen = np.int64(0), np.int64(0)
+            for i in range(n_groups):
+                hit, lost = hits[places[i]], weights[places[i]] - hits[places[i]]
+                # Negatives below it, down to the next lower positive, have one placement.
+                off = (positives - hits_seen) / float(positives) - auroc
+                of_negatives += (n_below[i] - lost_seen) * (off * off)
+                off = (positives - hits_seen - 0.5 * hit) / float(positives) - auroc
+                of_negatives += lost * (off * off)
+                off = (n_below[i] + 0.5 * lost) / float(negatives) - auroc
+                of_positives += hit * (off * off)
+                hits_seen += hit
+                lost_seen = n_below[i] + lost
+            of_negatives += (negatives - lost_seen) * (auroc * auroc)
+            figures[0, j] = auroc
+            if positives > 1:
+                figures[1, j] = of_positives / (positives - 1)
+            if negatives > 1:
+                figures[2, j] = of_negatives / (negatives - 1)
 
-    seen, below = before(size), before(lost)
-    as_float = size.astype(np.float64)
-    cubes = added_up(as_float * size * size - size)
-
-    # The largest tie group, of several the lowest.
-    largest_size = np.zeros(n_labels, np.int64)
-    np.maximum.at(largest_size, label, size)
-    places = np.flatnonzero(size == largest_size[label])
-    has_groups, first = np.unique(label[places], return_index=True)
-    largest = places[first]
-    largest_rank = np.zeros(n_labels)
-    largest_rank[has_groups] = seen[largest] + 0.5 * (size[largest] + 1)
-
-    with np.errstate(all="ignore"):
-        # AUROC, and the mean mid-rank of all but the largest tie group.
-        won = np.zeros(n_labels, np.int64)
-        np.add.at(won, label, hit * (2 * below + lost))
-        has_both = (positives > 0) & (negatives > 0)
-        auroc = np.where(has_both, won / (2.0 * positives * negatives), np.nan)
-        others = n - largest_size
-        others_mean = (0.5 * n * (n + 1) - largest_size * largest_rank) / others
-        others_mean[others <= 0] = 0.0
-
-        # Squares about the means.
-        off = (below + 0.5 * lost) / negatives[label] - auroc[label]
-        of_positives = added_up(np.where(has_both[label] & (hit > 0), hit * (off * off), 0.0))
-        off = (positives[label] - (seen - below) - 0.5 * hit) / positives[label] - auroc[label]
-        of_negatives = added_up(np.where(has_both[label], lost * (off * off), 0.0))
-        off = seen + 0.5 * (size + 1) - others_mean[label]
-        of_other = size * (off * off)
-        of_other[largest] = 0.0
-        of_others = added_up(of_other)
-        return np.stack(
-            [
-                auroc,
-                np.where(positives > 1, of_positives / (positives - 1), np.nan),
-                np.where(negatives > 1, of_negatives / (negatives - 1), np.nan),
-                cubes,
-                largest_size,
-                largest_rank,
-                others_mean,
-                np.where(others > 1, of_others / (others - 1), 0.0),
-            ]
-        )
+        # 4. Of the rows that are not in the largest tie group: their mid-ranks, where many are in it.
+        others = n - most_tied
+        figures[6, j], figures[7, j] = 0.0, 0.0
+        if others > 0:
+            figures[6, j] = (0.5 * n * (n + 1) - most_tied * rank) / others
+        if most_tied > MANY_TIED * n and others > 1:
+            squares = 0.0
+            seen = np.int64(0)
+            for k in range(last - 1, first - 1, -1):
+                size = weights[k]
+                mid_rank = seen + 0.5 * (size + 1)
+                if mid_rank != rank:
+                    off = mid_rank - figures[6, j]
+                    squares += size * (off * off)
+                seen += size
+            figures[7, j] = squares / (others - 1)
+    return figures, counts
 
 
-def best_cuts(
-    offsets: Ints, positive_weights: Ints, weights: Ints, positives: Ints, ratio: float
-) -> Ints:
-    """Return, (4, n_labels), true positives and predictions at the cut of best F1, ties to the highest cut; and, of the
-    lowest cut that predicts at most `ratio` times the positives, its tie group (-1 for none) and predictions."""
-    label = group_of(offsets)  # (n_groups,)
-    tp, predicted = sums_so_far(offsets, positive_weights), sums_so_far(offsets, weights)
-    cuts = np.zeros((4, positives.size), np.int64)
-    with np.errstate(all="ignore"):
-        # F is higher only where a positive is added.
-        half_f = np.where(positive_weights > 0, tp / (positives[label] + predicted), 0.0)
-        are_few = (positives[label] > 0) & (predicted / positives[label] <= ratio)
+@kernel
+def cuts_within(offsets: Ints, hits: Ints, weights: Ints, positives: Ints, ratio: float) -> Ints:
+    """Return the lowest cut of each label that predicts at most `ratio` times the positives, (3, n_labels).
 
-    # The best cut of each label, the first of equals.
-    highest = np.maximum.reduceat(np.append(half_f, 0.0), offsets[:-1])
-    best = np.flatnonzero((half_f > 0) & (half_f == highest[label]))
-    best = best[np.append(True, np.diff(label[best]) > 0)[: best.size]]
-    cuts[0, label[best]], cuts[1, label[best]] = tp[best], predicted[best]
-
-    # Predictions grow: once they are too many they remain so.
-    n_few = sums_of_groups(offsets, are_few)  # (n_labels,)
-    lowest = offsets[:-1] + n_few - 1
-    cuts[2] = np.where(n_few > 0, lowest, -1)
-    cuts[3, n_few > 0] = predicted[lowest[n_few > 0]]
+    Its group, -1 for none, as of labels without positives; its true positives; its predictions.
+    """
+    cuts = np.zeros((3, positives.size), np.int64)
+    for j in range(positives.size):
+        cuts[0, j] = -1
+        k = offsets[j]
+        tp, predicted = np.int64(0), np.int64(0)
+        while k < offsets[j + 1] and positives[j] > 0:
+            tp += hits[k]
+            predicted += weights[k]
+            if predicted / float(positives[j]) > ratio:
+                break
+            cuts[0, j], cuts[1, j], cuts[2, j] = k, tp, predicted
+            k += 1
     return cuts
 
 

@@ -27,16 +27,22 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.blocks import bounded_parts, in_pieces
-from thresholds._arrays.kinds import Kinds
-from thresholds._arrays.types import Booleans, Floats, Ints, Scores
+from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.f_measure import f_of_counts
-from thresholds._kernels.evidence import likely_numbers, p_values_of_best_f1, p_values_of_rank_sums
-from thresholds.data import panels
-from thresholds.data.problem import Items, Problem
-from thresholds.diagnosis.orders import MANY_TIED, Ranks, read_order
+from thresholds._engine.histograms import Histograms, Reading
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Columns
+from thresholds._kernels.evidence import (
+    MANY_TIED,
+    likely_numbers,
+    p_values_of_best_f1,
+    p_values_of_rank_sums,
+)
+from thresholds.diagnosis.orders import Order, Ranks, TieSizes
+from thresholds.diagnosis.orders_of_counts import over_counted_orders
 from thresholds.significance import rejected
 
 FEWEST = 5  # positives, and negatives, for a test of AUROC
@@ -44,7 +50,7 @@ FEWEST = 5  # positives, and negatives, for a test of AUROC
 _CERTAIN = 1e-12  # a p-value of ranks that no other test need confirm
 _MAX_STEPS = 2.0**31  # of the exact test of F1, about .3 s: above, a bound must do
 _FEW_STEPS = 2.0**16  # tens of microseconds: many labels may be asked at once
-_NO_STEPS = -1.0
+_CELLS_AT_ONCE = 2**17  # whose tie groups stay in the cache
 _BOUNDED_AT_ONCE = 2**20  # numbers of true positives, in some arrays of 8 MB
 _NUMBERS_AT_ONCE = 2**18  # of positives outside a tie group, some 30 ms
 
@@ -85,57 +91,46 @@ class Evidence(NamedTuple):
         return (getattr(self, name) for name in self._fields if name not in others)
 
 
-class AlikeEvidence(NamedTuple):
-    """The evidence of very many labels: what verdicts read is kept once for all that are alike."""
+class LabelTests:
+    """Tests labels by their columns: a function for `over_labels`, which is to give those that are stored."""
 
-    of_kinds: Evidence  # (n_kinds,) with the cap of one of these labels
-    kind: npt.NDArray[np.int32]  # (n_labels,)
-    cap_score: Scores  # (n_labels,), as the two others, in the precision of the scores
-    cap_lower: Scores
-    cap_predicted: npt.NDArray[np.int32]
+    def __init__(self, problem: Problem, criteria: Criteria) -> None:
+        self._criteria = criteria
+        self._n = problem.rows_of_label  # (n_labels,)
+        self._read = Reading(problem, None)
 
-    def take(self, labels: Ints) -> Evidence:
-        """Return that of some labels, with other caps."""
-        return self.of_kinds.take(self.kind[labels].astype(np.int64))
+    def __call__(self, columns: Columns, memory: Memory) -> Evidence:
+        """Test some labels; the caps predict at most `overprediction` times the positives."""
 
-    def for_verdicts(self) -> Iterator[Floats | Ints]:
-        """Return what verdicts and states read, in one column."""
-        yield self.kind.astype(np.int64)
+        def read(columns: Columns) -> Iterator[Histograms]:
+            # A few at a time, whose tie groups stay in the cache.
+            return (self._read(piece, memory) for piece in columns.in_pieces(_CELLS_AT_ONCE))
 
+        def tie_sizes(wanted: Booleans) -> Iterator[tuple[Ints, Ints]]:
+            # Read again: most labels need no other test than that of ranks.
+            return ((one.offsets, one.weights) for one in read(columns.where(wanted)))
 
-def alike_evidence_of_items(
-    problem: Problem, criteria: Criteria, items: Items, first: int, last: int
-) -> AlikeEvidence:
-    """Test labels as `evidence_of_items` does."""
-    evidence = evidence_of_items(problem, criteria, items, first, last)
-    kinds = Kinds.of(evidence.for_verdicts())
-    precision = np.float32 if items.keys.itemsize <= 4 else np.float64
-    return AlikeEvidence(
-        evidence.take(kinds.first),
-        kinds.kind,
-        evidence.cap_score.astype(precision),
-        evidence.cap_lower.astype(precision),
-        evidence.cap_predicted.astype(np.int32),
-    )
-
-
-def all_alike(parts: Sequence[AlikeEvidence]) -> AlikeEvidence:
-    """Join the evidence of consecutive labels."""
-    of_kinds = all_evidence([part.of_kinds for part in parts])
-    firsts = np.cumsum([0, *(part.of_kinds.auroc.size for part in parts)])
-    kind = np.concatenate([part.kind + first for part, first in zip(parts, firsts, strict=False)])
-    caps = (np.concatenate(columns) for columns in zip(*(part[2:] for part in parts), strict=True))
-    merged = Kinds.of(of_kinds.for_verdicts())
-    return AlikeEvidence(of_kinds.take(merged.first), merged.kind[kind], *caps)
+        overprediction = self._criteria.overprediction
+        order = Order.joined([Order.of(one, overprediction) for one in read(columns)])
+        n = self._n[columns.first : columns.first + columns.n_labels]
+        return _evidence_of(order, tie_sizes, n, self._criteria)
 
 
 def evidence_of(
     problem: Problem, criteria: Criteria, *, n_jobs: int | None = -1, progress: bool = False
 ) -> Evidence:
     """Test every label; the caps predict at most `overprediction` times the positives."""
-    tests = partial(evidence_of_items, problem, criteria)
-    (tiles,) = panels.ask(problem, [tests], n_jobs=n_jobs, progress=progress)
-    return all_evidence(tiles)
+    if problem.is_counted:
+        n = problem.rows_of_label
+
+        def test(labels: slice, order: Order, tie_sizes: TieSizes) -> Evidence:
+            return _evidence_of(order, tie_sizes, n[labels], criteria)
+
+        counts: Any = problem
+        found = over_counted_orders(counts, test, criteria.overprediction, n_jobs, progress)
+        return all_evidence(found)
+    tests = LabelTests(problem, criteria)
+    return all_evidence(over_labels(problem, tests, stored=True, n_jobs=n_jobs, progress=progress))
 
 
 def all_evidence(parts: Sequence[Evidence]) -> Evidence:
@@ -143,72 +138,75 @@ def all_evidence(parts: Sequence[Evidence]) -> Evidence:
     return Evidence(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def evidence_of_items(
-    problem: Problem, criteria: Criteria, items: Items, first: int, last: int
-) -> Evidence:
-    """Test the labels `first:last`, whose items are given."""
-    n = problem.rows_of_label[first:last]  # (n_labels,)
-    order = read_order(problem, items, criteria.overprediction)
-    positives, ranks, tp, predicted = order[:4]
+def _evidence_of(order: Order, tie_sizes: TieSizes, n: Ints, criteria: Criteria) -> Evidence:
+    """Test labels with so many rows, (n_labels,), the order of whose scores is known."""
+    positives, ranks, tp, predicted, cap, top = order
     p_higher = _p_of_ranks(ranks, positives, n)
     p_lower = _p_of_ranks(ranks.reversed(n), positives, n)
 
     # Would chance reach that F1? Not asked where ranks alone are certain.
+    is_open = p_higher > _CERTAIN
     p_best_f1 = np.ones(positives.size)
-    asked = np.flatnonzero(p_higher > _CERTAIN)
-    enough = np.minimum(p_higher, 0.5)
-    # At once where it takes microseconds, as for most of many labels.
-    at_once = asked[:0] if order.has_runs else asked
-    p_best_f1[asked], steps = p_values_of_best_f1(
-        *order.tie_sizes(at_once),
-        np.arange(asked.size),
-        n[asked],
-        positives[asked],
-        tp[asked],
-        predicted[asked],
-        enough[asked],
-        _NO_STEPS if order.has_runs else min(_FEW_STEPS, _MAX_STEPS),
-    )
-    # The others one by one, so that Ctrl-C is heard in between.
-    for i in np.flatnonzero(np.isnan(p_best_f1[asked])):
-        j = asked[i]
-        if steps[i] > _MAX_STEPS:
-            p_best_f1[j] = _bound_of_best_f1(int(n[j]), positives[j], tp[j], predicted[j])
-        else:
-            _, tie_sizes = order.tie_sizes(np.array([j]))
-            p_best_f1[j] = _p_of_one(tie_sizes, n[j], positives[j], tp[j], predicted[j], enough[j])
-
+    if is_open.any():
+        counts = n, positives, tp, predicted
+        p_best_f1 = _p_of_best_f1(tie_sizes(is_open), is_open, counts, np.minimum(p_higher, 0.5))
     return Evidence(
         auroc=ranks.auroc,
         p_informative=np.minimum(2 * np.minimum(p_higher, p_best_f1), 1.0),
         p_uninformative=_p_uninformative(ranks, positives, n, criteria.min_auroc),
         p_backwards=_p_backwards(ranks, p_lower, positives, n),
         best_f=f_of_counts(tp, predicted, positives, 1.0, np.nan),
-        cap_score=order.cap.score,
-        cap_lower=order.cap.lower,
-        cap_predicted=order.cap.predicted,
-        top_tp=order.top.tp,
-        top_predicted=order.top.predicted,
+        cap_score=cap.score,
+        cap_lower=cap.lower,
+        cap_predicted=cap.predicted,
+        top_tp=top.tp,
+        top_predicted=top.predicted,
         tie_cubes=ranks.tie_cubes,
     )
 
 
-def _p_of_one(
-    tie_sizes: Ints, n: int, positives: int, tp: int, predicted: int, enough: float
-) -> float:
-    """Test the best F1 of one label."""
-    p, _ = p_values_of_best_f1(
-        np.array([0, tie_sizes.size]),
-        tie_sizes,
-        np.array([0]),
-        np.array([n]),
-        np.array([positives]),
-        np.array([tp]),
-        np.array([predicted]),
-        np.array([enough]),
-        _MAX_STEPS,
+def _p_of_best_f1(
+    tie_sizes: Iterator[tuple[Ints, Ints]],
+    is_open: Booleans,
+    counts: tuple[Ints, Ints, Ints, Ints],
+    enough: Floats,
+) -> Floats:
+    """Test the best F1 of labels that are open, (n_labels,), from rows, positives, true positives and predictions.
+
+    A p-value above `enough`, (n_labels,), is 1, as that of other labels.
+    """
+    p = np.ones(is_open.size)
+    first = 0
+    for offsets, sizes in tie_sizes:
+        last = first + offsets.size - 1
+        labels = first + np.flatnonzero(is_open[first:last])
+        # At once where it takes microseconds, as for most of many labels.
+        test = partial(_p_of_some, offsets, sizes, first, counts, enough)
+        p[labels], steps = test(labels, min(_FEW_STEPS, _MAX_STEPS))
+        # The others one by one, so that Ctrl-C is heard in between.
+        for label, n_steps in zip(labels, steps, strict=True):
+            if n_steps > _MAX_STEPS:
+                p[label] = _bound_of_best_f1(*(int(column[label]) for column in counts))
+            elif n_steps > _FEW_STEPS:
+                p[[label]], _ = test(np.array([label]), _MAX_STEPS)
+        first = last
+    return p
+
+
+def _p_of_some(
+    offsets: Ints,
+    sizes: Ints,
+    first: int,
+    counts: tuple[Ints, Ints, Ints, Ints],
+    enough: Floats,
+    labels: Ints,
+    most_steps: float,
+) -> tuple[Floats, Floats]:
+    """Test the best F1 of some labels, as the kernel does; the tie groups are those of labels from `first` on."""
+    of_labels = (column[labels] for column in counts)
+    return p_values_of_best_f1(
+        offsets, sizes, labels - first, *of_labels, enough[labels], most_steps
     )
-    return float(p[0])
 
 
 def _bound_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:

@@ -14,10 +14,9 @@ from thresholds._arrays.types import Dense, Ints
 from thresholds._checks import InputError, Placement
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.placement import place
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.diagnosis.evidence import (
     FEWEST,
-    AlikeEvidence,
     Criteria,
     Evidence,
     are_backwards,
@@ -205,7 +204,7 @@ def conclude_from(
     counts: ConfusionCounts,
     problem: Problem,
     rule: Rule,
-    evidence: Evidence | AlikeEvidence,
+    evidence: Evidence,
     criteria: Criteria,
     *,
     on_own_rows: bool = False,
@@ -238,12 +237,12 @@ def conclude_from(
         n_samples=problem.n_samples,
         label_names=problem.label_names,
         caps=place(
-            evidence.cap_score.astype(np.float64),
-            evidence.cap_lower.astype(np.float64),
+            evidence.cap_score,
+            evidence.cap_lower,
             placement,
             problem.scores.dtype,
         ),
-        cap_predicted=evidence.cap_predicted.astype(np.int64),
+        cap_predicted=evidence.cap_predicted,
     )
 
 
@@ -251,7 +250,7 @@ def _table(
     counts: ConfusionCounts,
     problem: Problem,
     rule: Rule,
-    evidence: Evidence | AlikeEvidence,
+    evidence: Evidence,
     criteria: Criteria,
     verdicts: Verdicts,
     kinds: Kinds,

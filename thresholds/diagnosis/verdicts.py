@@ -25,7 +25,7 @@ from thresholds._arrays.kinds import Kinds
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._engine.f_measure import f_of_counts
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
-from thresholds.diagnosis.evidence import AlikeEvidence, Criteria, Evidence, are_backwards
+from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards
 from thresholds.diagnosis.sentences import (
     MEANINGS,
     TO_DO,
@@ -182,7 +182,7 @@ class Verdicts(Result):
 def verdicts_of(
     counts: ConfusionCounts,
     n_samples: int,
-    evidence: Evidence | AlikeEvidence,
+    evidence: Evidence,
     criteria: Criteria,
     label_names: Sequence[str] | None,
     *,
@@ -315,7 +315,7 @@ def verdicts_of(
 
 def kinds_of_labels(
     counts: ConfusionCounts,
-    evidence: Evidence | AlikeEvidence,
+    evidence: Evidence,
     independent: IndependentShares | None = None,
 ) -> Kinds:
     """Tell which labels are alike in all that verdicts and states read."""
