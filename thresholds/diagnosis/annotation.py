@@ -10,8 +10,8 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats
 from thresholds._checks import InputError
-from thresholds.data.problem import Problem
-from thresholds.data.tiles import map_tiles
+from thresholds._engine.best_cuts import all_steps
+from thresholds._engine.problem import Problem
 from thresholds.diagnosis.bars import Marked, two_digits
 from thresholds.diagnosis.enough import More
 from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, evidence_of
@@ -33,7 +33,6 @@ from thresholds.metrics.judging import judge
 from thresholds.results import plain_rows, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
-from thresholds.search import staircase
 from thresholds.significance import rejected
 
 
@@ -332,22 +331,19 @@ def _best_cuts(problem: Problem, floor: Floats, min_recall: Floats) -> Marked:
 
     Of a label with a floor of recall, too, it is one of those whose recall here is no lower, if there are any.
     """
-
-    def of_tile(first: int, last: int) -> Floats:
-        stairs = staircase.of_labels(problem, first, last)
-        counts = np.zeros((2, last - first))
-        floors = floor[first:last]
-        for j in np.flatnonzero((np.diff(stairs.offsets) > 0) & ~np.isnan(floors)):
-            steps = slice(stairs.offsets[j], stairs.offsets[j + 1])
-            tp, predicted = stairs.tp[steps], stairs.predicted[steps]
-            excess = (tp + 0.5 - floors[j] * (predicted + 1)) / np.sqrt(predicted + 1)
-            least = np.nan_to_num(min_recall[first + j]) * stairs.positives[j]
-            best = np.where(tp >= min(least, tp[-1]), excess, -np.inf).argmax()
-            counts[:, j] = tp[best], predicted[best]
-        return np.concatenate([counts, stairs.positives[np.newaxis]])
-
-    tp, predicted, positives = np.concatenate(map_tiles(problem, of_tile), axis=1)
-    return Marked(tp, predicted, positives)
+    counts = np.zeros((3, problem.n_labels))
+    has_floor = np.flatnonzero(~np.isnan(floor))
+    steps = all_steps(problem.at_labels(has_floor))
+    counts[2, has_floor] = steps.positives
+    for label, first, last in zip(has_floor, steps.offsets[:-1], steps.offsets[1:], strict=True):
+        if first == last:
+            continue
+        tp, predicted = steps.tp[first:last], steps.predicted[first:last]
+        excess = (tp + 0.5 - floor[label] * (predicted + 1)) / np.sqrt(predicted + 1)
+        least = np.nan_to_num(min_recall[label]) * counts[2, label]
+        best = np.where(tp >= min(least, tp[-1]), excess, -np.inf).argmax()
+        counts[:2, label] = tp[best], predicted[best]
+    return Marked(*counts)
 
 
 def _columns(

@@ -130,7 +130,7 @@ def evidence_of(
         found = over_counted_orders(counts, test, criteria.overprediction, n_jobs, progress)
         return all_evidence(found)
     tests = LabelTests(problem, criteria)
-    return all_evidence(over_labels(problem, tests, stored=True, n_jobs=n_jobs, progress=progress))
+    return all_evidence(over_labels(problem, tests, n_jobs=n_jobs, progress=progress))
 
 
 def all_evidence(parts: Sequence[Evidence]) -> Evidence:

@@ -33,21 +33,22 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.blocks import row_blocks
-from thresholds._arrays.grouped import group_of, sums_of_groups
+from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._engine.choosing import best_steps
+from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.histograms import Histograms, Reading
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Columns, Steps
 from thresholds._kernels.bootstrap import resample
-from thresholds._kernels.items import f_at_ratios
-from thresholds.data.problem import Problem
-from thresholds.data.tiles import map_tiles
-from thresholds.guards.shrink import PRIOR_ROWS, RATIOS
+from thresholds.guards.shrink import PRIOR_ROWS, RATIOS, f_at_ratios
 from thresholds.guards.siblings import BANDWIDTH, Siblings
-from thresholds.search import staircase
-from thresholds.search.staircase import Staircase
 
 EXPONENT = 2 / 3  # of the number of rows, in how the loss falls
 
 _MOST_STEPS = 2**27  # in all replicates of all labels: some seconds
 _FEWEST_REPLICATES = 10
+_CELLS_AT_ONCE = 2**17  # whose histograms stay in the cache
 
 
 class Resampling(NamedTuple):
@@ -74,16 +75,6 @@ class _Fits(NamedTuple):
     ratios: Floats  # (n_labels, 1 + n_bootstraps) of the fitted threshold, then of the best cuts of replicates
     half_share: Floats  # as above
 
-    @classmethod
-    def unknown(cls, n_labels: int, n_bootstraps: int) -> "_Fits":
-        """Return arrays to be filled."""
-        return cls(
-            positives=np.empty(n_labels, np.int64),
-            own=np.empty((n_labels, RATIOS.size)),
-            ratios=np.empty((n_labels, 1 + n_bootstraps)),
-            half_share=np.empty(n_labels),
-        )
-
 
 def learn(
     problem: Problem,
@@ -99,13 +90,15 @@ def learn(
     most = max(_MOST_STEPS // n_positives, _FEWEST_REPLICATES)
     resampling = resampling._replace(n_bootstraps=min(resampling.n_bootstraps, most))
 
-    fits = _Fits.unknown(problem.n_labels, resampling.n_bootstraps)
+    read = Reading(problem, None)
 
-    def fill(first: int, last: int) -> None:
-        for column, part in zip(fits, _fit(problem, resampling, first, last), strict=True):
-            column[first:last] = part
+    def fit(columns: Columns, memory: Memory) -> list[_Fits]:
+        pieces = columns.in_pieces(_CELLS_AT_ONCE)
+        return [_fit(problem, read(piece, memory), resampling, piece.first) for piece in pieces]
 
-    map_tiles(problem, fill, n_jobs=n_jobs, progress=progress)
+    parts = over_labels(problem, fit, n_jobs=n_jobs, progress=progress)
+    of_pieces = zip(*(piece for part in parts for piece in part), strict=True)
+    fits = _Fits(*map(np.concatenate, of_pieces))
     n = problem.rows_of_label  # (n_labels,)
     loss, f_now = _loss(fits, is_useless)
     gain = loss * (1 - (n / (n + more)) ** EXPONENT)
@@ -114,50 +107,42 @@ def learn(
     return Learning(np.where(unseen, np.nan, loss), gain, fits.half_share)
 
 
-def _fit(problem: Problem, resampling: Resampling, first: int, last: int) -> _Fits:
-    """Fit labels `first:last` to the rows and to replicates."""
+def _fit(problem: Problem, found: Histograms, resampling: Resampling, first: int) -> _Fits:
+    """Fit labels from `first` on, of which what weighs at each score is known, to the rows and to replicates."""
     beta, n_bootstraps, seed = resampling
-    stairs = staircase.of_labels(problem, first, last)
+    steps, totals = found.steps, found.totals
+    if problem.keep_sparse:  # No fit cuts at `missing`, nor below.
+        steps = steps.where(steps.cut > problem.missing)
+        found = found.where(found.lowest > problem.missing)
+    counts = steps.offsets, steps.tp, steps.predicted - steps.tp, steps.positives
     # (n_labels, n_bootstraps), -1 for never.
-    best, _ = resample(
-        stairs.offsets,
-        stairs.tp,
-        stairs.fp,
-        stairs.positives,
-        beta**2,
-        seed,
-        first,
-        n_bootstraps,
-    )
-    own = f_at_ratios(
-        stairs.offsets,
-        stairs.tp,
-        stairs.predicted,
-        stairs.higher,
-        stairs.positives,
-        problem.rows_of_label[first:last],
-        RATIOS,
-        beta**2,
-    )
-    predicted = np.append(stairs.predicted, 0)  # (n_steps + 1,), 0 for never at -1
-    cuts = np.column_stack([stairs.best(beta), best])
+    best, _ = resample(*counts, beta**2, seed, first, n_bootstraps)
+    predicted = np.append(steps.predicted, 0)  # (n_steps + 1,), 0 for never at -1
+    cuts = np.column_stack([best_steps(steps, beta**2), best])
     return _Fits(
-        positives=stairs.positives,
-        own=own,
-        ratios=predicted[cuts] / np.maximum(stairs.positives, 1)[:, np.newaxis],
-        half_share=_half_share(stairs) / np.maximum(problem.rows_of_label[first:last], 1),
+        positives=steps.positives,
+        own=_own_f(found, steps.positives, beta**2),
+        ratios=predicted[cuts] / np.maximum(steps.positives, 1)[:, np.newaxis],
+        half_share=_half_share(steps) / np.maximum(totals, 1),
     )
 
 
-def _half_share(stairs: Staircase) -> Floats:
+def _own_f(found: Histograms, positives: Ints, beta2: float) -> Floats:
+    """Return F-beta of each label at `RATIOS`, (n_labels, n_ratios), 0 without positives."""
+    f = np.zeros((positives.size, RATIOS.size))
+    supported = np.flatnonzero(positives > 0)
+    f[supported] = f_at_ratios(found, supported, positives[supported], beta2)
+    return f
+
+
+def _half_share(steps: Steps) -> Floats:
     """Return how many rows score at or above each label's median positive, NaN without one."""
-    label = group_of(stairs.offsets)  # (n_steps,)
-    is_above = 2 * stairs.tp < stairs.positives[label]  # the median
-    n_above = sums_of_groups(stairs.offsets, is_above)  # (n_labels,)
-    has_steps = np.diff(stairs.offsets) > 0
-    median = np.minimum(stairs.offsets[:-1] + n_above, stairs.offsets[1:] - 1)
-    rows = np.full(stairs.positives.size, np.nan)
-    rows[has_steps] = stairs.predicted[median[has_steps]]
+    is_above = 2 * steps.tp < steps.positives[steps.label]  # the median
+    n_above = sums_of_groups(steps.offsets, is_above)  # (n_labels,)
+    has_steps = np.diff(steps.offsets) > 0
+    median = np.minimum(steps.offsets[:-1] + n_above, steps.offsets[1:] - 1)
+    rows = np.full(steps.positives.size, np.nan)
+    rows[has_steps] = steps.predicted[median[has_steps]]
     return rows
 
 

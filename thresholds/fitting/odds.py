@@ -13,28 +13,25 @@ the covariance of slope and intercept is k I^-1 if the curve is right, and k I^-
 1982, "Maximum likelihood estimation of misspecified models"; too small for a few positives; k by Kish 1965). Taken is
 the one that is larger at the threshold.
 
-The scores of a label are sorted, and those of neighbouring ranks taken together: single ones at the top, further down
-as many as 1/64 of those above. So the curves cost little beside the sort.
+Curves are fitted to histograms (`_engine/histograms.py`): a bin of several scores stands at the middle of its ends.
 """
 
-from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.dtypes import least_positive
 from thresholds._arrays.grouped import group_of
-from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Booleans, Floats, Ints, Scores
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.histograms import MOST_BINS, Histograms, Reading, histograms
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Columns
+from thresholds._engine.unknown import known_weights
 from thresholds._kernels.calibration import fit_logistic
-from thresholds._kernels.keys import to_scores
 from thresholds.calibration.cells import Cells
-from thresholds.data import panels
-from thresholds.data.panels import Panel, TieGroups
 from thresholds.data.probable import are_probable
-from thresholds.data.problem import Items, Problem
-from thresholds.data.tiles import map_tiles
 from thresholds.log_odds import log_odds, sigmoid
 from thresholds.rule.odds import OddsByScore
 from thresholds.significance import effective_rows
@@ -44,8 +41,6 @@ from thresholds.significance import effective_rows
 _DIGITS = (9, 6, 6, 6, 6)
 _POWERS = np.array([float(f"1e{k}") for k in range(23)])  # of ten, all that are floats
 _NEAR_MIDDLE = 1e-5  # a hundred times what rounding does to a number of 9 digits
-# Ranks from the top that are bins of their own; below, bins hold 1/64 of what is above.
-_SINGLE = 64
 _MOST_UNITS = 1e300  # that the weight 1 may count
 _LEAST_DETERMINANT = 1e-9  # relative to the product of the diagonal: below, the slope is not known
 
@@ -69,58 +64,37 @@ def odds_by_score(
 ) -> OddsByScore:
     """Fit the curves of all labels; `thresholds` (n_labels,) say where they are to be known best."""
     curves = Curves(problem)
-    (tiles,) = panels.ask(problem, [curves.of_labels], n_jobs=n_jobs, progress=progress)
-    return curves.odds(tiles, thresholds)
+    parts = over_labels(problem, curves, n_jobs=n_jobs, progress=progress)
+    return curves.odds(np.concatenate(parts, axis=1), thresholds)
 
 
 class Curves:
-    """The curves of the labels of a problem, which are fitted a tile at a time."""
+    """Fits the curves of the labels of a problem: a function for `over_labels`, which is to give those stored."""
 
     def __init__(self, problem: Problem) -> None:
-        """Prepare what all labels share."""
         self._problem = problem
         self._of_shares = are_probable(problem)
-        self._ranks = _first_ranks(problem.n_samples)
         self._smoothing = min(1 / problem.unit, _MOST_UNITS)
+        self._read = Reading(problem, MOST_BINS)
 
-    def of_labels(self, items: Items, first: int, last: int) -> tuple[Ints, Floats]:
-        """Fit the curves of labels `first:last`, whose items are given; `odds` reads what it returns."""
-        bins = _bins_of(self._problem, items, self._of_shares, self._ranks)
-        figures, is_known = _fit(bins, self._smoothing, self._problem.unit)
-        return first + np.flatnonzero(is_known), figures[:, is_known]
+    def __call__(self, columns: Columns, memory: Memory) -> Floats:
+        """Fit the curves of some labels, (10, n_labels), as `of` does."""
+        return self.of(self._read(columns, memory))
 
-    def known_best(
-        self, thresholds: Floats, items: Items, first: int, last: int
-    ) -> tuple[Ints, Floats]:
-        """Fit the curves of labels where thresholds, (n_labels,), are found: half as much to keep as `of_labels`."""
-        return self._at(self.of_labels(items, first, last), thresholds)
+    def of(self, found: Histograms) -> Floats:
+        """Fit the curves of the labels of histograms; return what `odds` reads, (10, n_labels)."""
+        bins = _bins_of(self._problem, found, self._of_shares)
+        return _fit(bins, self._smoothing, self._problem.unit)
 
-    def odds(self, parts: Sequence[tuple[Ints, Floats]], thresholds: Floats) -> OddsByScore:
-        """Join the curves of consecutive labels, which are to be known best at `thresholds`, (n_labels,)."""
-        return self.joined([self._at(part, thresholds) for part in parts])
-
-    def joined(self, parts: Sequence[tuple[Ints, Floats]]) -> OddsByScore:
-        """Join the curves of consecutive labels as `known_best` returns them."""
-        values: Any = np.repeat(_UNKNOWN, self._problem.n_labels, axis=1)  # (5, n_labels)
-        for known, figures in parts:
-            values[:, known] = figures
-        return OddsByScore(self._of_shares, *values)
-
-    def _at(self, part: tuple[Ints, Floats], thresholds: Floats) -> tuple[Ints, Floats]:
-        """Return what is kept of the curves of some labels, which are to be known best at their thresholds."""
-        known, figures = part
-        at = thresholds[known]
+    def odds(self, figures: Floats, thresholds: Floats) -> OddsByScore:
+        """Return the curves of all labels, (10, n_labels), which are to be known best at `thresholds`, (n_labels,)."""
+        at = thresholds
         if self._of_shares:  # Infinite thresholds, and shares of 0 and 1, lie nowhere.
             at = log_odds(np.clip(at, 0.0, 1.0))
-        best = _known_best(figures, self._weight_per_row[known], at)
-        for row, digits in zip(best, _DIGITS, strict=True):
+        values: Any = _known_best(figures, _weight_per_row(self._problem), at)
+        for row, digits in zip(values, _DIGITS, strict=True):
             row[:] = rounded(row, digits)
-        return known, best
-
-    @cached_property
-    def _weight_per_row(self) -> Floats:
-        """The k of each label, (n_labels,)."""
-        return _weight_per_row(self._problem)
+        return OddsByScore(self._of_shares, *values)
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -150,39 +124,27 @@ def _weight_per_row(problem: Problem) -> Floats:
     weights = problem.row_weights * problem.unit  # (n_samples,)
     if problem.unknown is None:
         return np.full(problem.n_labels, weights.sum() / effective_rows(weights))
-    problem.prepare("labels")
-    ratios = np.ones(problem.n_labels)  # of a label without a known row, too
-    for label in np.flatnonzero(problem.weight_of_label > 0):
-        unknown = to_dense(problem.unknown_by_label[:, [label]])[:, 0]
-        own = weights[~unknown]
-        ratios[label] = own.sum() / effective_rows(own)
-    return ratios
+    # Shares do not overflow. A label without a known row has no curve.
+    shares = weights / weights.sum()
+    sums, squares = (known_weights(problem.unknown, own) for own in (shares, shares**2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(sums > 0, weights.sum() * squares / sums, 1.0)
 
 
 def cells_in_bins(
     problem: Problem, *, n_jobs: int | None = -1, progress: bool = False
 ) -> tuple[Cells, bool]:
-    """Return the cells of all labels, those of neighbouring ranks taken together, and whether x is their log odds.
+    """Return the cells of all labels, those of neighbouring scores taken together, and whether x is their log odds.
 
-    The scores of these cells are means of x; a bin is two cells, its positives and its negatives, where it has both.
+    A bin is two cells, its positives and its negatives, where it has both, with x in the place of their scores.
     """
     of_shares = are_probable(problem)
-    ranks = _first_ranks(problem.n_samples)
-
-    def collect(first: int, last: int) -> Cells:
-        bins = _bins_of(problem, panels.label_items(problem, first, last), of_shares, ranks)
-        weights = np.stack([bins.positive, bins.total - bins.positive], axis=1).reshape(-1)
-        some = weights > 0  # (2 n_bins,)
-        starts = np.append(0, some.cumsum())[2 * bins.starts]
-        truth = np.tile(np.array([1, 0], np.uint8), bins.x.size)
-        return Cells(starts, np.repeat(bins.x, 2)[some], truth[some], weights[some])
-
-    parts = map_tiles(problem, collect, n_jobs=n_jobs, progress=progress)
-    sizes = np.concatenate([np.diff(part.starts) for part in parts])  # (n_labels,)
-    scores, truth, weights = (
-        np.concatenate(arrays) for arrays in zip(*(part[1:] for part in parts), strict=True)
-    )
-    return Cells(np.append(0, sizes.cumsum()), scores, truth, weights), of_shares
+    bins = _bins_of(problem, histograms(problem, n_jobs=n_jobs, progress=progress), of_shares)
+    weights = np.stack([bins.positive, bins.total - bins.positive], axis=1).reshape(-1)
+    some = weights > 0  # (2 n_bins,)
+    starts = np.append(0, some.cumsum())[2 * bins.starts]
+    truth = np.tile(np.array([1, 0], np.uint8), bins.x.size)
+    return Cells(starts, np.repeat(bins.x, 2)[some], truth[some], weights[some]), of_shares
 
 
 class OddsChange(NamedTuple):
@@ -221,107 +183,39 @@ def _middle(old: Floats, new: Floats, odds: OddsByScore) -> Floats:
 
 
 class _Bins(NamedTuple):
-    """Scores of neighbouring ranks taken together, label after label."""
+    """Bins of histograms that lie on curves, label after label."""
 
     starts: Ints  # (n_labels + 1,)
-    x: Floats  # (n_bins,) means of what curves are a function of
+    x: Floats  # (n_bins,) what curves are a function of
     positive: Ints  # (n_bins,) weights
     total: Ints  # (n_bins,)
 
 
-def _first_ranks(n: int) -> Ints:
-    """Return the ranks, from 0 at the top, with which bins begin."""
-    ranks = [0]
-    while ranks[-1] < n:
-        ranks.append(ranks[-1] + 1 + ranks[-1] // _SINGLE)
-    return np.array(ranks[:-1])
-
-
-def _bins_of(problem: Problem, items: Items, of_shares: bool, ranks: Ints) -> _Bins:
-    """Take the scores of neighbouring ranks of a tile of labels together, ties being of one rank."""
-    if isinstance(items, Panel):
-        bins = _bins_of_panel(items, of_shares, ranks)
-        # Masked scores, which lie on no curve, and those next to the largest float have no sum.
-        if np.isfinite(bins.x).all():
-            return bins
-    return _bins_of_tie_groups(problem, items, of_shares, ranks)
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _bins_of_panel(panel: Panel, of_shares: bool, ranks: Ints) -> _Bins:
-    """Take the scores of neighbouring ranks of sorted labels together; means are not finite where sums are not."""
-    scores = to_scores(panel.keys)  # (n_items,)
-    x = scores
-    if of_shares:
-        x = _log_odds_of_shares(scores)
-        x[scores < 0] = -np.inf  # Masked scores are no shares, and stay what they are.
-
-    # Where bins begin, from the top down, and so where they end.
-    starts = panel.starts - np.searchsorted(panel.tied, panel.starts)  # as tie groups are counted
-    bin_starts, number = _bins_of_labels(np.diff(starts), ranks)
-    label = group_of(bin_starts)  # (n_bins,)
-    stops = panel.firsts_of(starts[1:][label] - ranks[number])  # (n_bins,)
-    begins = np.append(stops[1:], 0)
-    begins[bin_starts[1:] - 1] = panel.starts[:-1]
-
-    # Sums are added up upwards.
-    upwards = bin_starts[label] + bin_starts[label + 1] - 1 - np.arange(label.size)  # (n_bins,)
-    sums = np.add.reduceat(x, begins[upwards], dtype=np.float64)[upwards]
-    total = stops - begins
-
-    # Positives of each label down to the end of each bin, less those of the bins above.
-    so_far = panel.hits_above(label, panel.starts[label + 1] - begins)
-    positive = np.diff(so_far, prepend=0)
-    positive[bin_starts[:-1]] = so_far[bin_starts[:-1]]
-    # Equal scores are their mean to the last bit.
-    means = np.where(x[begins] == x[stops - 1], x[begins], sums / total)
-    return _Bins(bin_starts, means, positive, total)
-
-
-def _bins_of_tie_groups(problem: Problem, items: Items, of_shares: bool, ranks: Ints) -> _Bins:
-    """Take the scores of neighbouring ranks together, tie group by tie group."""
-    offsets, key, hit, weight = TieGroups.of(items)
-    scores = to_scores(key)  # (n_groups,), ties being one group
-
-    # Neither absent nor masked scores lie on a curve.
-    on_curve = np.isfinite(scores)  # (n_groups,)
+def _bins_of(problem: Problem, found: Histograms, of_shares: bool) -> _Bins:
+    """Return the bins of histograms that have a place on curves."""
+    # Neither absent nor masked scores do.
+    has_place = found.lowest > -np.inf
     if is_sparse(problem.scores):
-        on_curve &= scores != problem.missing
-    offsets = np.append(0, on_curve.cumsum())[offsets]
-    hit = hit[on_curve]
-    weight = weight[on_curve]
-    x = scores[on_curve].astype(np.float64)
+        has_place &= (found.lowest > problem.missing) | (found.highest < problem.missing)
+    found = found.where(has_place)
+    lowest, highest = found.lowest.astype(np.float64), found.highest.astype(np.float64)
     if of_shares:
-        x = _log_odds_of_shares(scores[on_curve])
-
-    # Bins of each label.
-    bin_starts, number = _bins_of_labels(np.diff(offsets), ranks)
-    at = np.repeat(offsets[:-1], np.diff(bin_starts)) + ranks[number]  # (n_bins,)
-    if at.size == 0:
-        return _Bins(bin_starts, np.empty(0), at, at)
-    total = np.add.reduceat(weight, at)
-    # Means of shares of weight, so that nothing overflows.
-    share = weight / np.repeat(total, np.diff(np.append(at, weight.size)))
-    return _Bins(bin_starts, np.add.reduceat(x * share, at), np.add.reduceat(hit, at), total)
+        lowest, highest = (
+            _log_odds_of_shares(ends, found.lowest.dtype) for ends in (lowest, highest)
+        )
+    x = lowest / 2 + highest / 2
+    return _Bins(found.offsets, x, found.hits, found.weights)
 
 
-def _bins_of_labels(n_groups: Ints, ranks: Ints) -> tuple[Ints, Ints]:
-    """Return where the bins of labels with so many tie groups start, (n_labels + 1,), and the number of each there."""
-    n_bins = np.searchsorted(ranks, n_groups)  # (n_labels,)
-    starts = np.append(0, n_bins.cumsum())
-    return starts, np.arange(starts[-1]) - np.repeat(starts[:-1], n_bins)
-
-
-def _log_odds_of_shares(shares: Scores) -> Floats:
-    """Return log odds; 0 and 1 count as the numbers next to them, as in Platt calibration."""
-    kind = shares.dtype.type
-    most = float(np.nextafter(kind(1), kind(0)))
-    return log_odds(np.clip(shares.astype(np.float64), least_positive(shares.dtype), most))
+def _log_odds_of_shares(shares: Floats, dtype: np.dtype[Any]) -> Floats:
+    """Return log odds; 0 and 1 count as the numbers of a dtype next to them, as in Platt calibration."""
+    most = float(np.nextafter(dtype.type(1), dtype.type(0)))
+    return log_odds(np.clip(shares, least_positive(dtype), most))
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def _fit(bins: _Bins, smoothing: float, unit: float) -> tuple[Floats, Booleans]:
-    """Return, (10, n_labels), scale, centre, slope and intercept, both covariances; and whether they are known."""
+def _fit(bins: _Bins, smoothing: float, unit: float) -> Floats:
+    """Return, (10, n_labels), scale, centre, slope, intercept and both covariances; NaN where these are not known."""
     # Each bin is two cells: its positives, and its negatives.
     n_labels = bins.starts.size - 1
     label = group_of(bins.starts)  # (n_bins,)
@@ -347,12 +241,14 @@ def _fit(bins: _Bins, smoothing: float, unit: float) -> tuple[Floats, Booleans]:
 
     inverse, is_known = _inverse(moments((positive + negative) * p * (1 - p)))
     robust = _between(inverse, moments(positive * (1 - p) ** 2 + negative * p**2))
-    return np.stack([*curves, *inverse, *robust]), is_known
+    figures = np.stack([*curves, *inverse, *robust])
+    figures[:, ~is_known] = np.nan
+    return figures
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def _known_best(figures: Floats, of_rows: Floats, at: Floats) -> Floats:
-    """Return at, level, slope, and the errors of level and slope, of each label that has them: (5, n_known).
+    """Return at, level, slope, and the errors of level and slope, of each label: (5, n_labels).
 
     A curve is not known where a figure of it is not finite, as with scores next to 0 or to the largest float.
     """

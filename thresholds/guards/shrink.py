@@ -164,11 +164,8 @@ class _Said:
         return in_pieces(slice(0, self.supported.size), _LABELS_AT_ONCE)
 
     def own_f(self, labels: slice) -> Floats:
-        """Return F-beta at each ratio on the label's own sample, (n_some, n_ratios); ties in equal parts."""
-        wanted = RATIOS * self._positives[labels, np.newaxis]
-        tp = self._among_highest(labels, wanted, self._found.hits.astype(np.float64))
-        base = self._beta2 * self._positives[labels, np.newaxis]
-        return np.asarray((1.0 + self._beta2) * tp / (base + wanted))
+        """Return F-beta at each ratio on the label's own sample, (n_some, n_ratios)."""
+        return f_at_ratios(self._found, self.supported[labels], self._positives[labels], self._beta2)
 
     def expected_f(self, labels: slice, p: Floats) -> Floats:
         """Return F-beta of expected counts at each ratio, (n_some, n_ratios); `p` (n_bins,) are probabilities."""
@@ -176,16 +173,24 @@ class _Said:
         totals = np.bincount(self._found.label, expected, self._found.n_labels)
         wanted = RATIOS * self._positives[labels, np.newaxis]
         wanted = np.minimum(wanted, self._totals[labels, np.newaxis])
-        tp = self._among_highest(labels, wanted, expected)
+        found = self._found
+        tp = among_highest(found.offsets, self.supported[labels], found.weights, expected, wanted)
         denominator = self._beta2 * totals[self.supported[labels], np.newaxis] + wanted
         f = np.zeros_like(tp)
         np.divide((1.0 + self._beta2) * tp, denominator, out=f, where=denominator > 0)
         return f
 
-    def _among_highest(self, labels: slice, wanted: Floats, amounts: Floats) -> Floats:
-        """Return what the `wanted` highest cells of each label hold of the amounts of bins, (n_some, n_ratios)."""
-        found = self._found
-        return among_highest(found.offsets, self.supported[labels], found.weights, amounts, wanted)
+
+def f_at_ratios(found: Histograms, labels: Ints, positives: Ints, beta2: float) -> Floats:
+    """Return F-beta of some labels where `RATIOS` times their positives are predicted, (n_some, n_ratios).
+
+    `positives` (n_some,) are above 0. Cells of one bin count in equal parts. Where more are asked for than there are, all
+    are predicted, but F is that of so many.
+    """
+    wanted = RATIOS * positives[:, np.newaxis]
+    hits = found.hits.astype(np.float64)
+    tp = among_highest(found.offsets, labels, found.weights, hits, wanted)
+    return np.asarray((1.0 + beta2) * tp / (beta2 * positives[:, np.newaxis] + wanted))
 
 
 def _mean_ratio(evidence: Floats) -> Floats:

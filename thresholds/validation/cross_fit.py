@@ -48,7 +48,6 @@ from thresholds.results import (
 )
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
-from thresholds.rule.odds import OddsByScore
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, fit_and_hold_out
 from thresholds.validation.promises import (
