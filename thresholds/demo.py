@@ -9,9 +9,9 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
+from thresholds._engine.problem import Problem
 from thresholds.comparison.compare import compare
 from thresholds.comparison.fitted_rules import fit_rules
-from thresholds.data.problem import Problem
 from thresholds.diagnosis import diagnose
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score

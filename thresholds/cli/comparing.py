@@ -76,10 +76,10 @@ def _usual_rules(
 ) -> tuple["Comparison", dict[str, Any]]:
     """Fit the usual rules, or all, on the calibration rows, and judge them on the test rows."""
     from thresholds._checks import group_numbers
+    from thresholds._engine.problem import Problem
     from thresholds.comparison.fitted_rules import fit_rules
     from thresholds.comparison.side_by_side import judge_side_by_side
     from thresholds.data.folds import fitted_and_judged
-    from thresholds.data.problem import Problem
 
     if options.split is not None:
         raise InputError(

@@ -117,7 +117,7 @@ def labelled(
     rule_is_old: bool = False,
 ) -> "LabelledFile":
     """Read a file with truth, and check it whole, so that errors name its own rows."""
-    from thresholds.data.problem import Problem
+    from thresholds._engine.problem import Problem
     from thresholds.files import gather_labelled
 
     source = opened(options, rule, names, rule_is_old=rule_is_old)

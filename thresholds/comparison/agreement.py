@@ -29,7 +29,7 @@ from thresholds._arrays.bits import Bits
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._engine.f_measure import f_of_counts
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.counts import count_by_label
 from thresholds.metrics.judging import Decided
 from thresholds.results import (

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from thresholds import _checks
 from thresholds._arrays import threads
-from thresholds.data.panels import sorted_once
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.fitting.by_name import Shared, fit_named, why_not
 from thresholds.fitting.options import FitOptions
 from thresholds.fitting.rules import RULES, USUAL_RULES, NamedRule, find_rules
@@ -52,35 +51,24 @@ def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedR
         own = {name: value for name, value in options.items() if name in named.options}
         return FitOptions(rule=named.name, **own)
 
-    def fit(group: Sequence[NamedRule], rows: Problem) -> None:
+    def fit(group: Sequence[NamedRule]) -> None:
         for named in group:
-            fitted[named.name] = fit_named(rows, options_of(named), shared)
+            fitted[named.name] = fit_named(problem, options_of(named), shared)
 
-    # First what reads labels in the order of their scores, which are sorted once: calibrators, guards and regions.
-    rows = sorted_once(problem)
+    # First calibrators, which take long.
     calibrated = {named.calibration: named for named in wanted if named.calibration}
-    regions = [named for named in wanted if named.method == "regions"]
-    guarded = [named for named in wanted if named.guard]
     _do_side_by_side(
         [
-            *(
-                partial(shared.calibrator, rows, calibration, options_of(calibrated[calibration]))
-                for calibration in sorted(calibrated)
-            ),
-            *(partial(fit, [named], rows) for named in guarded),
-            partial(fit, regions, rows),
+            partial(shared.calibrator, problem, calibration, options_of(calibrated[calibration]))
+            for calibration in sorted(calibrated)
         ],
         problem,
     )
-    del rows  # and what is sorted, before there are probabilities
 
     # Then all others: last, one by one, rules of calibrators, as the probabilities that they share need the memory.
-    others = [named for named in wanted if named.name not in fitted]
-    _do_side_by_side(
-        [partial(fit, [named], problem) for named in others if not named.calibration], problem
-    )
+    _do_side_by_side([partial(fit, [named]) for named in wanted if not named.calibration], problem)
     for calibration in calibrated:
-        fit([named for named in others if named.calibration == calibration], problem)
+        fit([named for named in wanted if named.calibration == calibration])
     return FittedRules({name: fitted[name] for name in reasons if name in fitted}, left_out)
 
 

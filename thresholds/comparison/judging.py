@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse
+from thresholds._engine.problem import Problem
 from thresholds.calibration import CalibratedRule
-from thresholds.data.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import Counting, Decisions, Judged, KeptDecisions, f_measure, judge
 from thresholds.rule import Rule

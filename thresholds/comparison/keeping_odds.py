@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from thresholds._checks import InputError
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import odds_by_score
 from thresholds.metrics.judging import f_measure, judge

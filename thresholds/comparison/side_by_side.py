@@ -12,6 +12,7 @@ from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Ints
+from thresholds._engine.problem import Problem
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, Calibrator
 from thresholds.calibration.measures import UNKNOWN, measure_problem
 from thresholds.comparison.agreement import Agreement, agreement_of
@@ -23,8 +24,6 @@ from thresholds.comparison.result import (
     Measures,
 )
 from thresholds.data.counted import CountedProblem
-from thresholds.data.panels import sorted_once
-from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
@@ -47,12 +46,9 @@ class _Scores:
         self._calibrated: dict[int, CalibrationMeasures] = {}  # by identity of the calibrator
 
     def ask_together(self, rules: Collection[Rule]) -> None:
-        """Ask all that rules need while labels are sorted, which is done once; two questions at a time."""
+        """Ask all that rules need before memory is needed for decisions; two questions at a time."""
         problem = self._problem
         calibrated = [rule for rule in rules if _takes_probabilities(rule)]
-        if not calibrated:
-            return
-        self._problem = sorted_once(problem)
         questions: list[Callable[[], object]] = [
             *(partial(self.evidence, missing) for missing in {rule.missing for rule in rules}),
             *(
@@ -61,7 +57,6 @@ class _Scores:
             ),
         ]
         threads.run(lambda ask: ask(), questions, at_most=2, cells=problem.n_stored)
-        self._problem = problem
 
     @cached_property
     def as_probabilities(self) -> CalibrationMeasures:

@@ -8,15 +8,13 @@ layout.
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.bits import Bits
-from thresholds._arrays.blocks import row_blocks
-from thresholds._arrays.matrices import RowsOf, compressed, coordinates, transposed
+from thresholds._arrays.matrices import compressed, coordinates, transposed
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Keys, Matrix, Weights
 from thresholds._engine import problem
@@ -137,14 +135,6 @@ class Problem(problem.Problem):
         return compressed(self.truth, "csc"), compressed(self.scores, "csc")
 
     @cached_property
-    def bits_of_truth(self) -> Bits:
-        """Dense truth in a bit for each cell, for loops that look for the few true cells again and again."""
-        bits = Bits.zeros(self.n_samples, self.n_labels)
-        for rows in row_blocks(self.n_samples, self.n_labels):
-            bits.words[rows] = Bits.of(self.truth[rows]).words
-        return bits
-
-    @cached_property
     def unknown_by_label(self) -> Matrix:
         """The cells whose truth is not known, compressed by column if they are sparse."""
         return compressed(self.unknown, "csc")
@@ -163,18 +153,6 @@ class Problem(problem.Problem):
     def size(self, axis: Axis) -> int:
         """Number of groups along an axis."""
         return self.n_labels if axis == "labels" else self.n_samples
-
-    def sparse_rows(self, block: slice) -> tuple[Matrix, Matrix]:
-        """Return truth and scores of a block of rows as CSR arrays; all dense scores are stored."""
-        from scipy import sparse
-
-        scores = self.scores[block]
-        if not is_sparse(scores):
-            columns = np.tile(np.arange(self.n_labels), len(scores))  # (n_cells,)
-            starts = np.arange(len(scores) + 1) * self.n_labels  # (n_rows + 1,)
-            cells = scores.astype(np.float64).reshape(-1)
-            scores = sparse.csr_array((cells, columns, starts), shape=scores.shape)
-        return self.sparse_truth(self.truth[block], sparse.csr_array), scores
 
     @contextmanager
     def reading(self, first: int, last: int) -> Iterator[None]:
@@ -257,16 +235,6 @@ class Problem(problem.Problem):
     def panel(self, first: int, last: int) -> Items | None:
         """Return the items of labels `first:last` as they were sorted for others, too; None where they were not."""
         return None
-
-    def view_of_rows(self, rows: Ints) -> "Problem":
-        """Return the dense, unweighted problem of some rows; scores are copied in pieces."""
-        return replace(
-            self,
-            truth=self.truth[rows],
-            scores=RowsOf(self.scores, rows),
-            groups=None if self.groups is None else self.groups[rows],
-            unknown=None if self.unknown is None else self.unknown[rows],
-        )
 
     def group_items(self, axis: Axis, first: int, last: int) -> Items:
         """Return the items of groups `first:last`."""

@@ -6,8 +6,8 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Ints
+from thresholds._engine.problem import Problem
 from thresholds.data.counted import CountedProblem
-from thresholds.data.problem import Problem
 from thresholds.metrics.judging import positives_of
 from thresholds.rule import FittedOn, Rule
 

@@ -11,10 +11,10 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
 from thresholds._engine.folds import Question
+from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import blanked
 from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
-from thresholds.data.problem import Problem
 from thresholds.expectation.counts import Probabilities
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.empirical import check_groups, fit_problem

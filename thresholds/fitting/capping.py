@@ -25,9 +25,9 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Floats
 from thresholds._engine.f_measure import f_of_counts
+from thresholds._engine.problem import Problem
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.calibration.platt import weight_of_row
-from thresholds.data.problem import Problem
 from thresholds.expectation.value import expected_f
 from thresholds.fitting.odds import cells_in_bins
 from thresholds.fitting.options import FitOptions

@@ -15,8 +15,8 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, Average, InputError
+from thresholds._engine.problem import Problem
 from thresholds._engine.shared_cut import best_shared_cut
-from thresholds.data.problem import Problem
 from thresholds.devices import expecting
 from thresholds.expectation import outcomes
 from thresholds.expectation.counts import Probabilities, best_cuts, counts_above

@@ -10,8 +10,8 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import entries_of_rows, is_sparse, row_of_entries
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._engine.f_measure import f_of_counts
+from thresholds._engine.problem import Problem
 from thresholds._kernels.confusion import ranks_of_positives
-from thresholds.data.problem import Problem
 from thresholds.fitting.record import with_record
 from thresholds.metrics.counts import count_by_sample
 from thresholds.rule import TopKRule

@@ -165,7 +165,9 @@ class _Said:
 
     def own_f(self, labels: slice) -> Floats:
         """Return F-beta at each ratio on the label's own sample, (n_some, n_ratios)."""
-        return f_at_ratios(self._found, self.supported[labels], self._positives[labels], self._beta2)
+        return f_at_ratios(
+            self._found, self.supported[labels], self._positives[labels], self._beta2
+        )
 
     def expected_f(self, labels: slice, p: Floats) -> Floats:
         """Return F-beta of expected counts at each ratio, (n_some, n_ratios); `p` (n_bins,) are probabilities."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresholds._arrays.types import Floats
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.jackknife import AVERAGES, Changes, Totals
 from thresholds.metrics.judging import Decided
 from thresholds.metrics.leaving_out import OfRows, averages_without_rows

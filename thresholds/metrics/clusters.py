@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import Decided
 from thresholds.metrics.leaving_out import Cells, OfRows, truth_of, units_of

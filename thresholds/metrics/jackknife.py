@@ -60,7 +60,7 @@ import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Floats, Ints
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import Decided
 from thresholds.metrics.leaving_out import (

@@ -18,7 +18,7 @@ from thresholds._arrays.grouped import group_of
 from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
 from thresholds._arrays.types import Bytes, Floats, Ints, Matrix, Numbers
 from thresholds._engine.f_measure import f_of_counts
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.judging import Decided
 
 # What rounding may leave of a sum of weights when all that was added is taken away again.

@@ -16,7 +16,7 @@ from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
 from thresholds._engine.f_measure import f_of_counts
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.intervals import score_interval
 from thresholds.metrics.judging import judge

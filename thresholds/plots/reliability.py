@@ -15,10 +15,10 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Booleans, Floats
+from thresholds._engine.problem import Problem
 from thresholds.calibration import Calibrator
 from thresholds.calibration.cells import Cells, cells_of
 from thresholds.calibration.measures import problem_of, tally
-from thresholds.data.problem import Problem
 from thresholds.metrics.intervals import share_interval
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.curves import chosen_labels

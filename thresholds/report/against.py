@@ -5,8 +5,8 @@ from typing import Any
 
 from thresholds import _checks
 from thresholds._arrays.types import Dense
+from thresholds._engine.problem import Problem
 from thresholds.comparison.differences import RuleDifference, diff_rules
-from thresholds.data.problem import Problem
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.report import wording
 from thresholds.report.content import MOVED, Against, Change

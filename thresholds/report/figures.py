@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Ints, Numbers
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.diagnosis.evidence import Criteria
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Dense
+from thresholds._engine.problem import Problem
 from thresholds._version import __version__
-from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import conclude_from

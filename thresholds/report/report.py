@@ -10,10 +10,10 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, group_numbers
+from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import UNKNOWN, coded
 from thresholds.atomic import write_atomically
 from thresholds.data.folds import N_SPLITS, SEED, fitted_and_judged, halves
-from thresholds.data.problem import Problem
 from thresholds.diagnosis.states import checked_skill
 from thresholds.errors import need
 from thresholds.fitting.by_name import fit_named

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Ints, Matrix
+from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.data.folds import seed_of_folds
-from thresholds.data.problem import Problem
 from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitOptions
 from thresholds.rule import Rule

@@ -10,9 +10,9 @@ from typing import Unpack
 
 from thresholds import _checks
 from thresholds._checks import Average
+from thresholds._engine.problem import Problem
 from thresholds.chunks.accumulator import Accumulator
 from thresholds.data.folds import N_SPLITS, SEED
-from thresholds.data.problem import Problem
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
     FitArguments,

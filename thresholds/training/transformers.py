@@ -24,9 +24,9 @@ import numpy as np
 from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds._checks.unknown import unknown_value
+from thresholds._engine.problem import Problem
 from thresholds.chunks.accumulator import Accumulator
 from thresholds.data.folds import N_SPLITS, SEED
-from thresholds.data.problem import Problem
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options

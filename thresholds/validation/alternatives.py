@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Floats
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.fitting.options import FitOptions
 from thresholds.results import Shown, Table, records_of
 from thresholds.validation.held_out import Folds, HeldOut, hold_out

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Ints, Matrix, Numbers
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_both_ways
 from thresholds.metrics.jackknife import LeftOut, leave_out_of, standard_error_of

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.matrices import compressed
 from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Booleans, Floats, Numbers
 from thresholds._engine.f_measure import f_of_counts
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
@@ -81,10 +82,10 @@ def rows_of_weight(problem: Problem) -> Floats | None:
         return None
     if problem.unknown is None:
         return np.full(problem.n_labels, _rows_of_weight(weights))
-    problem.prepare("labels")
+    unknown = compressed(problem.unknown, "csc")
     return np.array(
         [
-            _rows_of_weight(weights[~to_dense(problem.unknown_by_label[:, [label]])[:, 0]])
+            _rows_of_weight(weights[~to_dense(unknown[:, [label]])[:, 0]])
             for label in range(problem.n_labels)
         ]
     )

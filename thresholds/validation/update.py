@@ -22,8 +22,8 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError
+from thresholds._engine.problem import Problem
 from thresholds.data.folds import N_SPLITS, SEED
-from thresholds.data.problem import Problem
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_of_odds
 from thresholds.fitting.options import BY_LABEL, FitArguments
