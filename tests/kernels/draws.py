@@ -214,6 +214,20 @@ def of_p_values_of_best_f1(rng: Generator, dtype: Any) -> Arguments:
     return offsets, np.concatenate([chance[0] for chance in drawn]), labels, n, *counts, enough, 5000.0
 
 
+def of_rank_statistics(rng: Generator, dtype: Any) -> Arguments:
+    """Tie groups of labels, some of many rows, some labels without any."""
+    offsets = ragged(rng, 5, 300)
+    weights = np.where(rng.random(offsets[-1]) < 0.1, rng.integers(1, 400, offsets[-1]), 1)
+    hits = np.where(rng.random(weights.size) < rng.choice([0.0, 0.1, 0.9]), rng.integers(0, weights + 1), 0)
+    return offsets, hits, weights
+
+
+def of_cuts_within(rng: Generator, dtype: Any) -> Arguments:
+    offsets, hits, weights = of_rank_statistics(rng, dtype)
+    positives = np.diff(np.append(0, hits.cumsum())[offsets])
+    return offsets, hits, weights, positives, float(rng.choice([0.5, 1.0, 3.0]))
+
+
 def of_p_values_of_rank_sums(rng: Generator, dtype: Any) -> Arguments:
     return tuple(
         np.array(column) for column in zip(*(of_p_value_of_rank_sum(rng, dtype) for _ in range(3)), strict=True)
@@ -577,6 +591,8 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "confusion.weigh_by_label": of_weighed_counts,
     "confusion.count_sparse": of_sparse_counts,
     "confusion.ranks_of_positives": of_ranks_of_positives,
+    "evidence.rank_statistics": of_rank_statistics,
+    "evidence.cuts_within": of_cuts_within,
     "evidence.steps_of_best_f1": of_steps_of_best_f1,
     "evidence.p_value_of_best_f1": of_p_value_of_best_f1,
     "evidence.p_value_of_rank_sum": of_p_value_of_rank_sum,

@@ -6,10 +6,10 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense
+from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import without_entries
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.counted import CountedProblem
-from thresholds.data.problem import Problem
 
 
 def are_probable(problem: Problem) -> bool:

@@ -23,7 +23,6 @@ chosen to make it worst, P(p <= .05) is at most .05, P(p <= .01) .015 and P(p <=
 """
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,7 +148,8 @@ def _evidence_of(order: Order, tie_sizes: TieSizes, n: Ints, criteria: Criteria)
     p_best_f1 = np.ones(positives.size)
     if is_open.any():
         counts = n, positives, tp, predicted
-        p_best_f1 = _p_of_best_f1(tie_sizes(is_open), is_open, counts, np.minimum(p_higher, 0.5))
+        enough = np.minimum(p_higher, 0.5)
+        p_best_f1 = _p_of_best_f1(tie_sizes(is_open), is_open, *counts, enough)
     return Evidence(
         auroc=ranks.auroc,
         p_informative=np.minimum(2 * np.minimum(p_higher, p_best_f1), 1.0),
@@ -168,27 +168,32 @@ def _evidence_of(order: Order, tie_sizes: TieSizes, n: Ints, criteria: Criteria)
 def _p_of_best_f1(
     tie_sizes: Iterator[tuple[Ints, Ints]],
     is_open: Booleans,
-    counts: tuple[Ints, Ints, Ints, Ints],
+    n: Ints,
+    positives: Ints,
+    tp: Ints,
+    predicted: Ints,
     enough: Floats,
 ) -> Floats:
-    """Test the best F1 of labels that are open, (n_labels,), from rows, positives, true positives and predictions.
+    """Test the best F1 of labels that are open; a p-value above `enough` is 1, as that of other labels.
 
-    A p-value above `enough`, (n_labels,), is 1, as that of other labels.
+    All are (n_labels,): rows, positives, true positives and predictions among them.
     """
     p = np.ones(is_open.size)
     first = 0
     for offsets, sizes in tie_sizes:
         last = first + offsets.size - 1
-        labels = first + np.flatnonzero(is_open[first:last])
-        # At once where it takes microseconds, as for most of many labels.
-        test = partial(_p_of_some, offsets, sizes, first, counts, enough)
-        p[labels], steps = test(labels, min(_FEW_STEPS, _MAX_STEPS))
-        # The others one by one, so that Ctrl-C is heard in between.
-        for label, n_steps in zip(labels, steps, strict=True):
-            if n_steps > _MAX_STEPS:
-                p[label] = _bound_of_best_f1(*(int(column[label]) for column in counts))
-            elif n_steps > _FEW_STEPS:
-                p[[label]], _ = test(np.array([label]), _MAX_STEPS)
+        own = np.flatnonzero(is_open[first:last])
+        labels = first + own
+        p[labels] = _p_of_some(
+            offsets,
+            sizes,
+            own,
+            n[labels],
+            positives[labels],
+            tp[labels],
+            predicted[labels],
+            enough[labels],
+        )
         first = last
     return p
 
@@ -196,17 +201,30 @@ def _p_of_best_f1(
 def _p_of_some(
     offsets: Ints,
     sizes: Ints,
-    first: int,
-    counts: tuple[Ints, Ints, Ints, Ints],
-    enough: Floats,
     labels: Ints,
-    most_steps: float,
-) -> tuple[Floats, Floats]:
-    """Test the best F1 of some labels, as the kernel does; the tie groups are those of labels from `first` on."""
-    of_labels = (column[labels] for column in counts)
-    return p_values_of_best_f1(
-        offsets, sizes, labels - first, *of_labels, enough[labels], most_steps
+    n: Ints,
+    positives: Ints,
+    tp: Ints,
+    predicted: Ints,
+    enough: Floats,
+) -> Floats:
+    """Test the best F1 of some labels; the tie groups of label j are `offsets[j]:offsets[j + 1]`."""
+    # At once where it takes microseconds, as for most of many labels.
+    most_steps = min(_FEW_STEPS, _MAX_STEPS)
+    p, steps = p_values_of_best_f1(
+        offsets, sizes, labels, n, positives, tp, predicted, enough, most_steps
     )
+    # The others one by one, so that Ctrl-C is heard in between.
+    for i in np.flatnonzero(np.isnan(p)):
+        if steps[i] > _MAX_STEPS:
+            p[i] = _bound_of_best_f1(int(n[i]), int(positives[i]), int(tp[i]), int(predicted[i]))
+            continue
+        one = slice(i, i + 1)
+        counts = n[one], positives[one], tp[one], predicted[one]
+        p[one], _ = p_values_of_best_f1(
+            offsets, sizes, labels[one], *counts, enough[one], _MAX_STEPS
+        )
+    return p
 
 
 def _bound_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
