@@ -26,6 +26,8 @@ class RowsOf:
 
     def __getitem__(self, key: Any) -> Dense:
         rows, *columns = key if isinstance(key, tuple) else (key,)
+        if columns and isinstance(columns[0], np.ndarray):
+            return np.asarray(self.matrix[np.ix_(self.rows[rows], columns[0])])
         return np.asarray(self.matrix[(self.rows[rows], *columns)])
 
 

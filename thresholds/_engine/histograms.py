@@ -10,9 +10,10 @@ of no more distinct scores has d = 0, and nothing is lost. No more rows take bin
 those of d: so d depends on the rows alone, not on their order, nor on how they came in blocks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,7 +27,10 @@ from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns, Steps
 from thresholds._kernels.keys import to_keys, to_scores
 
+Result = TypeVar("Result")
+
 MOST_BINS = 1024  # of a label
+_CELLS_AT_ONCE = 2**17  # of exact histograms: fresh memory for more costs as much as the sort
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +84,21 @@ class Histograms:
     @property
     def steps(self) -> Steps:
         """The steps of each label: the bins that have positives, each with the next lower score."""
+        return self.cuts.where(self.hits > 0)
+
+    @property
+    def cuts(self) -> Steps:
+        """The cuts at all bins, each at its lowest score; those that gain no positive are no steps."""
         lower = np.append(self.highest[1:], np.nan).astype(np.float64)
         lower[self.offsets[1:][self.offsets[1:] > 0] - 1] = np.nan
-        steps = Steps(
+        return Steps(
             self.offsets,
             cut=self.lowest.astype(np.float64),
-            lower=lower,
+            lower=lower[: self.lowest.size],
             tp=self.tp,
             predicted=self.predicted,
             positives=self.positives,
         )
-        return steps.where(self.hits > 0)
 
     def n_above(self, thresholds: Floats) -> Ints:
         """Return how many bins of each label lie wholly above its threshold, (n_labels,)."""
@@ -298,6 +306,28 @@ def histograms(
         problem = problem.at_labels(labels)
     read = Reading(problem, most)
     return joined(over_labels(problem, read, n_jobs=n_jobs, progress=progress))
+
+
+def over_histograms(
+    problem: Problem,
+    function: Callable[[Histograms, int], Result],
+    *,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> list[Result]:
+    """Apply `function` to the exact histograms of a few labels at a time, and to the number of the first of these.
+
+    Return the results in the order of the labels. Of a problem that was counted elsewhere all labels come at once.
+    """
+    if problem.is_counted:
+        return [function(histograms(problem, None), 0)]
+    read = Reading(problem)
+
+    def apply(columns: Columns, memory: Memory) -> list[Result]:
+        pieces = columns.in_pieces(_CELLS_AT_ONCE)
+        return [function(read(piece, memory), piece.first) for piece in pieces]
+
+    return list(chain.from_iterable(over_labels(problem, apply, n_jobs=n_jobs, progress=progress)))
 
 
 def joined(parts: Sequence[Histograms]) -> Histograms:

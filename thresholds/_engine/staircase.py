@@ -16,6 +16,7 @@ import numpy as np
 from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Scores
 from thresholds._engine.cuts import Cuts
+from thresholds._engine.problem import Problem
 
 
 class Columns(NamedTuple):
@@ -107,6 +108,10 @@ class Steps:
             predicted=self.predicted[wanted],
             positives=self.positives,
         )
+
+    def cuttable(self, problem: Problem) -> "Steps":
+        """Leave out the steps at which a fit to the problem may not cut."""
+        return self.where(self.cut > problem.missing) if problem.keep_sparse else self
 
     def with_labels(self, wanted: Booleans, others: "Steps") -> "Steps":
         """Take the steps of wanted labels, (n_labels,), from others; they have none here."""

@@ -1,59 +1,44 @@
-"""Cuts among which a fit may choose where only some thresholds are shown: steps of the staircase, ends of ranges."""
-
-from typing import Any
+"""Cuts among which a fit may choose where only some thresholds are shown: steps, and ends of ranges."""
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats
-from thresholds.data.problem import Items
+from thresholds._arrays.types import Booleans
+from thresholds._engine.histograms import Histograms
+from thresholds._engine.staircase import Steps
 from thresholds.guarantees.ranges import Ranges
-from thresholds.search.ranks import count_at, rows_of, scores_at
-from thresholds.search.staircase import Staircase
 
 
-def shown_cuts(items: Items, stairs: Staircase, allowed: Ranges) -> Staircase:
+def shown_cuts(found: Histograms, allowed: Ranges) -> Steps:
     """Return the steps that lie in ranges, and cuts at the high ends of ranges at which there is no step.
 
     Between two steps F only falls on the way down, so the best cut of a range is a step or its high end. A range has
-    the whole gap below each of its cuts, as it ends at scores.
+    the whole gap below each of its cuts, as it ends at scores; "always" is a cut at -inf, whether a cell lies there or
+    not. `found` has a bin for each score.
     """
-    label = stairs.label
-    is_allowed = np.zeros(stairs.score.size, np.bool_)
-    has_step = np.isnan(allowed.high) | (allowed.high == np.inf)  # (n_ranges, n_labels)
+    found = _with_always(found, (allowed.high == -np.inf).any(axis=0))
+    cuts = found.cuts
+    label, score = cuts.label, cuts.cut
+    is_allowed = np.zeros(score.size, np.bool_)
+    is_wanted = found.hits > 0
     for k in np.flatnonzero(~np.isnan(allowed.high).all(axis=1)):
-        low, high = allowed.low[k][label], allowed.high[k][label]  # (n_steps,)
-        is_allowed |= (low < stairs.score) & (stairs.score <= high)
-        is_allowed |= (low == -np.inf) & (stairs.score == -np.inf)
-        has_step[k, label[stairs.score == high]] = True
-    kept = stairs.where(is_allowed)
-    for k in np.flatnonzero(~has_step.all(axis=1)):
-        kept = _with_cuts(kept, items, allowed.high[k], ~has_step[k])
-    return kept
+        low, high = allowed.low[k][label], allowed.high[k][label]  # (n_bins,)
+        is_allowed |= (low < score) & (score <= high)
+        is_allowed |= (low == -np.inf) & (score == -np.inf)
+        is_wanted |= score == high
+    return cuts.where(is_allowed & is_wanted)
 
 
-def _with_cuts(stairs: Staircase, items: Items, at: Floats, wanted: Booleans) -> Staircase:
-    """Add a cut at a score of each label that is wanted."""
-    counts = count_at(items, at)
-    tp = counts.tp_above + counts.tp_tied
-    predicted = counts.above + counts.tied
-    n_rows = rows_of(items)
-    _, lower = scores_at(items, np.maximum(predicted, 1), np.minimum(predicted + 1, n_rows))
-    lower = np.where(predicted < n_rows, lower, np.nan)
-
-    # Among the steps, each in its place. A label without a known row has nothing to predict.
-    added = np.flatnonzero(wanted & (n_rows > 0))
-    label = np.concatenate([stairs.label, added])
-    columns: dict[str, Any] = {
-        "score": np.concatenate([stairs.score, at[added]]),
-        "lower": np.concatenate([stairs.lower, lower[added]]),
-        "tp": np.concatenate([stairs.tp, tp[added]]),
-        "fp": np.concatenate([stairs.fp, (predicted - tp)[added]]),
-        "higher": np.concatenate([stairs.higher, counts.above[added]]),
-    }
-    order = np.lexsort((-columns["score"], label))
-    offsets = np.append(0, np.bincount(label, minlength=wanted.size).cumsum())
-    return Staircase(
-        offsets,
-        **{name: values[order] for name, values in columns.items()},
-        positives=stairs.positives,
+def _with_always(found: Histograms, wanted: Booleans) -> Histograms:
+    """Give labels (n_labels,) that are to be predicted always a bin at -inf, if they have scores and no such bin."""
+    lasts = found.offsets[1:]
+    has_bins = np.diff(found.offsets) > 0
+    wanted = wanted & has_bins
+    wanted[has_bins] &= found.lowest[lasts[has_bins] - 1] > -np.inf
+    at = lasts[wanted]
+    return Histograms(
+        found.offsets + np.append(0, wanted.cumsum()),
+        np.insert(found.lowest, at, -np.inf),
+        np.insert(found.highest, at, -np.inf),
+        np.insert(found.hits, at, 0),
+        np.insert(found.weights, at, 0),
     )

@@ -24,14 +24,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.histograms import Histograms
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Columns, Steps
 from thresholds.data.folds import SEED
-from thresholds.data.problem import Items
 from thresholds.guarantees import exact_tests
 from thresholds.guarantees.exact_tests import is_shown, positives_needed
 from thresholds.guarantees.ranges import Ranges
-from thresholds.search.ranks import count_at, keys_of, rows_of, scores_at
-from thresholds.search.staircase import Staircase
 
 # Chosen on simulated labels (two normal laws, continuous and of 6 values, and with false rows on
 # top; 40 to 25,000 rows, base rates .02 to .5, AUROC .86 to .993, floors .5 to .9): mean F .489,
@@ -67,12 +69,16 @@ def starts_of(floor: Floats, delta: Floats, n_rows: Floats) -> Starts:
     return Starts(np.where(fits, n_above, np.nan), np.where(fits, shares, np.nan))
 
 
-def shown_precision(items: Items, stairs: Staircase, floor: Floats, delta: Floats) -> Ranges:
+def shown_precision(
+    found: Histograms, rows: Problem, first: int, floor: Floats, delta: Floats
+) -> Ranges:
     """Return the thresholds of labels that are shown to keep a floor of precision.
 
     Parameters
     ----------
-    items, stairs : of some labels: the rows that are tested, each of weight 1 or 0, and their staircase
+    found : exact histograms of some labels, of the rows that are tested, each of weight 1 or 0
+    rows : these rows, which are read where a start lies among equal scores
+    first : the number of the first of the labels
     floor : (n_labels,), NaN for a label without one
     delta : (n_labels,), the error allowed to each label
 
@@ -80,20 +86,20 @@ def shown_precision(items: Items, stairs: Staircase, floor: Floats, delta: Float
     -------
     Ranges (n_starts of them for each label), of which a label without a floor has none
     """
-    n_above, shares = starts_of(floor, delta, rows_of(items).astype(np.float64))
-    if np.isnan(n_above).all() or not stairs.tp.size:
-        return Ranges(np.full_like(n_above, np.nan), np.full_like(n_above, np.nan))
-    steps = _Steps.of(stairs)
-    gates = _gates_of(items, steps, floor, n_above, shares)
-    passes = is_shown(gates.hits, n_above, floor, shares)  # (n_starts, n_labels)
+    n_above, shares = starts_of(floor, delta, found.totals.astype(np.float64))
     low, high = np.full_like(n_above, np.nan), np.full_like(n_above, np.nan)
+    if np.isnan(n_above).all():
+        return Ranges(low, high)
+    cuts = found.cuts
+    bins = _bins_of(cuts, n_above)
+    hits = _hits_above(found, cuts, bins, rows, first, floor, n_above, shares)
+    passes = is_shown(hits, n_above, floor, shares)  # (n_starts, n_labels)
     reached = np.zeros(floor.size)  # rows at or above the lowest cut that is shown
     for k in np.flatnonzero(passes.any(axis=1)):
         # A sequence that has come as far is tested at a higher level, and goes on at least as far.
         wanted = passes[k] & (n_above[k] >= reached)
         if wanted.any():
-            gate = _Gates(*(values[k] for values in gates))
-            shown = _down_from(items, steps, floor, n_above[k], shares[k], gate, wanted)
+            shown = _down_from(found, cuts, bins[k], floor, shares[k], wanted)
             low[k], high[k] = shown.low, shown.high
             reached = np.maximum(reached, shown.reached)
     return Ranges(low, high)
@@ -109,53 +115,6 @@ def predictions_needed(floor: Floats, delta: Floats, precision: Floats) -> Float
     return np.asarray(np.maximum(of_a_test, positives_needed(floor, error) + 1))
 
 
-class _Steps(NamedTuple):
-    """The staircase of some labels, and what it adds up to at each of its steps."""
-
-    stairs: Staircase
-    label: Ints  # (n_steps,)
-    predicted: Ints  # (n_steps,)
-
-    @classmethod
-    def of(cls, stairs: Staircase) -> "_Steps":
-        """Count at each step."""
-        return cls(stairs, stairs.label, stairs.predicted)
-
-    def first_failure(self, floor: Floats, delta: Floats, first: Ints, last: Ints) -> Ints:
-        """Find the first step of `first:last` of each label (n_labels,) that does not show the floor; `last` if all do.
-
-        A step fails with the cut just above it, too: of those between two steps the hardest to show, as hits stay and
-        predictions grow.
-        """
-        # Where the share of hits is not above the floor, nothing is shown: it ends there at the latest.
-        steps = _steps_between(first, last)
-        fails = self.stairs.tp[steps] <= floor[self.label[steps]] * self.predicted[steps]
-        last = _first_among(steps[fails], first, last)
-
-        # What a test at one step does not follow from: one more hit in one more row shows no less.
-        steps = _steps_between(first, last)
-        tp, predicted, higher = self.stairs.tp, self.predicted, self.stairs.higher
-        has_step_above = steps > self.stairs.offsets[self.label[steps]]
-        tp_above = np.where(has_step_above, tp[steps - 1], 0)
-        predicted_above = np.where(has_step_above, predicted[steps - 1], 0)
-        passes_negatives = higher[steps] > predicted_above
-        has_negatives = predicted[steps] - higher[steps] > tp[steps] - tp_above
-        tested = np.concatenate([steps[passes_negatives], steps[has_negatives]])
-        hits = np.concatenate([tp_above[passes_negatives], tp[steps[has_negatives]]])
-        n = np.concatenate([higher[steps[passes_negatives]], predicted[steps[has_negatives]]])
-        label = self.label[tested]
-        fails = ~is_shown(hits, n, floor[label], delta[label])
-        return _first_among(np.sort(tested[fails]), first, last)
-
-
-class _Gates(NamedTuple):
-    """What lies above the starts of each label; all (n_starts, n_labels), or (n_labels,) of one start."""
-
-    next: Ints  # the first step that is not wholly above the start
-    on_step: Booleans  # whether the start lies in it, and not among negatives
-    hits: Ints  # among the rows above the start
-
-
 class _Shown(NamedTuple):
     """What is shown from a start of each label: ends of thresholds, NaN for nothing, and how many rows."""
 
@@ -164,110 +123,72 @@ class _Shown(NamedTuple):
     reached: Floats  # (n_labels,)
 
 
-def _down_from(
-    items: Items,
-    steps: _Steps,
+def _bins_of(cuts: Steps, n_above: Floats) -> Ints:
+    """Return the bin that each start of each label lies in, or at the upper end of, (n_starts, n_labels).
+
+    Where a label has no such start, it is any bin.
+    """
+    bins = np.empty(n_above.shape, np.int64)
+    for j, (first, last) in enumerate(pairwise(cuts.offsets.tolist())):
+        n_before = np.searchsorted(cuts.predicted[first:last], n_above[:, j], side="right")
+        bins[:, j] = np.minimum(first + n_before, last - 1)
+    return bins
+
+
+def _hits_above(
+    found: Histograms,
+    cuts: Steps,
+    bins: Ints,
+    rows: Problem,
+    first: int,
     floor: Floats,
     n_above: Floats,
-    delta: Floats,
-    start: _Gates,
-    passes: Booleans,
-) -> _Shown:
-    """Find what is shown from one start of each label whose gate passes."""
-    stairs = steps.stairs
-    nothing = np.full(floor.size, np.nan)
-
-    # The score of the start, the next lower one, and what is predicted there; from the staircase where it is a step.
-    at = np.minimum(start.next, max(stairs.tp.size - 1, 0))
-    high, low, tp, predicted = nothing.copy(), nothing.copy(), start.hits.copy(), nothing.copy()
-    on_step = passes & start.on_step
-    for own, of_steps in (
-        (high, stairs.score),
-        (low, stairs.lower),
-        (tp, stairs.tp),
-        (predicted, steps.predicted),
-    ):
-        own[on_step] = of_steps[at[on_step]]
-    between = passes & ~start.on_step
-    if between.any():
-        rank = np.where(between, n_above + 1, 1)
-        score, _ = scores_at(items, rank, rank)
-        counts = count_at(items, score)
-        after = counts.above + counts.tied
-        _, lower = scores_at(items, rank, np.minimum(after + 1, rows_of(items)))
-        high[between], predicted[between] = score[between], after[between]
-        low[between] = np.where(lower < score, lower, np.nan)[between]
-    passes = passes & is_shown(tp, predicted, floor, delta)
-
-    # From there down: the first step that does not show the floor ends it.
-    first = start.next + start.on_step
-    after_last = steps.first_failure(
-        floor, delta, first, np.where(passes, stairs.offsets[1:], first)
-    )
-    goes_on = after_last > first
-    low[goes_on] = stairs.lower[after_last[goes_on] - 1]
-    predicted[goes_on] = steps.predicted[after_last[goes_on] - 1]
-    low = np.where(np.isnan(low), -np.inf, low)
-    return _Shown(
-        np.where(passes, low, np.nan),
-        np.where(passes, high, np.nan),
-        np.where(passes, predicted, 0),
-    )
-
-
-def _gates_of(
-    items: Items, steps: _Steps, floor: Floats, n_above: Floats, shares: Floats
-) -> _Gates:
-    """Count the hits above the starts of each label; of the rows of a step that one lies in, the first by place."""
-    stairs = steps.stairs
-    # Steps that lie above each start as a whole, and the next one.
-    after = np.empty(n_above.shape, np.int64)
-    for j, (first, last) in enumerate(pairwise(stairs.offsets.tolist())):
-        own = steps.predicted[first:last]
-        after[:, j] = first + np.searchsorted(own, n_above[:, j], side="right")
-    hits = np.where(after > stairs.offsets[:-1], np.append(stairs.tp, 0)[after - 1], 0)
-
-    # Whether it lies in the next step, and how many of the rows of that are above.
-    higher = np.append(stairs.higher, 0)[after]
-    on_step = (after < stairs.offsets[1:]) & (higher <= n_above)
-    n_taken = np.where(on_step, n_above - higher, 0).astype(np.int64)
+    shares: Floats,
+) -> Ints:
+    """Count the hits above the starts of each label, (n_starts, n_labels); of equal scores in an order drawn."""
+    # What lies in the bins above, and how many rows of the bin itself do.
+    hits_tied, tied = found.hits[bins], found.weights[bins]
+    hits = cuts.tp[bins] - hits_tied
+    has_start = ~np.isnan(n_above)
+    n_taken = np.where(has_start, n_above - (cuts.predicted[bins] - tied), 0).astype(np.int64)
 
     # Which rows these are is drawn only where it matters: where the most hits would pass, and the fewest would not.
-    hits_tied = np.append(stairs.increments(stairs.tp), 0)[after]
-    tied = np.append(steps.predicted - stairs.higher, 0)[after]
     fewest = np.maximum(n_taken - (tied - hits_tied), 0)
     most = np.minimum(n_taken, hits_tied)
     is_open = is_shown(hits + most, n_above, floor, shares)
     is_open &= ~is_shown(hits + fewest, n_above, floor, shares)
-    hits = hits + np.where(is_open, 0, fewest)
-    n_taken = np.where(is_open, n_taken, 0)
-    for k in np.flatnonzero(n_taken.any(axis=1)):
-        score = np.append(stairs.score, 0)[after[k]]
-        hits[k] += _hits_among_ties(items, score, n_taken[k])
-    return _Gates(after, on_step, hits)
-
-
-def _hits_among_ties(items: Items, score: Floats, n_taken: Ints) -> Ints:
-    """Count the positives (n_labels,) among the first rows at a score, in an order that is drawn without truth.
-
-    What a sparse matrix leaves out is one item, whose rows have no order: none of them counts as a hit.
-    """
-    hits = np.zeros(score.size, np.int64)
-    keys = keys_of(items, score)
-    for j in np.flatnonzero(n_taken):
-        own = slice(items.starts[j], items.starts[j + 1])
-        tied = np.flatnonzero(items.keys[own] == keys[j])
-        if not items.is_unweighted:
-            weights = items.weights[own][tied]
-            if weights.max() > 1:
-                continue
-            tied = tied[weights > 0]
-        # The order depends on the number of rows alone: not on the labels that share a tile.
-        place = _places(int(own.stop - own.start))[tied]
-        if n_taken[j] < tied.size:
-            tied = tied[np.argpartition(place, n_taken[j])[: n_taken[j]]]
-        hits[j] = np.count_nonzero(items.positive_weights[own][tied])
+    hits += np.where(is_open, 0, fewest)
+    drawn = np.flatnonzero(is_open.any(axis=0))  # (n_drawn,) labels
+    if drawn.size:
+        n_taken = np.where(is_open, n_taken, 0)[:, drawn]
+        hits[:, drawn] += _hits_among_ties(rows, first + drawn, cuts.cut[bins][:, drawn], n_taken)
     return hits
+
+
+def _hits_among_ties(rows: Problem, labels: Ints, scores: Floats, n_taken: Ints) -> Ints:
+    """Count the positives among the first so many rows at some scores of labels, all (n_starts, n_labels).
+
+    These rows come in an order that is drawn without truth. What a sparse matrix leaves out has no order, nor has what
+    was counted elsewhere: none of these rows counts as a hit.
+    """
+    if rows.is_counted:
+        return np.zeros_like(n_taken)
+    unordered = rows.missing if is_sparse(rows.scores) else None
+
+    def count(columns: Columns, _: Memory) -> Ints:
+        hits = np.zeros((len(n_taken), columns.n_labels), np.int64)
+        for j in range(columns.n_labels):
+            cells, truth, _weights = columns.of_label(j)
+            place = _places(cells.size)
+            for k in np.flatnonzero(n_taken[:, columns.first + j]):
+                score, n_first = scores[k, columns.first + j], n_taken[k, columns.first + j]
+                if score != unordered:
+                    tied = np.flatnonzero(cells == score)
+                    firsts = tied[place[tied].argsort()[:n_first]]
+                    hits[k, j] = np.count_nonzero(truth[firsts])
+        return hits
+
+    return np.concatenate(over_labels(rows.at_labels(labels), count, n_jobs=1), axis=1)
 
 
 @lru_cache(maxsize=1)  # Most labels have the same rows.
@@ -278,11 +199,67 @@ def _places(n_rows: int) -> Ints:
     return place
 
 
-def _steps_between(first: Ints, last: Ints) -> Ints:
-    """Return the steps `first:last` of each label, one label after another."""
-    n_steps = last - first  # (n_labels,)
-    before = n_steps.cumsum() - n_steps
-    return np.repeat(first - before, n_steps) + np.arange(n_steps.sum())
+def _down_from(
+    found: Histograms,
+    cuts: Steps,
+    start: Ints,
+    floor: Floats,
+    delta: Floats,
+    passes: Booleans,
+) -> _Shown:
+    """Find what is shown from one start of each label whose rows above show the floor; `start` is its bin."""
+    # The cut at the start's score, whole.
+    passes = passes & is_shown(cuts.tp[start], cuts.predicted[start], floor, delta)
+
+    # From there down: the first step that does not show the floor ends it, and the last one above it is reached.
+    failure = _first_failure(found, cuts, floor, delta, start, passes)
+    is_step = found.hits > 0
+    last_step = np.maximum.accumulate(np.where(is_step, np.arange(is_step.size), 0))  # (n_bins,)
+    last = np.maximum(last_step[failure - 1], start)
+    low = np.where(np.isnan(cuts.lower[last]), -np.inf, cuts.lower[last])
+    return _Shown(
+        np.where(passes, low, np.nan),
+        np.where(passes, cuts.cut[start], np.nan),
+        np.where(passes, cuts.predicted[last], 0),
+    )
+
+
+def _first_failure(
+    found: Histograms, cuts: Steps, floor: Floats, delta: Floats, start: Ints, wanted: Booleans
+) -> Ints:
+    """Find the first step below a bin of each label that does not show the floor, (n_labels,) all.
+
+    It is the end of the label if all do, and the next bin where nothing is wanted. A step fails with the cut just above
+    it, too: of those between two steps the hardest to show, as hits stay and predictions grow.
+    """
+    first = start + 1
+    last = np.where(wanted, found.offsets[1:], first)
+    tp, predicted = cuts.tp, cuts.predicted
+
+    # Where the share of hits is not above the floor, nothing is shown: it ends there at the latest.
+    steps, label = _steps_between(found, first, last)
+    fails = tp[steps] <= floor[label] * predicted[steps]
+    last = _first_among(steps[fails], first, last)
+
+    # What a test at one step does not follow from: one more hit in one more row shows no less.
+    steps, label = _steps_between(found, first, last)
+    after_negatives = found.hits[steps - 1] == 0
+    has_negatives = found.weights[steps] > found.hits[steps]
+    at = np.concatenate([steps[after_negatives] - 1, steps[has_negatives]])  # (n_tests,) bins
+    label = np.concatenate([label[after_negatives], label[has_negatives]])
+    fails = ~is_shown(tp[at], predicted[at], floor[label], delta[label])
+    tested = np.concatenate([steps[after_negatives], steps[has_negatives]])
+    return _first_among(np.sort(tested[fails]), first, last)
+
+
+def _steps_between(found: Histograms, first: Ints, last: Ints) -> tuple[Ints, Ints]:
+    """Return the steps among the bins `first:last` of each label, and their labels, one label after another."""
+    n_bins = last - first  # (n_labels,)
+    label = np.repeat(np.arange(n_bins.size), n_bins)
+    before = n_bins.cumsum() - n_bins
+    bins = (first - before)[label] + np.arange(label.size)
+    is_step = found.hits[bins] > 0
+    return bins[is_step], label[is_step]
 
 
 def _first_among(steps: Ints, first: Ints, last: Ints) -> Ints:

@@ -1,16 +1,19 @@
 """Floors of labels that are to hold on new rows: which thresholds are shown to keep them, what a fit may promise."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.matrices import compressed
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import InputError
-from thresholds.data.counted import CountedProblem
+from thresholds._engine.histograms import Histograms, histograms
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Steps
 from thresholds.data.folds import SEED
-from thresholds.data.problem import Items, Problem
 from thresholds.guarantees import ranges
 from thresholds.guarantees.exact_tests import divergence, positives_needed
 from thresholds.guarantees.family import shares_of_error
@@ -18,8 +21,6 @@ from thresholds.guarantees.fixed_sequence import predictions_needed, shown_preci
 from thresholds.guarantees.order_statistics import shown_recall
 from thresholds.guarantees.ranges import Ranges, one_range
 from thresholds.rule.guarantees import ALWAYS, NEVER, Guarantees
-from thresholds.search import staircase
-from thresholds.search.staircase import Staircase
 
 
 class ShownFloors(NamedTuple):
@@ -51,7 +52,7 @@ class Floors:
     min_recall: Floats  # (n_labels,)
     precision_delta: Floats  # (n_labels,)
     recall_delta: Floats  # (n_labels,)
-    tested: Problem | None  # some of the rows, where only these are tested
+    tested: Problem  # all rows, or one of each group
 
     @classmethod
     def of(
@@ -79,23 +80,37 @@ class Floors:
             min_recall=min_recall,
             precision_delta=shares_of_error(min_precision, numbers, delta, family),
             recall_delta=shares_of_error(min_recall, numbers, delta, family),
-            tested=None if rows is None else tested,
+            tested=tested,
         )
 
-    def show(self, items: Items, stairs: Staircase, first: int, last: int) -> ShownFloors:
-        """Find the thresholds of the labels `first:last` that are shown to keep their floors; items are all rows'."""
+    @cached_property
+    def _by_label(self) -> Problem:
+        """The rows that are tested, the sparse ones in the order of the labels, of which a few are read at a time."""
+        rows = self.tested
+        return replace(
+            rows,
+            truth=compressed(rows.truth, "csc"),
+            scores=compressed(rows.scores, "csc"),
+            unknown=compressed(rows.unknown, "csc"),
+        )
+
+    def show(self, found: Histograms, first: int, last: int) -> ShownFloors:
+        """Find the thresholds of the labels `first:last` that are shown to keep their floors.
+
+        `found` has a bin for each of their scores in all rows; of groups the rows that are tested are read here.
+        """
         labels = slice(first, last)
-        if self.tested is not None:
-            items = self.tested.label_items(first, last)
-            stairs = staircase.of_items(items)
+        if self.units == "groups":
+            found = histograms(self._by_label, None, labels=np.arange(first, last), n_jobs=1)
+        steps = found.steps
         precision_floor = self.min_precision[labels]
         recall_floor = self.min_recall[labels]
 
         # Recall: all thresholds up to a score; precision: some ranges. Where there is no floor, or one of 0: all.
-        by_recall = shown_recall(stairs, _tested(recall_floor), self.recall_delta[labels])
+        by_recall = shown_recall(steps, _tested(recall_floor), self.recall_delta[labels])
         by_recall = _unless_free(by_recall, recall_floor)
         by_precision = shown_precision(
-            items, stairs, _tested(precision_floor), self.precision_delta[labels]
+            found, self._by_label, first, _tested(precision_floor), self.precision_delta[labels]
         )
         by_precision = _unless_free(by_precision, precision_floor)
         allowed = by_precision.within(by_recall.high[0])
@@ -108,7 +123,7 @@ class Floors:
             allowed,
             by_precision.any,
             by_recall.any,
-            _best_precision(stairs, precision_floor, ~by_precision.any),
+            _best_precision(steps, precision_floor, ~by_precision.any),
         )
 
     def guarantees(
@@ -147,7 +162,7 @@ class Floors:
 
 def refuse_weights(problem: Problem) -> None:
     """Refuse weights other than 0 and 1: a test counts rows, each of which was drawn once."""
-    if isinstance(problem, CountedProblem):
+    if problem.is_counted:
         # Weights have no common factor: those that are equal are 1.
         if problem.n_present != problem.total_weight:
             raise InputError(
@@ -197,12 +212,16 @@ def _unless_free(shown: Ranges, floor: Floats) -> Ranges:
     return one_range(-infinite, infinite).where(is_free, shown)
 
 
-def _best_precision(stairs: Staircase, floor: Floats, wanted: Booleans) -> Floats:
+def _best_precision(steps: Steps, floor: Floats, wanted: Booleans) -> Floats:
     """Return the precision (n_labels,) of the step that shows a floor most clearly, NaN where none is above it."""
-    of_step = np.where(wanted, floor, np.nan)[stairs.label]
-    is_above = stairs.tp > of_step * stairs.predicted
-    above = stairs.where(is_above)
+    of_step = np.where(wanted, floor, np.nan)[steps.label]
+    is_above = steps.tp > of_step * steps.predicted
+    above = steps.where(is_above)
     clarity = divergence(above.tp, above.predicted, of_step[is_above])
-    best = above.cuts_at(above.lowest_by(-clarity))
+
+    # The clearest step of each label comes first, of equal ones the highest.
+    order = np.lexsort((-clarity, above.label))
+    clearest = np.append(order, -1)[above.offsets[:-1]]
+    best = above.at(np.where(np.diff(above.offsets) > 0, clearest, -1))
     with np.errstate(invalid="ignore"):
         return np.asarray(best.tp / best.predicted)

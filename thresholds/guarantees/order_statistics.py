@@ -12,17 +12,17 @@ in counts: the cut that finds the least number h of the positives for which P(Bi
 import numpy as np
 
 from thresholds._arrays.types import Floats
+from thresholds._engine.staircase import Steps
 from thresholds.guarantees.exact_tests import least_hits
 from thresholds.guarantees.ranges import Ranges
-from thresholds.search.staircase import Staircase
 
 
-def shown_recall(stairs: Staircase, floor: Floats, delta: Floats) -> Ranges:
+def shown_recall(steps: Steps, floor: Floats, delta: Floats) -> Ranges:
     """Return the thresholds of labels that are shown to keep a floor of recall, one range for each.
 
     Parameters
     ----------
-    stairs : of the rows that are tested, each of weight 1 or 0
+    steps : of the rows that are tested, each of weight 1 or 0
     floor : (n_labels,), NaN for a label without one
     delta : (n_labels,), the error allowed to each label
 
@@ -30,10 +30,10 @@ def shown_recall(stairs: Staircase, floor: Floats, delta: Floats) -> Ranges:
     -------
     Ranges; of a label without a floor, or of which nothing is shown, there is none
     """
-    hits = least_hits(stairs.positives, floor, delta)  # (n_labels,)
-    enough = np.flatnonzero(stairs.tp >= hits[stairs.label])
-    first = np.append(enough, stairs.tp.size)[np.searchsorted(enough, stairs.offsets[:-1])]
-    has_cut = first < stairs.offsets[1:]
+    hits = least_hits(steps.positives, floor, delta)  # (n_labels,)
+    enough = np.flatnonzero(steps.tp >= hits[steps.label])
+    first = np.append(enough, steps.tp.size)[np.searchsorted(enough, steps.offsets[:-1])]
+    has_cut = first < steps.offsets[1:]
     high = np.full(floor.size, np.nan)
-    high[has_cut] = stairs.score[first[has_cut]]
+    high[has_cut] = steps.cut[first[has_cut]]
     return Ranges(np.where(has_cut, -np.inf, np.nan)[np.newaxis], high[np.newaxis])

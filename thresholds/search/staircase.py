@@ -42,6 +42,19 @@ class Staircase:
     positives: Ints  # (n_labels,)
     first: int = 0  # which of all labels comes first here, where that is known
 
+    @classmethod
+    def of_steps(cls, steps: Steps, dtype: np.dtype[Any]) -> "Staircase":
+        """Return the same as the engine has it; what lies above each step is not known."""
+        return cls(
+            steps.offsets,
+            score=steps.cut.astype(dtype),
+            lower=steps.lower.astype(dtype),
+            tp=steps.tp,
+            fp=steps.predicted - steps.tp,
+            higher=np.zeros_like(steps.tp),
+            positives=steps.positives,
+        )
+
     @property
     def predicted(self) -> Ints:
         """What is predicted at each step."""
