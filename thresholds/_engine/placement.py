@@ -33,6 +33,15 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
     return placed
 
 
+def next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:
+    """Return the next number above that is not subnormal."""
+    with np.errstate(over="ignore"):  # Above the largest number lies +inf.
+        after = np.nextafter(thresholds.astype(dtype), dtype.type(np.inf)).astype(np.float64)
+    tiny = float(np.finfo(dtype).tiny)
+    normal = np.where(thresholds >= 0, tiny, 0.0)  # `after` counts as 0 where subnormals do.
+    return np.where(np.abs(after) < tiny, normal, after)
+
+
 def _without_subnormals(at: Dense, bottom: Dense, top: Dense) -> Dense:
     """Raise subnormals to zero or to the smallest normal number, but not above the top.
 

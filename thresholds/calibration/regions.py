@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Keys
+from thresholds._engine.placement import next_above
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.platt import LogisticCurves
-from thresholds.search.ranks import next_above
 
 _LARGEST = float(np.finfo(np.float64).max)
 

@@ -14,7 +14,7 @@ from thresholds._arrays.dtypes import threshold_dtype
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError, Placement
-from thresholds._engine.placement import place
+from thresholds._engine.placement import next_above, place
 from thresholds._kernels.keys import to_scores
 from thresholds.chunks.best_cases import highest_f
 from thresholds.chunks.counts import Counts
@@ -23,7 +23,6 @@ from thresholds.data.counted import Kind, Totals
 from thresholds.data.problem import Problem
 from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.rule import FittedOn, ThresholdRule
-from thresholds.search.ranks import next_above
 
 
 @dataclass(frozen=True)

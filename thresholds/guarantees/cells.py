@@ -11,8 +11,8 @@ import numpy as np
 from thresholds._arrays.matrices import coordinates
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import are_among, without_entries
-from thresholds.data.problem import Problem
 
 
 class Cells(NamedTuple):

@@ -6,8 +6,8 @@ from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Ints
+from thresholds._engine.problem import Problem
 from thresholds.data.folds import SEED
-from thresholds.data.problem import Problem
 
 _LEAST_KINDS = 30  # of rows; fewer may be alike by chance
 _MOSTLY = 0.9  # of the kinds of rows have a score of a label to themselves, where scores are not votes or levels

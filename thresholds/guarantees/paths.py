@@ -3,7 +3,7 @@
 A path has C points; from each to the next no threshold rises. It is fixed by some of the rows, and what is promised
 along it is shown on others.
 
-The joint path: where each label takes the cut of highest tp - r predicted (`search/joint_micro.py`), lowering r from 1
+The joint path: where each label takes the cut of highest tp - r predicted, lowering r from 1
 to 0 leads along the vertices of the labels' hulls, in the order of their slopes. It ends at the lowest positive of each
 label; from there all labels go on together, by ranks, to their lowest scores.
 
@@ -20,15 +20,13 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._checks import Placement
+from thresholds._engine.histograms import Histograms, over_histograms
 from thresholds._engine.placement import place
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Steps, joined
 from thresholds._engine.unknown import without_entries
-from thresholds._kernels.keys import to_keys, to_scores
-from thresholds._kernels.sorting import sorted_groups
-from thresholds.data.problem import Problem
-from thresholds.data.tiles import map_tiles
+from thresholds._kernels.choosing import upper_hulls
 from thresholds.guarantees.units import Units
-from thresholds.search import staircase
-from thresholds.search.joint_micro import Hull
 
 _MOST_POINTS = 256  # each predicts a few per cent more than the one before
 _POINTS_BELOW = 32  # of the joint path, under the lowest positives
@@ -101,36 +99,66 @@ def shared_path(problem: Problem, units: Units) -> Path:
 
 def joint_path(problem: Problem, placement: Placement, n_jobs: int | None = -1) -> Path:
     """Return the path of joint micro F of all rows of a problem."""
-    hull = _joined(staircase.map_labels(problem, Hull.of, n_jobs=n_jobs))
-    stairs = hull.stairs
-    lower = np.fmax(stairs.lower, problem.missing) if problem.keep_sparse else stairs.lower
-    score, lower = stairs.score.astype(np.float64), lower.astype(np.float64)
-    placed = place(score, lower, placement, problem.scores.dtype)  # (n_steps,)
+
+    def descend(found: Histograms, first: int) -> _Descent:
+        return _descent(problem, found, first, placement)
+
+    parts = over_histograms(problem, descend, n_jobs=n_jobs)
+    hulls, slopes, placed, below = zip(*parts, strict=True)
+    steps, slope = joined(hulls), np.concatenate(slopes)  # (n_steps,)
+    point, n_points = _points_of(steps, slope)
 
     # Of the steps of a label that lead to one point the last stays.
-    label = stairs.label
-    point, n_points = _points_of(hull)
+    label = steps.label
     is_kept = np.append((label[1:] != label[:-1]) | (point[1:] != point[:-1]), True)[: label.size]
-    along = Falls(label[is_kept], point[is_kept], placed[is_kept])
+    along = Falls(label[is_kept], point[is_kept], np.concatenate(placed)[is_kept])
+    under = Falls(*map(np.concatenate, zip(*below, strict=True)))
+    under = under._replace(point=n_points + under.point)
+    return Path(n_points + _POINTS_BELOW, _in_labels(along, under))
 
-    # Below the lowest positives of the labels.
-    last = np.flatnonzero(np.diff(label, append=-1))  # the lowest step of each label that has one
-    lowest = np.full(problem.n_labels, np.inf)
+
+class _Descent(NamedTuple):
+    """How some labels go down: the vertices of their hulls, and what lies below."""
+
+    hull: Steps  # the steps at which tp - r predicted is highest for some r
+    slope: Floats  # (n_steps,) of the edge that ends at each: tp gained for each prediction
+    placed: Floats  # (n_steps,) their thresholds
+    below: Falls  # under the lowest positives
+
+
+def _descent(problem: Problem, found: Histograms, first: int, placement: Placement) -> _Descent:
+    """Return how some labels, the first of which has that number, go down."""
+    steps = found.steps.cuttable(problem)
+    _, vertex, slope = upper_hulls(steps.offsets, steps.tp, steps.predicted - steps.tp)
+    is_vertex = np.zeros(steps.cut.size, np.bool_)
+    is_vertex[vertex] = True
+    hull = steps.where(is_vertex)
+    lower = np.fmax(hull.lower, problem.missing) if problem.keep_sparse else hull.lower
+    placed = place(hull.cut, lower, placement, problem.scores.dtype)
+
+    # Where each label that has positives leaves its hull.
+    label = hull.label
+    last = np.flatnonzero(np.diff(label, append=-1))
+    lowest = np.full(found.n_labels, np.inf)
     lowest[label[last]] = placed[last]
-    n_predicted = np.ones(problem.n_labels)
-    n_predicted[label[last]] = stairs.predicted[last]
-    below = _below(problem, lowest, n_predicted, n_jobs)
-    below = below._replace(point=n_points + below.point)
-    return Path(n_points + _POINTS_BELOW, _in_labels(along, below))
+    n_predicted = np.ones(found.n_labels)
+    n_predicted[label[last]] = hull.predicted[last]
+    cuts = found.cuts.cuttable(problem)
+    below = _below(cuts, lowest, n_predicted)
+    return _Descent(hull, slope, placed, below._replace(label=first + below.label))
 
 
-def _points_of(hull: Hull) -> tuple[Ints, int]:
+def _points_of(steps: Steps, slope: Floats) -> tuple[Ints, int]:
     """Return the point at which each step of the hulls is reached, (n_steps,), and the number of points."""
+    # What each step adds to what its label predicts above.
+    added = np.diff(steps.predicted, prepend=0)  # (n_steps,)
+    firsts = steps.offsets[:-1][np.diff(steps.offsets) > 0]
+    added[firsts] = steps.predicted[firsts]
+
     # Go down the hulls of all labels in the order of their slopes; those of a label fall.
-    order = np.argsort(-hull.slope, kind="stable")  # (n_steps,)
-    stairs = hull.stairs
-    predicted = stairs.increments(stairs.predicted)[order].cumsum()  # (n_steps,)
-    is_last = np.append(hull.slope[order][1:] != hull.slope[order][:-1], True)[: order.size]
+    order = np.argsort(-slope, kind="stable")  # (n_steps,)
+    predicted = added[order].cumsum()  # (n_steps,)
+    is_last = np.append(slope[order][1:] != slope[order][:-1], True)[: order.size]
     ends = np.flatnonzero(is_last)  # (n_slopes,) the last step of each slope
 
     # Stop where some per cent more are predicted.
@@ -141,35 +169,27 @@ def _points_of(hull: Hull) -> tuple[Ints, int]:
     return point, ends.size
 
 
-def _below(problem: Problem, lowest: Floats, n_predicted: Floats, n_jobs: int | None) -> Falls:
+def _below(cuts: Steps, lowest: Floats, n_predicted: Floats) -> Falls:
     """Return the falls of labels in `_POINTS_BELOW` points from so many predictions of each to all its scores.
 
     The numbers of predictions grow geometrically, from 1 where a label has no positives. Nothing falls before it is
-    under the `lowest` threshold so far.
+    under the `lowest` threshold so far. `cuts` are those at all scores that may be predicted.
     """
     shares = np.arange(1, _POINTS_BELOW + 1)[:, np.newaxis] / _POINTS_BELOW
-    left_out = to_keys(np.array([problem.missing], problem.dtype))
+    own = np.flatnonzero(np.diff(cuts.offsets))  # (n_own,) labels that have such scores
+    firsts, lasts = cuts.offsets[own], cuts.offsets[own + 1]
+    sizes = cuts.predicted[lasts - 1]
 
-    def cut(first: int, last: int) -> Falls:
-        starts, keys, _, _ = problem.label_items(first, last)
-        rising, _ = sorted_groups(starts, keys)
-        n_below = np.zeros(last - first, np.int64)  # (n_labels,) of this tile, never cut
-        if problem.keep_sparse:
-            n_below = np.add.reduceat(rising <= left_out, starts[:-1], dtype=np.int64)
-        sizes = np.diff(starts) - n_below  # (n_labels,)
-
-        # Thresholds at ranks from the top, under those before: (1 + n_points, n_own).
-        own = np.flatnonzero(sizes)
-        sizes = sizes[own]
-        fewest = np.clip(n_predicted[first + own], 1, sizes)
-        ranks = np.rint(fewest ** (1 - shares) * sizes**shares).astype(np.int64)
-        scores = to_scores(rising[starts[own + 1] - ranks]).astype(np.float64)
-        along = np.minimum.accumulate(np.vstack([lowest[first + own], scores]))
-        label, point = np.nonzero((along[1:] < along[:-1]).T)
-        return Falls(first + own[label], point, along[1 + point, label])
-
-    tiles = map_tiles(problem, cut, n_jobs=n_jobs)
-    return Falls(*(np.concatenate(values) for values in zip(*tiles, strict=True)))
+    # Thresholds at ranks from the top, under those before: (1 + n_points, n_own).
+    fewest = np.clip(n_predicted[own], 1, sizes)
+    ranks = np.rint(fewest ** (1 - shares) * sizes**shares).astype(np.int64)
+    scores = np.empty(ranks.shape)
+    for j, (first, last) in enumerate(zip(firsts.tolist(), lasts.tolist(), strict=True)):
+        at = first + cuts.predicted[first:last].searchsorted(ranks[:, j])
+        scores[:, j] = cuts.cut[at]
+    along = np.minimum.accumulate(np.vstack([lowest[own], scores]))
+    label, point = np.nonzero((along[1:] < along[:-1]).T)
+    return Falls(own[label], point, along[1 + point, label])
 
 
 def _in_labels(first: Falls, then: Falls) -> Falls:
@@ -177,14 +197,6 @@ def _in_labels(first: Falls, then: Falls) -> Falls:
     joined = [np.concatenate(values) for values in zip(first, then, strict=True)]
     order = np.argsort(joined[0], kind="stable")
     return Falls(*(values[order] for values in joined))
-
-
-def _joined(hulls: list[Hull]) -> Hull:
-    """Join the hulls of consecutive labels."""
-    return Hull(
-        staircase.concatenate([hull.stairs for hull in hulls]),
-        np.concatenate([hull.slope for hull in hulls]),
-    )
 
 
 def _geometric(n: int) -> Ints:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.guarantees.bets import Gamblers, growth, rows_needed
 from thresholds.guarantees.gains import RowFloor
 from thresholds.guarantees.paths import Path

@@ -18,9 +18,9 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats
 from thresholds._checks import InputError, Placement
 from thresholds._checks.options import EXPECTED
-from thresholds._engine.placement import place
+from thresholds._engine.placement import next_above, place
+from thresholds._engine.problem import Problem
 from thresholds._engine.shared_cut import best_shared_cut
-from thresholds.data.problem import Problem
 from thresholds.guarantees.bets import rows_needed, spread
 from thresholds.guarantees.cells import Cells, positives_in
 from thresholds.guarantees.floors import refuse_weights
@@ -33,7 +33,6 @@ from thresholds.guarantees.units import Units
 from thresholds.results import counted
 from thresholds.rule.guarantees import ALWAYS, NEVER, STORED
 from thresholds.rule.row_guarantees import RowAverage, RowGuarantees
-from thresholds.search.ranks import next_above
 
 _SCOUTS = 10  # Of a shared cut, one row in so many fixes what is tested.
 _BLOCK_CELLS = 2**20

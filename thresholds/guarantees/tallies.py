@@ -8,7 +8,7 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average
 from thresholds._engine.f_measure import f_of_counts
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.guarantees.cells import Cells, positives_in
 from thresholds.guarantees.paths import Path
 from thresholds.guarantees.units import Units

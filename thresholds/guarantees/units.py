@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
+from thresholds._engine.problem import Problem
 from thresholds.data.folds import SEED
-from thresholds.data.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from thresholds._arrays.dtypes import rounded_up, threshold_dtype
 from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.histograms import Histograms
+from thresholds._engine.placement import next_above
 from thresholds._engine.problem import Problem
 from thresholds.guards.base import NO_POSITIVES, SHRUNK, TIED, GuardedCuts
 
@@ -119,15 +120,6 @@ def lowest_cut_within(found: Histograms, problem: Problem, most: Floats) -> Cuts
     allowed &= found.predicted <= np.floor(most * (1 + _ROUNDING))[found.label]
     n_allowed = np.bincount(found.label, allowed, found.n_labels).astype(np.int64)
     return found.cuts_after(n_allowed)
-
-
-def next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:
-    """Return the next number above that is not subnormal."""
-    with np.errstate(over="ignore"):  # Above the largest number lies +inf.
-        after = np.nextafter(thresholds.astype(dtype), dtype.type(np.inf)).astype(np.float64)
-    tiny = float(np.finfo(dtype).tiny)
-    normal = np.where(thresholds >= 0, tiny, 0.0)  # `after` counts as 0 where subnormals do.
-    return np.where(np.abs(after) < tiny, normal, after)
 
 
 def representable(score: Floats, upper: Floats, dtype: np.dtype[Any]) -> Floats:

@@ -49,10 +49,11 @@ from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints
 from thresholds._checks import Placement
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.histograms import Histograms
+from thresholds._engine.placement import next_above
 from thresholds._engine.problem import Problem
 from thresholds._kernels.guards import left_out_groups, pooled_depths
 from thresholds.guards.base import NO_POSITIVES, POOLED, UNMOVED, BaseGuard, GuardedCuts
-from thresholds.guards.cuts import count_at, next_above, representable, rows_per_unit_of
+from thresholds.guards.cuts import count_at, representable, rows_per_unit_of
 from thresholds.guards.groups import Alike, Runs
 
 # kappa, in positives: at most as many as there are

@@ -122,12 +122,3 @@ def scores_at(items: Items, ranks: Floats | Ints, later: Floats | Ints) -> Float
     """Return the scores (2, n_labels) at two ranks of each label, in the unit of the weights."""
     both = np.stack([ranks, later]).astype(np.float64)
     return to_scores(items.keys_at(both)).astype(np.float64)
-
-
-def next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:
-    """Return the next number above that is not subnormal."""
-    with np.errstate(over="ignore"):  # Above the largest number lies +inf.
-        after = np.nextafter(thresholds.astype(dtype), dtype.type(np.inf)).astype(np.float64)
-    tiny = float(np.finfo(dtype).tiny)
-    normal = np.where(thresholds >= 0, tiny, 0.0)  # `after` counts as 0 where subnormals do.
-    return np.where(np.abs(after) < tiny, normal, after)
