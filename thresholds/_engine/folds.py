@@ -36,8 +36,8 @@ def over_folds(
 ) -> tuple[list[list[Any]], list[list[Any]]]:
     """Ask questions of a few labels at a time, some of all rows and one of those outside each fold.
 
-    `folds` (n_samples,) are whole numbers from 0 to n_folds - 1, or -1 for rows that are outside every fold. Returns the
-    answers to each question, in the order of the labels.
+    `folds` (n_samples,) are whole numbers from 0 to n_folds - 1, or -1 for rows that are outside every fold. Returns
+    the answers to each question, in the order of the labels.
     """
     order = np.argsort(folds, kind="stable")  # (n_samples,)
     ends = np.searchsorted(folds[order], np.arange(len(of_outside) + 1))  # (n_folds + 1,)

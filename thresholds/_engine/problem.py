@@ -206,13 +206,13 @@ class Problem:
         weights = self.unit_weights
         return np.full(self.n_labels, self.n_samples if weights is None else weights.sum())
 
-    def view_of_rows(self, rows: Ints) -> Self:
+    def view_of_rows(self, rows: Ints, *, copies_truth: bool = True) -> Self:
         """Return the problem of some rows, whose dense scores are copied in pieces when they are read."""
         if is_sparse(self.scores) or is_sparse(self.truth):
             return self.at_rows(rows)
         return replace(
             self,
-            truth=RowsOf(self.truth, rows),
+            truth=self.truth[rows] if copies_truth else RowsOf(self.truth, rows),
             scores=RowsOf(self.scores, rows),
             unit_weights=None if self.unit_weights is None else self.unit_weights[rows],
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],

@@ -237,7 +237,7 @@ def fit_empirical(
         return rule
     from thresholds.fitting.capping import with_cap
 
-    return with_cap(rule, _in_items(problem), options)
+    return with_cap(rule, problem, options)
 
 
 def check_groups(problem: Problem, options: FitOptions) -> None:
@@ -249,7 +249,7 @@ def check_groups(problem: Problem, options: FitOptions) -> None:
     if options.confidence is not None:
         from thresholds.guarantees.copies import warn_of_copies
 
-        warn_of_copies(_in_items(problem))
+        warn_of_copies(problem)
 
 
 def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
@@ -282,7 +282,8 @@ def _of_counts(problem: Problem, options: FitOptions) -> Found:
 
         jointly = options.average == "micro"
         run: Any = {"n_jobs": options.n_jobs, "progress": options.progress}
-        return Found(best_of_counts(_in_items(problem), options.beta, jointly=jointly, **run))
+        counted: Any = problem
+        return Found(best_of_counts(counted, options.beta, jointly=jointly, **run))
     from thresholds.guards.fitting import fit_counted
 
     limits = limits_of(problem, options)
@@ -357,18 +358,11 @@ def _judged(
 
     if problem.is_counted:
         # In the unit of the weights: averages over labels are rounded as those of cuts are.
-        return replace(count_decisions(rule, _in_items(problem)), unit=None), None
+        return replace(count_decisions(rule, problem), unit=None), None
     if problem.is_dense and options.average != "samples" and options.max_predicted is None:
-        return count_cuts(rule.thresholds, _in_items(problem), options.n_jobs), None
-    judged = judge(rule, _in_items(problem))
+        return count_cuts(rule.thresholds, problem, options.n_jobs), None
+    judged = judge(rule, problem)
     return judged.by_label, judged
-
-
-def _in_items(problem: Problem) -> Any:
-    """Return a problem as guards, promises and judges of rules read it: in items."""
-    from thresholds.data.problem import Problem as ProblemInItems
-
-    return ProblemInItems.with_items(problem)
 
 
 def _with_floors(problem: Problem, options: FitOptions) -> Found:
@@ -378,12 +372,9 @@ def _with_floors(problem: Problem, options: FitOptions) -> Found:
 
     min_precision, min_recall = floors_of(problem, options)
     confidence: Any = options.confidence
-    in_items = _in_items(problem)
-    floors = Floors.of(in_items, min_precision, min_recall, float(confidence), options.family)
+    floors = Floors.of(problem, min_precision, min_recall, float(confidence), options.family)
     limits = limits_of(problem, options)
-    guarded, shown = fit_with_floors(
-        in_items, options.chosen_guard, limits, floors, aim_of(options)
-    )
+    guarded, shown = fit_with_floors(problem, options.chosen_guard, limits, floors, aim_of(options))
     found = of_guard(problem, options, guarded)
     assert found.thresholds is not None, "a guard places its own"
     of_labels = floors.guarantees(shown, found.thresholds, problem.label_names)
@@ -396,7 +387,7 @@ def _promised(problem: Problem, options: FitOptions) -> Found:
 
     checked: Any = options  # Floors are numbers, and there is a confidence.
     thresholds, of_rows = RowSearch(
-        _in_items(problem),
+        problem,
         average=checked.average,
         beta=options.beta,
         zero_division=options.zero_division,
@@ -431,7 +422,7 @@ def _uncounted(problem: Problem, score: Floats, lower: Floats) -> Cuts:
     from thresholds.metrics.judging import positives_of
 
     not_counted = np.empty(0, np.int64)
-    return Cuts(score, lower, not_counted, not_counted, positives_of(_in_items(problem)))
+    return Cuts(score, lower, not_counted, not_counted, positives_of(problem))
 
 
 def _most_units(problem: Problem, options: FitOptions) -> int | None:

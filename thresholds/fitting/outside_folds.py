@@ -33,7 +33,8 @@ def fit_outside_folds(
     folds = _folds_of(problem, pairs)
     if folds is None or not _can_go_together(problem, options, len(pairs)):
         return None
-    parts = [problem.view_of_rows(np.flatnonzero(folds != k)) for k in range(len(pairs))]
+    outside = [np.flatnonzero(folds != k) for k in range(len(pairs))]
+    parts = [problem.view_of_rows(rows, copies_truth=False) for rows in outside]
     whole = search_of(problem, options)
     if whole is None:
         return None

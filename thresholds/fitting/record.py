@@ -19,7 +19,6 @@ from thresholds.rule.watching.profile import (
 )
 
 if TYPE_CHECKING:
-    from thresholds.data.problem import Problem as ProblemInItems
     from thresholds.metrics.judging import Judged
 
 FittedRule = TypeVar("FittedRule", bound=Rule)
@@ -100,7 +99,7 @@ def _profile_later(rows: Matrix, problem: Problem, predicted: Ints, n_jobs: int 
 
 def with_record(
     rule: FittedRule,
-    problem: "ProblemInItems",
+    problem: Problem,
     made_by: MadeBy | None = None,
     *,
     judged: "Judged | None" = None,
@@ -126,7 +125,7 @@ def with_record(
     return replace(rule, **record)  # type: ignore[type-var]
 
 
-def with_brief_record(rule: FittedRule, problem: "ProblemInItems") -> FittedRule:
+def with_brief_record(rule: FittedRule, problem: Problem) -> FittedRule:
     """Return a rule with what it keeps of its fit but for what it reaches there, with decisions about few rows."""
     from thresholds.metrics.judging import positives_of
 

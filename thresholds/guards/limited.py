@@ -118,7 +118,7 @@ def _replaced(
     # A label that is predicted too often is predicted as much as is allowed, whether or not a
     # positive lies at the cut; unless that breaks another limit.
     positives = found.positives
-    most = limits.max_overprediction * positives
+    most = limits.max_overprediction * positives.astype(np.float64)
     lowest = _as_guarded(lowest_cut_within(found, problem, most), problem, placement)
     keeps = limits.keep(lowest.thresholds, lowest.tp, lowest.predicted, positives)
     keeps &= (lowest.predicted > 0) & ((cuts.predicted > most) | (cuts.reason == LIMITED))

@@ -186,8 +186,8 @@ class _Said:
 def f_at_ratios(found: Histograms, labels: Ints, positives: Ints, beta2: float) -> Floats:
     """Return F-beta of some labels where `RATIOS` times their positives are predicted, (n_some, n_ratios).
 
-    `positives` (n_some,) are above 0. Cells of one bin count in equal parts. Where more are asked for than there are, all
-    are predicted, but F is that of so many.
+    `positives` (n_some,) are above 0. Cells of one bin count in equal parts. Where more are asked for than there are,
+    all are predicted, but F is that of so many.
     """
     wanted = RATIOS * positives[:, np.newaxis]
     hits = found.hits.astype(np.float64)
