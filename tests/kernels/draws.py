@@ -354,32 +354,18 @@ def of_curves(rng: Generator, dtype: Any) -> Arguments:
 def of_logistic(rng: Generator, dtype: Any) -> Arguments:
     starts = ragged(rng, 3, 400)
     x = np.round(rng.normal(size=starts[-1]), 1) * rng.choice([1e-320, 1.0, 1e300])
-    truth = cells(rng, x.size, 0.3) | (x > 1)
+    hits = rng.integers(0, 3, x.size) * (rng.random(x.size) < 0.3) + (x > 1)
     x[rng.random(x.size) < 0.05] = -np.inf
-    weights = weights_of(rng, x.size) + 1 if rng.random() < 0.5 else NO_WEIGHTS
-    return starts, x, truth, weights, float(rng.choice([0.0, 1.0]))
+    weights = hits + rng.integers(0, 3, x.size) + (hits == 0)
+    return starts, x, hits, weights, float(rng.choice([0.0, 1.0]))
 
 
 def of_pulled_lines(rng: Generator, dtype: Any) -> Arguments:
-    starts, x, truth, weights, _ = of_logistic(rng, dtype)
+    starts, x, hits, weights, _ = of_logistic(rng, dtype)
     x = np.clip(x, -9, 9)
     x[rng.random(x.size) < 0.05] = np.nan
     prior = np.array([*rng.normal(size=2), 1.5, -0.2, 0.7]) * rng.integers(0, 2)
-    return starts, x, truth, weights, (0.99, 0.01), rng.normal(size=(2, 3)), prior
-
-
-def of_neighbours(rng: Generator, dtype: Any) -> Arguments:
-    starts = ragged(rng, 4, 300)
-    scores = np.round(rng.random(starts[-1]), 2)
-    for first, last in itertools.pairwise(starts):
-        scores[first:last].sort()
-    truth = cells(rng, scores.size, 0.3)
-    weights = weights_of(rng, scores.size) + 1 if rng.random() < 0.5 else NO_WEIGHTS
-    hits = truth * weights if weights.size else truth
-    own = np.array([0, 2, 2, 3, 5]), np.array([0.2, 0.9, 0.5, 0.1, 0.5])
-    widths = rng.choice([0.0, 0.05, 3.0], 4)
-    part = int(rng.choice([1, 20]))
-    return starts, scores, hits, weights, widths, part, rng.random() < 0.5, (np.arange(0.25, 1, 0.1), *own)
+    return starts, x, hits, weights, (0.99, 0.01), rng.normal(size=(2, 3)), prior
 
 
 # mean_cuts
@@ -613,7 +599,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "calibration.interpolate": of_curves,
     "calibration.fit_logistic": of_logistic,
     "calibration.pull_lines": of_pulled_lines,
-    "calibration.neighbours": of_neighbours,
     "guards.left_out_groups": of_left_out_groups,
     "guards.pooled_depths": of_pooled_depths,
     "tallies.add_lists": of_added_lists,

@@ -52,6 +52,14 @@ class Histograms:
         return self.offsets.size - 1
 
     @property
+    def middle(self) -> Floats:
+        """The middle of each bin, (n_bins,): its score where it has but one."""
+        lowest, highest = self.lowest.astype(np.float64), self.highest.astype(np.float64)
+        half_width = np.zeros(lowest.size)
+        np.subtract(highest / 2, lowest / 2, out=half_width, where=lowest < highest)
+        return np.asarray(lowest + half_width)
+
+    @property
     def label(self) -> Ints:
         """The label of each bin, (n_bins,)."""
         return group_of(self.offsets)
@@ -84,7 +92,21 @@ class Histograms:
     @property
     def steps(self) -> Steps:
         """The steps of each label: the bins that have positives, each with the next lower score."""
-        return self.cuts.where(self.hits > 0)
+        steps = np.flatnonzero(self.hits)  # (n_steps,)
+        offsets = steps.searchsorted(self.offsets)
+        n_steps = np.diff(offsets)
+        is_last = steps + 1 == np.repeat(self.offsets[1:], n_steps)
+        lower = np.append(self.highest[1:], np.nan)[steps].astype(np.float64)
+        lower[is_last] = np.nan
+        weight = np.append(0, self.weights.cumsum())  # of all bins before each
+        return Steps(
+            offsets,
+            cut=self.lowest[steps].astype(np.float64),
+            lower=lower,
+            tp=sums_so_far(offsets, self.hits[steps]),
+            predicted=weight[steps + 1] - np.repeat(weight[self.offsets[:-1]], n_steps),
+            positives=self.positives,
+        )
 
     @property
     def cuts(self) -> Steps:
@@ -155,6 +177,8 @@ class Histograms:
 
     def where(self, wanted: Booleans) -> "Histograms":
         """Leave out the bins that are not wanted, (n_bins,)."""
+        if wanted.all():
+            return self
         return Histograms(
             np.append(0, np.cumsum(wanted))[self.offsets],
             self.lowest[wanted],

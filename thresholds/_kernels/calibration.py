@@ -1,15 +1,13 @@
-"""Loops that fit logistic curves, and hold probabilities against truth.
+"""Loops that fit logistic curves, and one that reads other curves off.
 
-A cell is a value with its truth, 0 or 1, and its weight; no weights at all (an empty array) stand for ones.
-Others read a curve off, and put neighbouring scores into bins.
+Values x have weights, of which a part, the hits, is that of positives.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Bytes, Floats, Ints, Weights
+from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels._jit import kernel
 
 # Loss; its first, then its second derivatives.
@@ -32,7 +30,7 @@ _NO_PRIOR = (0.0, 0.0, 0.0, 0.0, 0.0)
 @kernel
 def _loss_and_slopes(
     x: Floats,
-    truth: Bytes,
+    hits: Ints,
     weights: Ints,
     high: float,
     low: float,
@@ -47,15 +45,15 @@ def _loss_and_slopes(
     for i in range(x.size):
         if not np.isfinite(x[i]):
             continue
-        w = 1.0 if weights.size == 0 else float(weights[i])
-        target = high if truth[i] else low
+        w = float(weights[i])
+        target = high * hits[i] + low * (weights[i] - hits[i])
         z = a * x[i] + b
         e = math.exp(-abs(z))  # which does not overflow
         p = (1.0 if z >= 0 else e) / (1.0 + e)
-        loss += w * (max(z, 0.0) + math.log1p(e) - target * z)
+        loss += w * (max(z, 0.0) + math.log1p(e)) - target * z
 
-        # First and second derivative of the cell's loss by z.
-        slope = w * (p - target)
+        # First and second derivative of the loss by z.
+        slope = w * p - target
         curvature = w * e / ((1.0 + e) * (1.0 + e))
         by_a += slope * x[i]
         by_b += slope
@@ -68,7 +66,7 @@ def _loss_and_slopes(
 @kernel
 def _newton(
     x: Floats,
-    truth: Bytes,
+    hits: Ints,
     weights: Ints,
     targets: tuple[float, float],
     line: tuple[float, float],
@@ -83,7 +81,7 @@ def _newton(
     high, low = targets
     a, b = line
     mean_a, mean_b, own_aa, own_ab, own_bb = prior
-    loss, by_a, by_b, by_aa, by_ab, by_bb = _loss_and_slopes(x, truth, weights, high, low, a, b)
+    loss, by_a, by_b, by_aa, by_ab, by_bb = _loss_and_slopes(x, hits, weights, high, low, a, b)
     for _ in range(_MOST_STEPS):
         # The two equations; their matrix may not have an inverse.
         off_a, off_b = a - mean_a, b - mean_b
@@ -110,7 +108,7 @@ def _newton(
         size = 1.0
         while size >= _SHORTEST_STEP:
             next_a, next_b = a + size * step_a, b + size * step_b
-            at = _loss_and_slopes(x, truth, weights, high, low, next_a, next_b)
+            at = _loss_and_slopes(x, hits, weights, high, low, next_a, next_b)
             squares = _half_square(next_a - mean_a, next_b - mean_b, own_aa, own_ab, own_bb)
             if at[0] + squares < total - _LEAST_SHARE * size * promised:
                 break
@@ -147,16 +145,14 @@ def standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
     total, centre, spread = 0.0, 0.0, 0.0
     for i in range(x.size):
         if np.isfinite(x[i]):
-            w = 1.0 if weights.size == 0 else float(weights[i])
             x[i] /= scale
-            total += w
-            centre += w * x[i]
+            total += weights[i]
+            centre += weights[i] * x[i]
     centre /= total
     for i in range(x.size):
         if np.isfinite(x[i]):
-            w = 1.0 if weights.size == 0 else float(weights[i])
             x[i] -= centre
-            spread += w * x[i] * x[i]
+            spread += weights[i] * x[i] * x[i]
     spread = math.sqrt(spread / total)
     if spread > 0:
         for i in range(x.size):
@@ -165,34 +161,34 @@ def standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
 
 
 @kernel
-def _classes_overlap(x: Floats, truth: Bytes) -> bool:
+def _classes_overlap(x: Floats, hits: Ints, weights: Ints) -> bool:
     """Whether no cut separates positives and negatives: else a logistic curve has no best slope."""
     # The lowest and the highest value of each class.
     least = np.full(2, np.inf)
     most = np.full(2, -np.inf)
     for i in range(x.size):
         if np.isfinite(x[i]):
-            k = truth[i]
-            least[k] = min(least[k], x[i])
-            most[k] = max(most[k], x[i])
+            if hits[i] > 0:
+                least[1], most[1] = min(least[1], x[i]), max(most[1], x[i])
+            if hits[i] < weights[i]:
+                least[0], most[0] = min(least[0], x[i]), max(most[0], x[i])
     return bool(most[0] > least[1] and most[1] > least[0])
 
 
 @kernel
-def _weights_of_classes(x: Floats, truth: Bytes, weights: Ints) -> tuple[float, float]:
+def _weights_of_classes(x: Floats, hits: Ints, weights: Ints) -> tuple[float, float]:
     """Return the weights of positives and of negatives, where values are finite."""
     positive, negative = 0.0, 0.0
     for i in range(x.size):
         if np.isfinite(x[i]):
-            w = 1.0 if weights.size == 0 else float(weights[i])
-            positive += w * truth[i]
-            negative += w * (1 - truth[i])
+            positive += hits[i]
+            negative += weights[i] - hits[i]
     return positive, negative
 
 
 @kernel
-def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing: float) -> Floats:
-    """Fit truth ~ sigmoid(slope (x / scale - centre) + intercept) to each group of cells.
+def fit_logistic(starts: Ints, x: Floats, hits: Ints, weights: Ints, smoothing: float) -> Floats:
+    """Fit truth ~ sigmoid(slope (x / scale - centre) + intercept) to each group of values.
 
     Group g is `starts[g]:starts[g + 1]`. Returns scale, centre, slope and intercept, (4, n_groups):
     with the first two, neither the scale of values nor their distance from 0 matters. Values that
@@ -205,14 +201,13 @@ def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing
     for g in range(starts.size - 1):
         first, last = starts[g], starts[g + 1]
         values = x[first:last]
-        value_truth = truth[first:last]
-        own = weights if weights.size == 0 else weights[first:last]
-        if smoothing == 0 and not _classes_overlap(values, value_truth):
+        own_hits, own = hits[first:last], weights[first:last]
+        if smoothing == 0 and not _classes_overlap(values, own_hits, own):
             curves[2, g] = np.nan
             continue
 
         # The targets.
-        positive, negative = _weights_of_classes(values, value_truth, own)
+        positive, negative = _weights_of_classes(values, own_hits, own)
         high = (positive + smoothing) / (positive + 2 * smoothing)
         low = smoothing / (negative + 2 * smoothing)
 
@@ -220,7 +215,7 @@ def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing
         scale, centre, spread = standardise(values, own)
         if spread > 0:
             start = math.log((positive + smoothing) / (negative + smoothing))
-            line = _newton(values, value_truth, own, (high, low), (0.0, start), _NO_PRIOR)
+            line = _newton(values, own_hits, own, (high, low), (0.0, start), _NO_PRIOR)
             a, curves[3, g] = line[0], line[1]
             if a != 0:
                 curves[0, g], curves[1, g], curves[2, g] = scale, centre, a / spread
@@ -235,13 +230,13 @@ def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing
 def pull_lines(
     starts: Ints,
     x: Floats,
-    truth: Bytes,
+    hits: Ints,
     weights: Ints,
     targets: tuple[float, float],
     lines: Floats,
     prior: Floats,
 ) -> Floats:
-    """Fit truth ~ sigmoid(a x + b) to each group of cells, pulled towards a common line.
+    """Fit truth ~ sigmoid(a x + b) to each group of values, pulled towards a common line.
 
     `lines` (2, n_groups) are a and b to start from; `prior` (5,) is the mean of a and of b, and the
     precision, in the unit of the weights, of a and a, a and b, b and b. `targets` are those of
@@ -252,9 +247,9 @@ def pull_lines(
     about = (prior[0], prior[1], prior[2], prior[3], prior[4])
     for g in range(starts.size - 1):
         first, last = starts[g], starts[g + 1]
-        own = weights if weights.size == 0 else weights[first:last]
+        own = x[first:last], hits[first:last], weights[first:last]
         start = (lines[0, g], lines[1, g])
-        pulled[:, g] = _newton(x[first:last], truth[first:last], own, targets, start, about)
+        pulled[:, g] = _newton(*own, targets, start, about)
     return pulled
 
 
@@ -318,81 +313,3 @@ def interpolate(
                     share = (x / 2 - knots[left] / 2) / (knots[right] / 2 - knots[left] / 2)
                 read[i] = min(values[left] + share * (values[right] - values[left]), values[right])
     return read
-
-
-@kernel
-def neighbours(
-    starts: Ints,
-    scores: Floats,
-    positive_weights: Weights,
-    weights: Ints,
-    widths: Floats,
-    part: int,
-    of_shares: bool,
-    edges: tuple[Floats, Ints, Floats],
-) -> tuple[Ints, Ints, Ints, Floats]:
-    """Add up neighbouring scores of each group, which rise: offsets and firsts of bins, weights and sums (2, n_bins).
-
-    A bin is as wide as its group says; of scores in [0, 1] (`of_shares`) so wide are the log odds. It has at most one
-    in `part` of the scores of its group, rounded up. Bins begin at edges, too: those of all groups, and of group g
-    `own[own_starts[g]:own_starts[g + 1]]`, which rise. Equal scores share a bin. Weights are of negatives, then of
-    positives; sums are of each, times the distance from the first.
-    """
-    common, own_starts, own = edges
-    offsets = np.zeros(starts.size, np.int64)
-    firsts = np.empty(scores.size, np.int64)
-    of_bins = np.empty((2, scores.size), np.int64)
-    sums = np.empty((2, scores.size))
-    n_bins = 0
-    for g in range(starts.size - 1):
-        i, last = starts[g], starts[g + 1]
-        grown = math.exp(widths[g]) if of_shares else 1.0
-        most = (last - i + part - 1) // part
-        next_common, next_own = 0, own_starts[g]
-        while i < last:
-            # Where the bin ends.
-            x = scores[i]
-            end = x * grown / (1 + x * (grown - 1)) if of_shares else x + widths[g]
-            next_common = _first_above(common, next_common, common.size, x)
-            next_own = _first_above(own, next_own, own_starts[g + 1], x)
-            if next_common < common.size:
-                end = min(end, common[next_common])
-            if next_own < own_starts[g + 1]:
-                end = min(end, own[next_own])
-
-            # What is in it.
-            firsts[n_bins] = i
-            full = i + most
-            weight, positive = np.int64(0), np.int64(0)
-            sum_of_all, sum_of_positives = 0.0, 0.0
-            highest = x
-            while i < last and ((scores[i] < end and i < full) or scores[i] == highest):
-                highest = scores[i]
-                w = 1 if weights.size == 0 else weights[i]
-                above = scores[i] - x
-                weight += w
-                positive += positive_weights[i]
-                sum_of_all += w * above
-                sum_of_positives += positive_weights[i] * above
-                i += 1
-            of_bins[0, n_bins], of_bins[1, n_bins] = weight - positive, positive
-            sums[0, n_bins], sums[1, n_bins] = sum_of_all - sum_of_positives, sum_of_positives
-            n_bins += 1
-        offsets[g + 1] = n_bins
-    # Copies, as views would keep room for every score alive.
-    return offsets, firsts[:n_bins].copy(), of_bins[:, :n_bins].copy(), sums[:, :n_bins].copy()
-
-
-@kernel
-def _first_above(edges: Floats, first: Any, last: Any, x: float) -> Any:
-    """Return where the first of the edges `first:last`, which rise, lies above x; `last` where none does."""
-    # Mostly it is one of the next: a step that doubles, then halves.
-    step = 1
-    while first + step <= last and edges[first + step - 1] <= x:
-        first += step
-        step *= 2
-    while step > 0:
-        if first + step <= last and edges[first + step - 1] <= x:
-            first += step
-        step //= 2
-    return first

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Matrix
 from thresholds._checks import InputError
-from thresholds.calibration.by_class import ScoresByClass, bins_of, squares, tally
+from thresholds.calibration.binned import binned
+from thresholds.calibration.by_class import ScoresByClass, weights_between
 from thresholds.calibration.calibrator import Calibrator
-from thresholds.calibration.cells import Cells, cells_of, map_labels
+from thresholds.calibration.cells import Cells, map_labels
 from thresholds.calibration.curves import moved_odds
 from thresholds.calibration.mixtures import (
     Estimate,
@@ -509,25 +510,18 @@ def _counted(
     n_jobs: int | None,
 ) -> tuple[Floats, Mixture]:
     """Find the likeliest rates, (n_labels,), and count the new rows in bins, some labels at a time."""
-    cells = cells_of(problem, n_jobs)
-    heaviest = int(problem.row_weights.max())
+    cells = Cells.of_bins(binned(problem, n_jobs=n_jobs).bins)
     rates = _inside(before)
 
-    def of_labels(first: int, last: int) -> tuple[Floats, Floats, Floats]:
+    def of_labels(first: int, last: int) -> Floats:
         own = cells.group(first, last)
-        weights = _weights_of(own)
         p = calibrator.curves.of_cells(own.starts, own.scores, first)
         if own_odds is not None:
             p = moved_odds(p, np.repeat(own_odds[first:last], np.diff(own.starts)))
-        likeliest = likeliest_rates(own.starts, p, weights, rates[first:last])
-        bins = bins_of(known.edges[first:last], own.starts, own.scores)
-        sums, squared = (
-            tally(bins, part, last - first) for part in (weights, squares(weights, heaviest))
-        )
-        return likeliest, sums, squared
+        return likeliest_rates(own.starts, p, own.weights.astype(np.float64), rates[first:last])
 
-    pieces = map_labels(cells.starts, of_labels, n_jobs=n_jobs)
-    likeliest, weights, squared = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    likeliest = np.concatenate(map_labels(cells.starts, of_labels, n_jobs=n_jobs))
+    weights, squared = weights_between(problem, known.edges, n_jobs)
 
     # How the curve spreads positives and negatives over the bins.
     spread = known.shares()
@@ -544,11 +538,6 @@ def _inside(rates: Floats) -> Floats:
 def _two_sided(z: Floats) -> Floats:
     """Return the p-value of normal deviates of either sign."""
     return np.minimum(2 * p_of_z(np.abs(z)), 1.0)
-
-
-def _weights_of(cells: Cells) -> Floats:
-    """Return the weights of cells as numbers."""
-    return cells.weights.astype(np.float64) if cells.weights.size else np.ones(cells.scores.size)
 
 
 def _known(found: Estimate, unknown: Booleans) -> Estimate:

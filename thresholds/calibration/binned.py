@@ -1,14 +1,10 @@
-"""The cells of each label in bins of neighbouring scores: what curves are fitted to, and measured on.
+"""The histogram of each label: what curves are fitted to, and measured on.
 
-Each label is sorted once, a few labels at a time, so that no list of all cells is ever made. A bin is at most 1/1024 as
-wide as what lies between the 1st and the 99th percentile of the label's scores: of their log odds, where all scores are
-probabilities. And it has at most 1/1024 of the label's cells: a curve that is steep where many lie finds narrow bins
-there, however far the others are. The positives of a bin count as so many of their mean score, and so do the negatives.
-So sums of scores over either are kept, and what a smooth curve of them adds up to is changed by no more than the square
-of the width.
-What a curve jumps at, and what is counted by itself, is the edge of a bin.
+A bin of several scores (`_engine/histograms.py`) counts as so many cells at its middle. Cells that score `missing` are
+a bin of their own, whatever lies beside; masked cells are in none. Where a curve jumps, a bin would have cells on both
+sides: so bins of isotonic curves are split there, by a label's tie groups.
 
-Of few cells a bin is a distinct score, and nothing is lost.
+A label of few scores has a bin for each, and nothing is lost.
 """
 
 from collections.abc import Callable
@@ -16,191 +12,182 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.grouped import group_of, sums_of_groups
-from thresholds._arrays.types import Floats, Ints
-from thresholds._kernels.calibration import neighbours
-from thresholds._kernels.keys import to_keys, to_scores
-from thresholds._kernels.sorting import sorted_groups
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Floats, Ints, Scores
+from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.histograms import MOST_BINS, Histograms, Reading, joined
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Columns
 from thresholds.calibration.by_class import edges_of, squares
-from thresholds.calibration.cells import Cells, limits_of
-from thresholds.data.panels import Panel, label_items
-from thresholds.data.probable import are_probable
-from thresholds.data.problem import Items, Problem
-from thresholds.data.tiles import map_tiles
-from thresholds.log_odds import log_odds
 
-_MOST_EXACT = 2**18  # cells of all labels that are few
-_WIDTHS = 1024  # of a bin, between the percentiles
-_PARTS = 1024  # of a label's cells, of which a bin has one at most
-_MIDDLE = (0.01, 0.99)
+# Scores of labels; those of label j are `[1][[0][j]:[0][j + 1]]`.
+Edges = tuple[Ints, Floats]
 
-_NO_EDGES = np.empty(0)
-
-
-class Edges(NamedTuple):
-    """Scores from which bins begin, beside those that are wide enough."""
-
-    of_all: Floats = _NO_EDGES  # rising
-    of_label: tuple[Ints, Floats] | None = None  # those of label j are `[1][[0][j]:[0][j + 1]]`
+_SORTED_CELLS = 2**17  # at a time: the tie groups of more take as long to write as to find
 
 
 class Binned(NamedTuple):
-    """Cells in bins, label after label: of each bin, which rise, its negatives, then its positives."""
+    """The bins of all labels, and what is asked of their cells beside."""
 
-    all: Cells  # with their mean score, and with weights
-    squares: Floats  # (n_cells,) the sum of squares of the weights of rows
-    edges: Floats  # (n_labels, N_EDGES) those of `ScoresByClass`
+    bins: Histograms  # without masked cells
+    class_edges: Floats  # (n_labels, N_EDGES) those of `ScoresByClass`
+    # (2, n_labels) the sum of squares of the weights of negatives and of positives; None where each cell weighs 1
+    squares: Floats | None
     of_shares: bool  # whether all scores are in [0, 1], those apart that are missing
 
     @property
     def are_shares(self) -> bool:
         """Whether all scores are in [0, 1]."""
-        scores = self.all.scores
+        scores = self.bins.middle
         return self.of_shares and bool(np.all((scores >= 0) & (scores <= 1)))
 
 
 def binned(
     problem: Problem,
-    edges: Callable[[Items, int, int], Edges] = lambda *_: Edges(),
+    edges: Callable[[Histograms, int], Edges] | None = None,
     *,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Binned:
-    """Put the cells of a problem into bins; `edges` says where those of a tile of labels begin, from its items."""
-    of_shares = are_probable(problem)
-    heaviest = int(problem.row_weights.max())
+    """Read the bins of all labels.
 
-    def of_tile(first: int, last: int) -> tuple[Cells, Floats, Floats]:
-        items = rising_items(problem, first, last)
-        return _of_tile(problem, items, edges(items, first, last), of_shares, heaviest)
-
-    parts = map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
-    sizes = np.concatenate([np.diff(cells.starts) for cells, _, _ in parts])
-    _, scores, truth, weights = zip(*(cells for cells, _, _ in parts), strict=True)
-    cells = Cells(
-        np.append(0, sizes.cumsum()),
-        np.concatenate(scores),
-        np.concatenate(truth),
-        np.concatenate(weights),
+    `edges` returns scores at which bins are to begin, from the tie groups of some labels and the number of the first.
+    """
+    read = _ReadingBins(problem, edges)
+    parts = over_labels(problem, read, stored=True, n_jobs=n_jobs, progress=progress)
+    bins, class_edges, squared, are_shares = zip(*parts, strict=True)
+    return Binned(
+        joined(bins),
+        np.concatenate(class_edges),
+        None if squared[0] is None else np.concatenate(squared, axis=1),
+        all(are_shares),
     )
-    squared = np.concatenate([squared for _, squared, _ in parts])
-    return Binned(cells, squared, np.concatenate([own for _, _, own in parts]), of_shares)
 
 
-def counted_items(problem: Problem, first: int, last: int) -> Items:
-    """Return the items of labels that have weight and are not masked."""
-    starts, keys, positive_weights, weights = items = problem.label_items(first, last)
-    masked = to_keys(np.array([-np.inf], problem.dtype))[0]
-    counts = keys > masked  # (n_items,)
-    if weights.size:
-        counts &= weights > 0
-    if counts.all():
-        return items
-    starts = np.append(0, counts.cumsum())[starts]
-    if weights.size:
-        weights = weights[counts]
-    return Items(starts, keys[counts], positive_weights[counts], weights)
+class _ReadingBins:
+    """Reads the bins of some labels off their columns."""
 
+    def __init__(self, problem: Problem, edges: Callable[[Histograms, int], Edges] | None) -> None:
+        self._problem = problem
+        self._missing = problem.dtype.type(problem.missing)
+        self._bins, self._tie_groups = Reading(problem, MOST_BINS), Reading(problem)
+        self._edges = edges
 
-def rising_items(problem: Problem, first: int, last: int) -> Items:
-    """Return these sorted upwards within each label: a panel where each weighs 1."""
-    if problem.is_dense_unweighted:
-        panel = label_items(problem, first, last)
-        assert isinstance(panel, Panel), "no part of the rows is calibrated alone"
-        return panel.higher_than(to_keys(np.array([-np.inf], problem.dtype))[0])
-    items = counted_items(problem, first, last)
-    if items.is_unweighted:
-        return Panel.sorting(items)
-    starts, keys, positive_weights, weights = items
-    keys, places = sorted_groups(starts, keys)
-    rows = places + np.repeat(starts[:-1], np.diff(starts))  # (n_items,)
-    return Items(starts, keys, positive_weights[rows], weights[rows])
-
-
-def _of_tile(
-    problem: Problem, items: Items, edges: Edges, of_shares: bool, heaviest: int
-) -> tuple[Cells, Floats, Floats]:
-    """Return the cells in bins of some labels, their squared weights, and the edges of `ScoresByClass`."""
-    starts, keys, positive_weights, weights = items
-    scores = to_scores(keys).astype(np.float64)  # (n_items,)
-    of_class = edges_of(starts, scores, weights)  # (n_labels, N_EDGES)
-    if problem.n_stored <= _MOST_EXACT or scores.size == 0:
-        offsets, firsts, of_bins = _distinct(starts, scores, positive_weights, weights)
-        sums = np.zeros(of_bins.shape)
-    else:
-        # Missing scores are a bin of their own.
-        apart = [problem.missing, np.nextafter(problem.missing, np.inf)]
-        of_all = np.union1d(edges.of_all, apart)
-        all_edges = of_all, *_merged(of_class, edges.of_label)
-        widths = _widths(problem, starts, scores, of_shares)
-        offsets, firsts, of_bins, sums = neighbours(
-            starts, scores, positive_weights, weights, widths, _PARTS, of_shares, all_edges
+    def __call__(self, columns: Columns, memory: Memory) -> Binned:
+        """Return the bins of some labels."""
+        bins = _with_missing_apart(_unmasked(self._bins(columns, memory)), columns, self._missing)
+        class_edges = edges_of(bins)
+        if self._edges is not None:
+            bins = joined([*self._split(bins, columns, memory)])
+        return Binned(
+            bins,
+            class_edges,
+            self._squares(columns),
+            _are_probable(columns.scores, self._missing),
         )
 
-    # Means, which rounding may take out of their bin.
-    lasts = np.append(firsts, scores.size)[1:] - 1  # (n_bins,)
-    lowest, highest = scores[firsts], scores[lasts]
-    some = of_bins > 0  # (2, n_bins)
-    means = lowest + np.divide(sums, of_bins, out=np.zeros_like(sums), where=some)
-    means = np.minimum(means, highest)
+    def _split(self, bins: Histograms, columns: Columns, memory: Memory) -> list[Histograms]:
+        """Split bins at the edges, some labels at a time."""
+        assert self._edges is not None, "asked for where there are some"
+        split = []
+        for piece in columns.in_pieces(_SORTED_CELLS):
+            first = piece.first - columns.first
+            groups = _unmasked(self._tie_groups(piece, memory))
+            edges = self._edges(groups, piece.first)
+            split.append(
+                _split(bins.of_labels(slice(first, first + piece.n_labels)), groups, edges)
+            )
+        return split
 
-    # Negatives, then positives of each bin.
-    squared = of_bins.astype(np.float64)
-    if weights.size:
-        parts = np.stack([weights - positive_weights, positive_weights])  # (2, n_items)
-        squared = np.add.reduceat(squares(parts.astype(np.float64), heaviest), firsts, axis=1)
-    kept = some.T.reshape(-1)  # (2 n_bins,)
-    truth = np.tile(np.array([0, 1], np.uint8), firsts.size)
-    cells = Cells(
-        np.append(0, kept.cumsum())[2 * offsets],
-        means.T.reshape(-1)[kept],
-        truth[kept],
-        of_bins.T.reshape(-1)[kept],
+    def _squares(self, columns: Columns) -> Floats | None:
+        """Return the sums of squares of the weights of negatives and of positives, (2, n_labels)."""
+        row_weights = self._problem.unit_weights
+        if row_weights is None:
+            return None
+        # 1. Those of cells that have a score.
+        n_labels = columns.n_labels
+        assert columns.weights is not None, "as rows have some"
+        weights = np.resize(columns.weights, columns.scores.size).astype(np.float64)
+        squared = np.where(columns.scores > -np.inf, weights**2, 0.0)  # (n_cells,)
+        label = np.repeat(np.arange(n_labels), columns.ends - columns.starts)
+        of_all = np.bincount(label, squared, n_labels)
+        of_positives = np.bincount(label, squared * columns.truth, n_labels)
+        sums = np.array([of_all - of_positives, of_positives])
+        if self._missing == -np.inf or not is_sparse(self._problem.scores):
+            return sums
+        # 2. Those of absent cells: the most that so much weight can add up to.
+        own = slice(columns.first, columns.first + n_labels)
+        stored = np.bincount(label, weights, n_labels)
+        absent = self._problem.weight_of_label[own] - stored
+        heaviest = int(row_weights.max())
+        return sums + squares(np.array([absent - columns.more, columns.more]), heaviest)
+
+
+def _unmasked(bins: Histograms) -> Histograms:
+    """Leave masked cells out."""
+    return bins.where(bins.lowest > -np.inf)
+
+
+def _with_missing_apart(bins: Histograms, columns: Columns, missing: Scores) -> Histograms:
+    """Give cells that are `missing` a bin of their own."""
+    # 1. Bins that may have others beside them become three: what lies above, they, and what lies below.
+    shared = (bins.lowest < bins.highest) & (bins.lowest <= missing) & (missing <= bins.highest)
+    if not shared.any():
+        return bins
+    three = np.repeat(np.arange(shared.size), np.where(shared, 3, 1))
+    lowest, highest, hits, weights = (
+        column[three] for column in (bins.lowest, bins.highest, bins.hits, bins.weights)
     )
-    return cells, squared.T.reshape(-1)[kept], of_class
+    n_bins = np.diff(bins.offsets) + 2 * np.bincount(bins.label[shared], minlength=bins.n_labels)
+    middle = np.flatnonzero(shared) + 2 * np.arange(np.count_nonzero(shared)) + 1
+    lowest[middle - 1] = np.nextafter(missing, np.inf, dtype=lowest.dtype)
+    lowest[middle] = highest[middle] = missing
+    highest[middle + 1] = np.nextafter(missing, -np.inf, dtype=lowest.dtype)
+    # 2. Count those above and below; the rest is missing.
+    for label, at in zip(bins.label[shared].tolist(), middle.tolist(), strict=True):
+        scores, truth, weight = columns.of_label(label)
+        for place, inside in (
+            (at - 1, (scores > missing) & (scores <= highest[at - 1])),
+            (at + 1, (scores < missing) & (scores >= lowest[at + 1])),
+        ):
+            cells = np.flatnonzero(inside)
+            own = np.ones(cells.size, np.int64) if weight is None else weight[cells]
+            weights[place], hits[place] = own.sum(), own @ truth[cells].astype(np.int64)
+        weights[at] -= weights[at - 1] + weights[at + 1]
+        hits[at] -= hits[at - 1] + hits[at + 1]
+    found = Histograms(np.append(0, n_bins.cumsum()), lowest, highest, hits, weights)
+    return found.where(weights > 0)
 
 
-def _distinct(
-    starts: Ints, scores: Floats, positive_weights: Ints, weights: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """Return offsets and firsts of the distinct scores of labels, and their weights, as `neighbours` does."""
-    is_first = np.append(True, scores[1:] != scores[:-1])[: scores.size]  # (n_items,)
-    is_first[starts[:-1][np.diff(starts) > 0]] = True
-    firsts = np.flatnonzero(is_first)
-    offsets = np.append(0, is_first.cumsum())[starts]
-    positive = np.add.reduceat(positive_weights, firsts, dtype=np.int64)
-    total = (
-        np.add.reduceat(weights, firsts) if weights.size else np.diff(firsts, append=scores.size)
+def _split(bins: Histograms, groups: Histograms, edges: Edges) -> Histograms:
+    """Return the bins of some labels, split at edges, from the tie groups that they are made of."""
+    # 1. The first tie group of each bin. Labels that have as many bins as tie groups are split already.
+    starts, scores = edges
+    begins = np.ones(groups.lowest.size, np.bool_)
+    for label in np.flatnonzero(np.diff(groups.offsets) > np.diff(bins.offsets)):
+        first, last = groups.offsets[label : label + 2]
+        rising = -groups.lowest[first:last]
+        tops = bins.highest[bins.offsets[label] : bins.offsets[label + 1]]
+        own_edges = scores[starts[label] : starts[label + 1]]
+        firsts = np.append(rising.searchsorted(-tops), rising.searchsorted(-own_edges, "right"))
+        begins[first:last] = False
+        begins[first + firsts[firsts < last - first]] = True
+    # 2. Add up what is in each.
+    firsts = np.flatnonzero(begins)
+    if firsts.size == 0:
+        return groups
+    return Histograms(
+        np.searchsorted(firsts, groups.offsets),
+        groups.lowest[np.append(firsts[1:], begins.size) - 1],
+        groups.highest[firsts],
+        np.add.reduceat(groups.hits, firsts),
+        np.add.reduceat(groups.weights, firsts),
     )
-    return offsets, firsts, np.stack([total - positive, positive])
 
 
-def _widths(problem: Problem, starts: Ints, scores: Floats, of_shares: bool) -> Floats:
-    """Return how wide bins of each label are, (n_labels,): none where most of its scores are equal."""
-    # Ranks among those that are not missing.
-    n_below, n_missing = (
-        sums_of_groups(starts, member)
-        for member in (scores < problem.missing, scores == problem.missing)
-    )
-    n_others = np.diff(starts) - n_missing
-    ends = []
-    for share in _MIDDLE:
-        rank = (share * (n_others - 1)).astype(np.int64)
-        at = starts[:-1] + rank + np.where(rank >= n_below, n_missing, 0)
-        ends.append(np.where(n_others > 0, scores[np.minimum(at, scores.size - 1)], 0.5))
-    low, high = np.array(ends)
-    if of_shares:
-        least, most = limits_of(problem.scores.dtype)
-        low, high = log_odds(np.clip([low, high], least, most))
-    return np.asarray(high / _WIDTHS - low / _WIDTHS)
-
-
-def _merged(of_class: Floats, of_label: tuple[Ints, Floats] | None) -> tuple[Ints, Floats]:
-    """Return the edges of `ScoresByClass` and others of each label, rising."""
-    n_labels, n_edges = of_class.shape
-    starts, edges = np.arange(n_labels + 1) * n_edges, of_class.reshape(-1)
-    if of_label is None:
-        return starts, edges
-    label = np.concatenate([group_of(starts), group_of(of_label[0])])
-    edges = np.concatenate([edges, of_label[1]])
-    return starts + of_label[0], edges[np.lexsort((edges, label))]
+def _are_probable(scores: Scores, missing: Scores) -> bool:
+    """Whether scores lie in [0, 1], those apart that are missing or masked."""
+    if scores.size == 0 or (scores.min() >= 0 and scores.max() <= 1):
+        return True
+    is_inside = (scores >= 0) & (scores <= 1)
+    return bool((is_inside | (scores == missing) | (scores == -np.inf)).all())

@@ -14,9 +14,14 @@ from typing import Any, Self
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.grouped import group_of, sums_of_groups
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds._checks import InputError
-from thresholds.calibration.cells import Cells
+from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.histograms import Histograms
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Columns
 from thresholds.rule.saving import refuse_unknown
 
 # Shares of a label's scores from which bins begin upwards.
@@ -44,26 +49,21 @@ class ScoresByClass:
     observed: Floats  # (n_labels,), the share of positives
 
     @classmethod
-    def of(cls, cells: Cells, squared: Floats, edges: Floats, probabilities: Floats) -> Self:
-        """Count cells that lie between `edges`, with the squares of their weights and their probabilities by the curve.
+    def of(
+        cls, given: Histograms, squared: Floats | None, edges: Floats, probabilities: Floats
+    ) -> Self:
+        """Count what lies between `edges`, of bins that begin there, with their probabilities by the curve.
 
-        Zeros of a label without any.
+        `squared` are the squares of the weights of each label's negatives and positives, (2, n_labels); None where each
+        cell weighs 1. Zeros of a label without any cell.
         """
         n_labels = len(edges)
-        truth = cells.truth.view(np.bool_)
-        weights = cells.weights.astype(np.float64)
-        bins = bins_of(edges, cells.starts, cells.scores)
-
-        # Weights of positives and of negatives, as numbers of rows that tell as much.
-        total = tally(bins, weights, n_labels)
-        positive, positive_squared, negative, negative_squared = (
-            tally(bins, part * member, n_labels)
-            for member in (truth, ~truth)
-            for part in (weights, squared)
-        )
+        bins = bins_of(edges, given.offsets, given.lowest)
+        total, positive = (tally(bins, part, n_labels) for part in (given.weights, given.hits))
+        negative = total - positive
 
         # What the curve says of each bin.
-        sums = tally(bins, weights * probabilities, n_labels)
+        sums = tally(bins, given.weights * probabilities, n_labels)
         weight = total.sum(axis=1)  # (n_labels,)
         is_filled = weight > 0
         rate = np.divide(sums.sum(axis=1), weight, out=np.zeros(n_labels), where=is_filled)
@@ -71,8 +71,8 @@ class ScoresByClass:
         observed = np.divide(positive.sum(axis=1), weight, out=np.zeros(n_labels), where=is_filled)
         return cls(
             edges,
-            _in_rows(positive, positive_squared),
-            _in_rows(negative, negative_squared),
+            positive if squared is None else _in_rows(positive, squared[1]),
+            negative if squared is None else _in_rows(negative, squared[0]),
             np.minimum(means, 1.0),
             np.minimum(rate, 1.0),
             observed,
@@ -127,46 +127,67 @@ def bins_of(edges: Floats, starts: Ints, scores: Floats) -> Ints:
     return bins
 
 
-def tally(bins: Ints, weights: Floats, n_labels: int) -> Floats:
+def tally(bins: Ints, weights: Numbers, n_labels: int) -> Floats:
     """Return the weight of the cells in each bin of each label: (n_labels, N_BINS)."""
     sums = np.bincount(bins, weights, n_labels * N_BINS).astype(np.float64)
     return sums.reshape(n_labels, N_BINS)
 
 
-def squares(weights: Floats, heaviest: int) -> Floats:
+def weights_between(problem: Problem, edges: Floats, n_jobs: int | None) -> tuple[Floats, Floats]:
+    """Return the weight of the cells between edges, and the sum of the squares of their weights, (n_labels, N_BINS).
+
+    Truth is known of no cell, or of all. Masked cells are not counted.
+    """
+    heaviest = int(problem.row_weights.max())
+    is_absent = is_sparse(problem.scores) and problem.missing > -np.inf
+
+    def count(columns: Columns, _: Memory) -> tuple[Floats, Floats]:
+        n_labels = columns.n_labels
+        own = slice(columns.first, columns.first + n_labels)
+        starts = np.append(0, columns.ends)
+        bins = bins_of(edges[own], starts, columns.scores)
+        weights = np.ones(bins.size)
+        if columns.weights is not None:
+            weights = np.resize(columns.weights, bins.size).astype(np.float64)
+        present = np.where(columns.scores > -np.inf, weights, 0.0)  # (n_cells,)
+        sums, squared = (tally(bins, part, n_labels) for part in (present, present**2))
+        if is_absent:
+            # Absent cells of a label are in one bin.
+            label = group_of(starts)
+            absent = problem.weight_of_label[own] - np.bincount(label, weights, n_labels)
+            one_each = np.arange(n_labels + 1)
+            bins = bins_of(edges[own], one_each, np.full(n_labels, problem.missing))
+            sums += tally(bins, absent, n_labels)
+            squared += tally(bins, squares(absent, heaviest), n_labels)
+        return sums, squared
+
+    pieces = over_labels(problem, count, stored=True, n_jobs=n_jobs)
+    weights, squared = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    return weights, squared
+
+
+def squares(weights: Numbers, heaviest: int) -> Floats:
     """Return the squared weights of cells; of a cell that stands for many rows the most that theirs can add up to."""
     return np.asarray(weights * np.minimum(weights, heaviest))
 
 
-def edges_of(starts: Ints, scores: Floats, weights: Ints) -> Floats:
-    """Return the scores at or above which the shares lie, at least: (n_labels, N_EDGES), zeros without cells.
-
-    Scores rise within each label; without weights each weighs 1.
-    """
-    sizes = np.diff(starts)
-    filled = np.flatnonzero(sizes)
-    edges = np.zeros((sizes.size, N_EDGES))
-
-    # How far from the top of a label each edge lies: (n_filled, N_EDGES).
-    if weights.size:
-        up_to = np.append(0, weights.cumsum())
-        above = np.repeat(up_to[starts[1:]], sizes) - up_to[:-1]  # at or above a cell
-        share = above / np.repeat(np.diff(up_to[starts]), sizes)
-        first = starts[:-1][filled]
-        less = [np.add.reduceat(share < least, first, dtype=np.int64) for least in _SHARES_ABOVE]
-        ranks = np.minimum(np.stack(less, axis=1) + 1, sizes[filled, np.newaxis])
-    else:
-        wanted = np.round(_SHARES_ABOVE * sizes[filled, np.newaxis], 9)
-        ranks = np.maximum(np.ceil(wanted).astype(np.int64), 1)
-    edges[filled] = scores[starts[1:][filled, np.newaxis] - ranks]
+def edges_of(bins: Histograms) -> Floats:
+    """Return the scores at or above which the shares lie, at least: (n_labels, N_EDGES), zeros without cells."""
+    edges = np.zeros((bins.n_labels, N_EDGES))
+    has_cells = np.diff(bins.offsets) > 0  # (n_labels,)
+    share = bins.predicted / bins.totals[bins.label]  # (n_bins,)
+    for k, least in enumerate(_SHARES_ABOVE):
+        # The highest bin down to which a label has enough.
+        place = bins.offsets[:-1] + sums_of_groups(bins.offsets, share < least)
+        edges[has_cells, k] = bins.lowest[place[has_cells]]
     return edges
 
 
 def _in_rows(counts: Floats, squared: Floats) -> Floats:
-    """Return counts scaled to as many rows of equal weight as tell as much; squared weights of bins are given."""
-    weight, squares_of_all = counts.sum(axis=1, keepdims=True), squared.sum(axis=1, keepdims=True)
-    scale = np.divide(weight, squares_of_all, out=np.zeros_like(weight), where=squares_of_all > 0)
-    return np.asarray(counts * scale)
+    """Return weights, (n_labels, N_BINS), as so many rows of equal weight as tell as much, by the squares of labels."""
+    weight = counts.sum(axis=1)  # (n_labels,)
+    scale = np.divide(weight, squared, out=np.zeros_like(weight), where=squared > 0)
+    return np.asarray(counts * scale[:, np.newaxis])
 
 
 def _encoded(values: Floats) -> str:

@@ -17,16 +17,17 @@ from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.outcomes import number_of_powers
+from thresholds._engine.histograms import Histograms
+from thresholds._engine.problem import Problem
 from thresholds.calibration.binned import Binned, Edges, binned
 from thresholds.calibration.by_class import ScoresByClass
-from thresholds.calibration.cells import limits_of
+from thresholds.calibration.cells import Cells, limits_of
 from thresholds.calibration.curves import Curves, moved_odds
 from thresholds.calibration.isotonic import IsotonicCurves, Knots, begins_block, joined, knots_of
 from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
 from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, weight_of_row
 from thresholds.calibration.pooled import fit_pooled
 from thresholds.calibration.stretched import StretchedCurves, fit_stretched
-from thresholds.data.problem import Items, Problem
 from thresholds.errors import need
 from thresholds.results import Shown, Table, names_of
 from thresholds.rule.base import as_row, in_kind, like_row
@@ -357,7 +358,8 @@ class Calibrator(Shown):
             problem = replace(
                 problem, scores=scores, truth=truth, unknown=unknown, missing=self.missing
             )
-        cells = binned(problem, self._curves.edges).all
+        edges = self._curves.edges if self._curves.jump else None
+        cells = Cells.of_bins(binned(problem, edges).bins)
         probabilities = self._curves.of_labels(cells.starts, cells.scores)
         return measure(cells._replace(scores=probabilities), ALL_CORES)
 
@@ -481,10 +483,9 @@ def calibrate(
     the mode of their posterior; given these, mean and covariance have the highest marginal likelihood (Laplace's
     approximation), where one label more, with the curve of all cells together, keeps the covariance from 0.
 
-    Of more than 262,144 cells, neighbouring scores of a label are taken together: at most 1/1024 of its cells, within
-    1/1024 of what lies between its 1st and 99th percentile (of log odds where scores are in [0, 1]). Isotonic curves by
-    label, or pooled, are those of all cells to the last bit all the same; with "platt" probabilities are off by less
-    than 1e-5.
+    Of a label of more than 1,024 distinct scores, those that agree in their leading binary digits are taken together,
+    in at most 1,024 bins, and stand at the middle of theirs. Isotonic curves by label are those of all cells, to the
+    last bit, all the same.
 
     In "platt", exact 0 (where it is not `missing`) and 1 have the logit of the numbers next to them in the dtype of
     the scores.
@@ -534,7 +535,7 @@ def calibrate_problem(
     # A single label has no others to lean on.
     if by == "shrink" and problem.n_labels == 1:
         by = "label"
-    fitted, cells = _fit(problem, method, by, n_jobs, progress)
+    fitted, found = _fit(problem, method, by, n_jobs, progress)
     curves = Curves(fitted, pooled=by == "pooled")
 
     # What they do to an absent cell of each label, and to the cells of the fit.
@@ -542,11 +543,12 @@ def calibrate_problem(
     absent = curves.of_cells(one_each, np.full(problem.n_labels, problem.missing))  # (n_labels,)
     before, after, by_class = UNKNOWN, UNKNOWN, None
     if measured:
-        probabilities = curves.of_labels(cells.all.starts, cells.all.scores, n_jobs)  # (n_cells,)
-        if cells.are_shares:
-            before = measure(cells.all, n_jobs)
-        after = measure(cells.all._replace(scores=probabilities), n_jobs)
-        by_class = ScoresByClass.of(cells.all, cells.squares, cells.edges, probabilities)
+        cells = Cells.of_bins(found.bins)
+        probabilities = curves.of_labels(cells.starts, cells.scores, n_jobs)  # (n_cells,)
+        if found.are_shares:
+            before = measure(cells, n_jobs)
+        after = measure(cells._replace(scores=probabilities), n_jobs)
+        by_class = ScoresByClass.of(found.bins, found.squares, found.class_edges, probabilities)
     return Calibrator(
         method=method,
         by=by,
@@ -566,43 +568,41 @@ def calibrate_problem(
 def _fit(
     problem: Problem, method: Method, by: By, n_jobs: int | None, progress: bool
 ) -> tuple[IsotonicCurves | LogisticCurves | StretchedCurves, Binned]:
-    """Fit curves, of all cells together or of each label; return the cells in bins, too."""
+    """Fit curves, of all cells together or of each label; return the bins that they were fitted to, too."""
+    if method == "isotonic" and by == "label":
+        return _fit_labels(problem, n_jobs, progress)
+
     row_weight = weight_of_row(problem.unit)
+    found = binned(problem, n_jobs=n_jobs, progress=progress)
+    cells = Cells.of_bins(found.bins)
     if method == "platt":
-        cells = binned(problem, n_jobs=n_jobs, progress=progress)
         logistic = fit_logistic_curves(
-            cells.all.pooled() if by == "pooled" else cells.all,
+            cells.pooled() if by == "pooled" else cells,
             problem.missing,
-            limits_of(problem.scores.dtype) if cells.of_shares else None,
+            limits_of(problem.scores.dtype) if found.of_shares else None,
             row_weight,
             n_jobs,
             progress,
             leaning=by == "shrink",
         )
-        return logistic, cells
-    if by == "label":
-        return _fit_labels(problem, n_jobs, progress)
-
-    common = fit_pooled(problem, row_weight if by == "shrink" else None, n_jobs, progress)
-    blocks = Edges(common.scores[begins_block(common.probabilities)])
-    cells = binned(problem, lambda *_: blocks, n_jobs=n_jobs, progress=progress)
+        return logistic, found
     if by == "pooled":
-        return common, cells
-    return fit_stretched(common, cells.all, row_weight, n_jobs, progress), cells
+        return fit_pooled(cells, None), found
+    common = fit_pooled(cells, row_weight)
+    return fit_stretched(common, cells, row_weight, n_jobs, progress), found
 
 
 def _fit_labels(
     problem: Problem, n_jobs: int | None, progress: bool
 ) -> tuple[IsotonicCurves, Binned]:
-    """Fit an isotonic curve to each label, and put its cells into bins, in one pass."""
+    """Fit an isotonic curve to the tie groups of each label, and split its bins where the curve jumps."""
     knots: dict[int, Knots] = {}
 
-    def blocks(items: Items, first: int, _: int) -> Edges:
-        sizes, scores, probabilities = knots[first] = knots_of(items)
+    def blocks(groups: Histograms, first: int) -> Edges:
+        """Return the lowest scores of the blocks of the curves of some labels."""
+        sizes, scores, probabilities = knots[first] = knots_of(groups)
         begins = begins_block(probabilities)
-        return Edges(
-            of_label=(np.append(0, begins.cumsum())[np.append(0, sizes.cumsum())], scores[begins])
-        )
+        return np.append(0, begins.cumsum())[np.append(0, sizes.cumsum())], scores[begins]
 
-    cells = binned(problem, blocks, n_jobs=n_jobs, progress=progress)
-    return joined([knots[first] for first in sorted(knots)]), cells
+    found = binned(problem, blocks, n_jobs=n_jobs, progress=progress)
+    return joined([knots[first] for first in sorted(knots)]), found

@@ -1,4 +1,4 @@
-"""The cells of a problem in one list, label after label: what calibration is fitted to and measured on."""
+"""What lies at which score of a label: what curves are fitted to, and measured on."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -7,76 +7,40 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from thresholds._arrays import threads
-from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.dtypes import least_positive, threshold_dtype
-from thresholds._arrays.types import Bytes, Floats, Ints
-from thresholds._kernels.keys import to_scores
-from thresholds.data.problem import Items, Problem
+from thresholds._arrays.types import Floats, Ints
+from thresholds._engine.histograms import Histograms
 
 Result = TypeVar("Result")
 
 _CELLS_PER_PIECE = 2**18
-_NO_WEIGHTS = np.empty(0, np.int64)
 
 
 class Cells(NamedTuple):
-    """Cells of positive weight and known truth that are not masked; label j has `starts[j]:starts[j + 1]`.
+    """Scores of labels and what weighs there, one label after another; those of label j are `starts[j]:starts[j + 1]`.
 
-    The cells that a sparse column leaves out are two at most: its positives and its negatives.
+    Cells of one score count as one, which may have positives and negatives.
     """
 
     starts: Ints  # (n_labels + 1,)
-    scores: Floats  # (n_cells,)
-    truth: Bytes  # (n_cells,)
-    weights: Ints  # (n_cells,) in the problem's unit; empty where all are 1
+    scores: Floats  # (n_cells,) or what else stands in their place: probabilities, log odds
+    hits: Ints  # (n_cells,) weight of the positives, in the problem's unit
+    weights: Ints  # (n_cells,)
+
+    @classmethod
+    def of_bins(cls, bins: Histograms) -> "Cells":
+        """Put the cells of each bin at its middle."""
+        return cls(bins.offsets, bins.middle, bins.hits, bins.weights)
 
     def group(self, first: int, last: int) -> "Cells":
         """Return the cells of labels `first:last`, as views."""
         at = slice(self.starts[first], self.starts[last])
         starts = self.starts[first : last + 1] - self.starts[first]
-        weights = self.weights[at] if self.weights.size else _NO_WEIGHTS
-        return Cells(starts, self.scores[at], self.truth[at], weights)
-
-    def in_blocks(self) -> "Cells":
-        """Take neighbours of a label of equal score together, negatives and positives each."""
-        starts, scores, truth, weights = self
-        is_first = np.append(True, scores[1:] != scores[:-1])[: scores.size]  # (n_cells,)
-        is_first[starts[:-1][np.diff(starts) > 0]] = True
-        number = np.append(0, is_first.cumsum())  # of blocks before each cell
-
-        # Negatives, then positives of each block.
-        sums = np.zeros(2 * number[-1], np.int64)
-        np.add.at(sums, 2 * (number[1:] - 1) + truth, weights)
-        some = sums > 0
-        return Cells(
-            np.append(0, some.cumsum())[2 * number[starts]],
-            np.repeat(scores[is_first], 2)[some],
-            np.tile(np.array([0, 1], np.uint8), number[-1])[some],
-            sums[some],
-        )
+        return Cells(starts, self.scores[at], self.hits[at], self.weights[at])
 
     def pooled(self) -> "Cells":
         """Take all labels for one."""
         return self._replace(starts=self.starts[[0, -1]])
-
-
-def cells_of(problem: Problem, n_jobs: int | None) -> Cells:
-    """Collect the cells of a problem, on threads."""
-    problem.prepare("labels")
-
-    def collect(labels: slice) -> Cells:
-        items = problem.group_items("labels", labels.start, labels.stop)
-        return _cells(items, problem.is_plain)
-
-    pieces = list(by_cells(problem.n_labels, problem.n_stored, _CELLS_PER_PIECE))
-    collected = threads.run(collect, pieces, n_jobs=n_jobs)
-    sizes = np.concatenate([np.diff(cells.starts) for cells in collected])
-    return Cells(
-        np.append(0, sizes.cumsum()),
-        np.concatenate([cells.scores for cells in collected]),
-        np.concatenate([cells.truth for cells in collected]),
-        np.concatenate([cells.weights for cells in collected]),
-    )
 
 
 def map_labels(
@@ -99,33 +63,6 @@ def map_labels(
         progress=progress,
         title="labels",
     )
-
-
-def _cells(items: Items, unweighted: bool) -> Cells:
-    """Split items into cells of one truth, without those of score -inf."""
-    starts, keys, positive_weights, weights = items
-    scores = to_scores(keys).astype(np.float64)
-    truth = positive_weights > 0
-
-    # An item with positives and negatives, as absent cells are, becomes two cells: positives first.
-    is_mixed = truth & (positive_weights < weights)
-    if is_mixed.any():
-        item = np.repeat(np.arange(truth.size), 1 + is_mixed)
-        is_second = np.append(False, item[1:] == item[:-1])
-        starts = np.append(0, (1 + is_mixed).cumsum())[starts]
-        truth = truth[item] & ~is_second
-        scores = scores[item]
-        positive_weights = positive_weights[item]
-        weights = np.where(truth, positive_weights, weights[item] - positive_weights)
-
-    # Cells that count.
-    counts = (weights > 0) & (scores > -np.inf)
-    if not counts.all():
-        starts = np.append(0, counts.cumsum())[starts]
-        scores = scores[counts]
-        truth = truth[counts]
-        weights = weights[counts]
-    return Cells(starts, scores, truth.view(np.uint8), _NO_WEIGHTS if unweighted else weights)
 
 
 def beside_groups(starts: Ints, values: Floats, first: int) -> tuple[Ints, Floats]:

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
+from thresholds._engine.histograms import Histograms
 from thresholds.calibration.binned import Edges
 from thresholds.calibration.cells import map_labels
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.platt import LogisticCurves
 from thresholds.calibration.stretched import StretchedCurves
-from thresholds.data.problem import Items
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,17 +49,19 @@ class Curves:
             return of_labels
         return list(zip(of_labels, self.odds.tolist(), strict=True))
 
-    def edges(self, _: Items, first: int, last: int) -> Edges:
-        """Return the scores at which the curves of labels `first:last` bend."""
-        by_group = self.by_group
-        if isinstance(by_group, StretchedCurves):
-            return Edges(by_group.common.scores)
-        if isinstance(by_group, LogisticCurves):
-            return Edges()
+    @property
+    def jump(self) -> bool:
+        """Whether the curves are steep between neighbouring scores, so that a bin may have two probabilities."""
+        return isinstance(self.by_group, IsotonicCurves)
+
+    def edges(self, groups: Histograms, first: int) -> Edges:
+        """Return the scores at which the curves of some labels bend, from label `first` on."""
+        assert isinstance(self.by_group, IsotonicCurves), "others do not jump"
+        offsets, scores = self.by_group.offsets, self.by_group.scores
         if self.pooled:
-            return Edges(by_group.scores)
-        offsets = by_group.offsets[first : last + 1]
-        return Edges(of_label=(offsets - offsets[0], by_group.scores[offsets[0] : offsets[-1]]))
+            return np.arange(groups.n_labels + 1) * scores.size, np.tile(scores, groups.n_labels)
+        offsets = offsets[first : first + groups.n_labels + 1]
+        return offsets - offsets[0], scores[offsets[0] : offsets[-1]]
 
     def of_labels(self, starts: Ints, scores: Floats, n_jobs: int | None = -1) -> Floats:
         """Return the probabilities of cells, label after label, on threads."""

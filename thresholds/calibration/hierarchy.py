@@ -174,10 +174,9 @@ def fit_leaning_lines(
 def _order_by_content(cells: Cells, x: Floats) -> Ints:
     """Return an order (n_labels,) of labels that is the same whatever order they come in: by a checksum of cells."""
     place = np.arange(x.size) - np.repeat(cells.starts[:-1], np.diff(cells.starts))  # in the label
-    checksum = np.ascontiguousarray(x).view(np.uint64) + cells.truth
-    for values in (place, cells.weights):
-        if values.size:
-            checksum = (checksum ^ (checksum >> np.uint64(29))) * _ODD + values.view(np.uint64)
+    checksum = np.ascontiguousarray(x).view(np.uint64)
+    for values in (place, cells.hits, cells.weights):
+        checksum = (checksum ^ (checksum >> np.uint64(29))) * _ODD + values.view(np.uint64)
     sums = np.append(
         np.uint64(0), np.cumsum(checksum ^ (checksum >> np.uint64(29)), dtype=np.uint64)
     )
@@ -189,8 +188,7 @@ def _in_order(cells: Cells, x: Floats, order: Ints) -> tuple[Cells, Floats]:
     sizes = np.diff(cells.starts)[order]
     starts = np.append(0, sizes.cumsum())
     at = np.repeat(cells.starts[:-1][order] - starts[:-1], sizes) + np.arange(x.size)
-    weights = cells.weights[at] if cells.weights.size else cells.weights
-    return Cells(starts, cells.scores[at], cells.truth[at], weights), x[at]
+    return Cells(starts, cells.scores[at], cells.hits[at], cells.weights[at]), x[at]
 
 
 def _settle(
@@ -217,8 +215,8 @@ def _targets(
     cells: Cells, counts: Booleans, row_weight: float
 ) -> tuple[tuple[float, float], float]:
     """Return the targets of positives and of negatives, and the log odds of those of all cells."""
-    weights = cells.weights if cells.weights.size else np.ones(counts.size, np.int64)
-    positive, negative = (float(weights[counts & (cells.truth == truth)].sum()) for truth in (1, 0))
+    positive = float(cells.hits[counts].sum())
+    negative = float(cells.weights[counts].sum()) - positive
     high = (positive + row_weight) / (positive + 2 * row_weight)
     low = row_weight / (negative + 2 * row_weight)
     return (high, low), float(np.log((positive + row_weight) / (negative + row_weight)))

@@ -19,13 +19,10 @@ from itertools import pairwise
 import numpy as np
 
 from thresholds._arrays.grouped import group_of
-from thresholds._arrays.types import Booleans, Floats, Ints, Keys
+from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._engine.histograms import Histograms
 from thresholds._kernels.calibration import interpolate
 from thresholds._kernels.choosing import upper_hulls
-from thresholds._kernels.keys import to_scores
-from thresholds._kernels.sorting import weighted_staircases
-from thresholds.data.panels import Panel
-from thresholds.data.problem import Items
 
 # How many knots each group has, their scores and their probabilities.
 Knots = tuple[Ints, Floats, Floats]
@@ -72,37 +69,28 @@ def begins_block(probabilities: Floats) -> Booleans:
     return np.diff(probabilities, prepend=0.0) > 0
 
 
-def knots_of(items: Items) -> Knots:
+def knots_of(groups: Histograms) -> Knots:
     """Return how many knots each group has; their scores, rising within a group; and the probabilities there."""
-    if isinstance(items, Panel):
-        return knots_of_steps(items.steps[:5])
-    return knots_of_steps(weighted_staircases(*items)[:5])
-
-
-def knots_of_steps(steps: tuple[Ints, Keys, Keys, Ints, Ints]) -> Knots:
-    """Return the knots of groups from offsets, keys, next lower keys, true and false positives of their steps."""
-    offsets, keys, lower_keys, tp, fp = steps
-    # (n_steps,) each, falling within a group
-    step, lower = (to_scores(of_steps).astype(np.float64) for of_steps in (keys, lower_keys))
+    steps = groups.steps
 
     # The blocks of each group, from the highest down. Each has its lowest score, and its highest, which is the next
     # below the block before; the curve is constant above the first block's lowest.
-    starts, last_step, rate = upper_hulls(offsets, tp, fp)
+    starts, last_step, rate = upper_hulls(steps.offsets, steps.tp, steps.predicted - steps.tp)
     group = group_of(starts)  # (n_blocks,)
-    bottom = step[last_step]
+    bottom = steps.cut[last_step]
     is_first = np.diff(group, prepend=-1) > 0
-    top = np.where(is_first, bottom, lower[np.roll(last_step, 1)])
+    top = np.where(is_first, bottom, steps.lower[np.roll(last_step, 1)])
 
     # Negatives below all positives, whose next lower score is NaN where there are none.
     is_last = np.diff(group, append=-1) != 0  # (n_blocks,)
-    below = lower[last_step[is_last]]
+    below = steps.lower[last_step[is_last]]
 
     # All of these, rising, each once.
-    groups = np.concatenate([group, group, group[is_last]])
+    of_knots = np.concatenate([group, group, group[is_last]])
     scores = np.concatenate([bottom, top, below])
     values = np.concatenate([rate, rate, np.zeros(below.size)])
-    order = np.lexsort((scores, groups))
-    groups, scores, values = groups[order], scores[order], values[order]
-    is_new = (groups[1:] != groups[:-1]) | (scores[1:] != scores[:-1])
+    order = np.lexsort((scores, of_knots))
+    of_knots, scores, values = of_knots[order], scores[order], values[order]
+    is_new = (of_knots[1:] != of_knots[:-1]) | (scores[1:] != scores[:-1])
     kept = np.append(True, is_new)[: scores.size] & ~np.isnan(scores)
-    return np.bincount(groups[kept], minlength=starts.size - 1), scores[kept], values[kept]
+    return np.bincount(of_knots[kept], minlength=starts.size - 1), scores[kept], values[kept]

@@ -104,7 +104,7 @@ def _fit(cells: Cells, missing: float, limits: Limits, smoothing: float) -> tupl
     """Return the curve and the probability of `missing` of each group."""
     x = _abscissae(cells.scores, limits)
     x[cells.scores == missing] = np.nan
-    curves = fit_logistic(cells.starts, x, cells.truth, cells.weights, smoothing)
+    curves = fit_logistic(cells.starts, x, cells.hits, cells.weights, smoothing)
 
     # Without cells to fit a curve to, the rate of all, smoothed alike; without any cell at all, never.
     total, positive, missing_total, missing_positive = _weights_of(cells, missing)
@@ -158,10 +158,9 @@ def _strength(positive: Floats, total: Floats, mean: float) -> float:
 
 def _weights_of(cells: Cells, missing: float) -> tuple[Ints, Ints, Ints, Ints]:
     """Return the weights of each group's cells, of its positives, of its missing cells, of the positives of those."""
-    weights = cells.weights if cells.weights.size else np.ones(cells.scores.size, np.int64)
-    positive = np.where(cells.truth, weights, 0)
     is_missing = cells.scores == missing
-    sums = [weights, positive, np.where(is_missing, weights, 0), np.where(is_missing, positive, 0)]
+    of_all = [cells.weights, cells.hits]
+    sums = of_all + [np.where(is_missing, part, 0) for part in of_all]
     total, positives, missing_total, missing_positive = (
         sums_of_groups(cells.starts, values) for values in sums
     )

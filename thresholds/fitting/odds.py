@@ -136,15 +136,11 @@ def cells_in_bins(
 ) -> tuple[Cells, bool]:
     """Return the cells of all labels, those of neighbouring scores taken together, and whether x is their log odds.
 
-    A bin is two cells, its positives and its negatives, where it has both, with x in the place of their scores.
+    A bin is a cell, with x in the place of its score.
     """
     of_shares = are_probable(problem)
     bins = _bins_of(problem, histograms(problem, n_jobs=n_jobs, progress=progress), of_shares)
-    weights = np.stack([bins.positive, bins.total - bins.positive], axis=1).reshape(-1)
-    some = weights > 0  # (2 n_bins,)
-    starts = np.append(0, some.cumsum())[2 * bins.starts]
-    truth = np.tile(np.array([1, 0], np.uint8), bins.x.size)
-    return Cells(starts, np.repeat(bins.x, 2)[some], truth[some], weights[some]), of_shares
+    return Cells(bins.starts, bins.x, bins.positive, bins.total), of_shares
 
 
 class OddsChange(NamedTuple):
@@ -216,15 +212,10 @@ def _log_odds_of_shares(shares: Floats, dtype: np.dtype[Any]) -> Floats:
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def _fit(bins: _Bins, smoothing: float, unit: float) -> Floats:
     """Return, (10, n_labels), scale, centre, slope, intercept and both covariances; NaN where these are not known."""
-    # Each bin is two cells: its positives, and its negatives.
     n_labels = bins.starts.size - 1
     label = group_of(bins.starts)  # (n_bins,)
     curves = fit_logistic(
-        2 * bins.starts,
-        np.repeat(bins.x, 2),
-        np.tile(np.array([1, 0], np.uint8), label.size),
-        np.stack([bins.positive, bins.total - bins.positive], axis=1).reshape(-1),
-        smoothing,
+        bins.starts, bins.x.astype(np.float64), bins.positive, bins.total, smoothing
     )
     scale, centre, slope, intercept = curves  # (n_labels,) each
     x = bins.x / scale[label] - centre[label]

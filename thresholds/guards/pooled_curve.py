@@ -40,16 +40,13 @@ def probabilities_of_bins(
     total, positive = np.zeros((2, n_bins), np.int64)
     np.add.at(total, place[on_curve], found.weights[on_curve])
     np.add.at(positive, place[on_curve], found.hits[on_curve])
-    negative = total - positive
 
-    # 3. Each bin that has cells is two points of the fit: its positives, and its negatives.
+    # 3. Fit the curve to the bins that have cells.
     filled = np.flatnonzero(total)
-    if not positive.any() or not negative.any():
+    if not positive.any() or not (total - positive).any():
         return None
-    x = np.tile(_values(probable)[filled], 2)
-    truth = np.repeat(np.array([1, 0], np.uint8), filled.size)
-    weights = np.concatenate([positive[filled], negative[filled]])
-    curve = fit_logistic(np.array([0, x.size]), x, truth, weights, weight_of_row)  # (4, 1)
+    x, group = _values(probable)[filled], np.array([0, filled.size])
+    curve = fit_logistic(group, x, positive[filled], total[filled], weight_of_row)  # (4, 1)
     if not curve[2, 0] > 0:  # the slope
         return None
 

@@ -17,7 +17,8 @@ from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Booleans, Floats
 from thresholds._engine.problem import Problem
 from thresholds.calibration import Calibrator
-from thresholds.calibration.cells import Cells, cells_of
+from thresholds.calibration.binned import binned
+from thresholds.calibration.cells import Cells
 from thresholds.calibration.measures import problem_of, tally
 from thresholds.metrics.intervals import share_interval
 from thresholds.plots.base import Display, of_kind
@@ -125,7 +126,7 @@ class ReliabilityDisplay(Display):
             For bad arrays and options, and an unknown label.
         """
         problem = problem_of(y_true, probabilities, sample_weight, label_names, unknown=unknown)
-        kinds = {"probabilities": cells_of(problem, ALL_CORES)}
+        kinds = {"probabilities": Cells.of_bins(binned(problem).bins)}
         return cls._of(kinds, problem, label, n_bins, confidence)
 
     @classmethod
@@ -175,10 +176,12 @@ class ReliabilityDisplay(Display):
         )
         calibrator.validate(problem.scores)
         problem = replace(problem, label_names=names)
-        cells = cells_of(problem, ALL_CORES)
-        after = calibrator.curves.of_labels(cells.starts, cells.scores)  # (n_cells,)
+        curves = calibrator.curves
+        found = binned(problem, curves.edges if curves.jump else None)
+        cells = Cells.of_bins(found.bins)
+        after = curves.of_labels(cells.starts, cells.scores)  # (n_cells,)
         kinds = {"calibrated": cells._replace(scores=after)}
-        if ((cells.scores >= 0) & (cells.scores <= 1)).all():
+        if found.are_shares:
             kinds = {"scores": cells} | kinds
         return cls._of(kinds, problem, label, n_bins, confidence)
 
@@ -327,7 +330,7 @@ def _in_bins(
 ) -> Reliability:
     """Put cells, whose scores are probabilities, in bins, and in the columns of a histogram."""
     if n_bins is None:
-        n_positives = int(np.count_nonzero(cells.truth))
+        n_positives = int(cells.hits.sum() * unit)
         most = _BINS_OF_LABEL if name else _BINS_OF_ALL
         n_bins = max(_FEWEST_BINS, min(most, n_positives // _POSITIVES_OF_BIN))
     edges = _edges(cells, n_bins)
@@ -337,8 +340,7 @@ def _in_bins(
     positives = positives[is_filled]
     predicted = p[is_filled] / weight
     low, high = share_interval(positives * unit, weight * unit, confidence)
-    weights = cells.weights if cells.weights.size else None
-    heights, _ = np.histogram(cells.scores, columns, weights=weights)
+    heights, _ = np.histogram(cells.scores, columns, weights=cells.weights)
     return Reliability(
         name,
         kind,
@@ -360,8 +362,7 @@ def _edges(cells: Cells, n_bins: int) -> Floats:
     inner = p[(p > 0) & (p < 1)]
     if inner.size == 0:
         return np.zeros(1)
-    weights = cells.weights[order] if cells.weights.size else 1
-    sums = (weights * np.sqrt(p * (1 - p))).cumsum()  # (n_cells,)
+    sums = (cells.weights[order] * np.sqrt(p * (1 - p))).cumsum()  # (n_cells,)
     parts = sums[-1] * np.arange(1, n_bins) / n_bins
     return np.unique(np.concatenate([[0.0], p[np.searchsorted(sums, parts)], inner[-1:]]))
 
@@ -370,8 +371,7 @@ def _columns(kinds: Sequence[Cells]) -> Floats:
     """Return the edges of a histogram's columns, equally wide on the axes that suit the probabilities."""
     steps = np.linspace(0, 1, _COLUMNS + 1)
     for cells in kinds:
-        weights = cells.weights if cells.weights.size else np.ones(cells.scores.size)
-        if cells.scores @ weights >= _RARE * weights.sum():
+        if cells.scores @ cells.weights >= _RARE * cells.weights.sum():
             return steps
     return np.asarray(1 / (1 + np.exp(10 - 20 * steps)))
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.dtypes import next_above as next_above
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._kernels.keys import to_keys, to_scores
