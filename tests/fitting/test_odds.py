@@ -98,7 +98,7 @@ def test_equal_scores_are_their_mean_to_the_last_bit() -> None:
         truth = (np.arange(997) % 7 == 0)[:, np.newaxis].repeat(2, axis=1)
         cells, of_shares = cells_in_bins(Problem.of(truth, scores))
         x = log_odds(scores[0]) if of_shares else scores[0]
-        np.testing.assert_array_equal(cells.scores, x.repeat(2))
+        np.testing.assert_array_equal(cells.scores, x)
 
 
 def test_a_label_whose_scores_are_all_equal_tells_nothing() -> None:

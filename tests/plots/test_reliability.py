@@ -61,7 +61,7 @@ def test_labels_have_panels_and_calibration_a_before_and_an_after() -> None:
         ("owl", "scores"), ("owl", "calibrated"), ("cat", "scores"), ("cat", "calibrated")
     ]  # fmt: skip
     after = ReliabilityDisplay.from_predictions(Y, calibrator.transform(scores), label=2, n_bins=4).parts[0]
-    np.testing.assert_array_equal(display.parts[1].predicted, after.predicted)
+    np.testing.assert_allclose(display.parts[1].predicted, after.predicted, rtol=1e-12)
     np.testing.assert_array_equal(display.parts[1].observed, after.observed)
     assert display.plot().figure_.get_size_inches()[0] == 7
     assert [axes.get_title("left") for axes in display.axes_] == ["owl", "cat"]

@@ -36,15 +36,6 @@ def least_positive(dtype: np.dtype[Any]) -> float:
     return float(numbers.tiny if is_flushed else numbers.smallest_subnormal)
 
 
-def next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:
-    """Return the next number above that is not subnormal."""
-    with np.errstate(over="ignore"):  # Above the largest number lies +inf.
-        after = np.nextafter(thresholds.astype(dtype), dtype.type(np.inf)).astype(np.float64)
-    tiny = float(np.finfo(dtype).tiny)
-    normal = np.where(thresholds >= 0, tiny, 0.0)  # `after` counts as 0 where subnormals do.
-    return np.where(np.abs(after) < tiny, normal, after)
-
-
 def rounded_up(values: Floats, dtype: np.dtype[Any]) -> Dense:
     """Return values in a floating dtype, rounded up: a score of that dtype is above both or below both.
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from thresholds._arrays.dtypes import next_above
 from thresholds._arrays.types import Booleans, Floats, Keys
 from thresholds._engine.placement import next_above
 from thresholds._kernels.keys import to_keys, to_scores

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.dtypes import next_above as next_above
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
+from thresholds._engine.placement import next_above as next_above
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.panels import Panel
 from thresholds.data.problem import Items, Problem
