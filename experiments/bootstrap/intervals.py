@@ -30,11 +30,11 @@ from scipy.special import ndtr
 
 from thresholds import bootstrap_thresholds
 from thresholds._arrays.sparse import is_sparse
-from thresholds.data.problem import Problem
+from thresholds._engine.histograms import histograms
+from thresholds._engine.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.metrics import confusion_counts, f_interval
 from thresholds.rule import ThresholdRule
-from thresholds.search.staircase import of_labels
 
 RUNS = 4_000
 CELLS_AT_ONCE = 8_000_000
@@ -154,15 +154,16 @@ def simulate(design: Design) -> Cell:
 
 def by_efron(truth: Any, scores: Any, rng: np.random.Generator, replicates: int = 200) -> float:
     """Return the optimism of Efron 1983 for one label, drawn by NumPy."""
-    stairs = of_labels(Problem.of(truth, scores), 0, 1)
-    if stairs.tp.size == 0:
+    steps = histograms(Problem.of(truth, scores), None).steps
+    if steps.tp.size == 0:
         return 0.0
-    weights = [rng.poisson(np.diff(part, prepend=0), (replicates, part.size)) for part in (stairs.tp, stairs.fp)]
+    counts = steps.tp, steps.predicted - steps.tp
+    weights = [rng.poisson(np.diff(part, prepend=0), (replicates, part.size)) for part in counts]
     hits, alarms = (each.cumsum(axis=1) for each in weights)
     total = hits[:, -1:]
     f = 2 * hits / np.maximum(total + hits + alarms, 1)
     best = f.argmax(axis=1)
-    here = 2 * stairs.tp / (stairs.tp[-1] + stairs.predicted)
+    here = 2 * steps.tp / (steps.tp[-1] + steps.predicted)
     chosen = f[np.arange(replicates), best]
     return float(np.mean(chosen - np.where(chosen > 0, here[best], 0)))
 

@@ -27,8 +27,8 @@ FITS = GUARDED + LIMITED
 def hits_of_no_draw():
     """Count none of the rows at a start's own score as hits, as counts do: these rows have no order there."""
 
-    def none(_items, score, _n_taken):
-        return np.zeros(score.size, np.int64)
+    def none(_rows, _labels, _scores, n_taken):
+        return np.zeros_like(n_taken)
 
     return mock.patch.object(fixed_sequence, "_hits_among_ties", none)
 

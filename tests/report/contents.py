@@ -8,6 +8,7 @@ from numpy.random import Generator
 from thresholds.diagnosis.result import STATES
 from thresholds.diagnosis.sentences import are_on_border, sentence
 from thresholds.diagnosis.verdicts import VERDICTS
+from thresholds.metrics.curves import Curve
 from thresholds.metrics.intervals import score_interval, share_interval
 from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import (
@@ -27,7 +28,6 @@ from thresholds.report.content import (
     Summary,
 )
 from thresholds.results import rows_of
-from thresholds.search.curves import Curve
 
 HOSTILE = (
     "</script><script>document.title = 'broken'</script>",

@@ -10,11 +10,12 @@ from scipy import sparse, stats
 
 from tests.naive import bootstrap as naive
 from thresholds import bootstrap_thresholds, fit_empirical
+from thresholds._engine.histograms import histograms
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Steps
 from thresholds._kernels.bootstrap import resample, tables, weigh
-from thresholds.data.problem import Problem
 from thresholds.metrics import f_interval, fbeta_score
 from thresholds.results import WIDTH
-from thresholds.search.staircase import Staircase, of_labels
 
 N, M = 40, 4
 SEED = 5
@@ -29,9 +30,14 @@ def drawn(seed: int = 0, n: int = N, decimals: int = 1) -> tuple[Cells, Cells]:
     return truth, np.round(rng.normal(size=truth.shape) + truth, decimals)
 
 
-def steps_of(stairs: Staircase, n_bootstraps: int, seed: int = SEED, first: int = 0) -> tuple[Cells, Cells]:
+def of_labels(problem: Problem, first: int, last: int) -> Steps:
+    """The steps of some labels."""
+    return histograms(problem, None, labels=np.arange(first, last)).steps
+
+
+def steps_of(steps: Steps, n_bootstraps: int, seed: int = SEED, first: int = 0) -> tuple[Cells, Cells]:
     """What the kernel chooses in each replicate."""
-    counts = stairs.offsets, stairs.tp, stairs.fp, stairs.positives
+    counts = steps.offsets, steps.tp, steps.predicted - steps.tp, steps.positives
     return resample(*counts, 1.0, seed, first, n_bootstraps)
 
 
@@ -138,17 +144,17 @@ def test_a_replicate_is_a_bootstrap_of_rows() -> None:
     truth, scores = drawn(3, n=30)
     n = 20_000
     problem = Problem.of(truth[:, :1], scores[:, :1])
-    stairs = of_labels(problem, 0, 1)
-    best, unseen = steps_of(stairs, n)
+    steps = of_labels(problem, 0, 1)
+    best, unseen = steps_of(steps, n)
 
     # (n, N) weights; what each step counts in each replicate.
     weights = np.random.default_rng(1).poisson(1, (n, 30))
-    is_predicted = scores[:, 0] >= stairs.score[:, np.newaxis]  # (n_steps, N)
+    is_predicted = scores[:, 0] >= steps.cut[:, np.newaxis]  # (n_steps, N)
     is_true = truth[:, 0] > 0
     tp = weights @ (is_predicted & is_true).T  # (n, n_steps)
     f = tp / np.maximum(weights @ is_predicted.T + (weights @ is_true)[:, np.newaxis], 1)
     by_rows = np.where(f.max(axis=1) > 0, f.argmax(axis=1), -1)
-    counts = np.stack([np.bincount(steps + 1, minlength=stairs.tp.size + 1) for steps in (best[0], by_rows)])
+    counts = np.stack([np.bincount(chosen + 1, minlength=steps.tp.size + 1) for chosen in (best[0], by_rows)])
     assert stats.chi2_contingency(counts[:, counts.sum(axis=0) > 10]).pvalue > 0.01
 
     # So have the rows of weight 0: their counts on average.
@@ -163,9 +169,9 @@ def test_what_is_drawn_depends_on_seed_label_and_replicate_alone() -> None:
     problem = Problem.of(*drawn(n=200))
     together, _ = steps_of(of_labels(problem, 0, M), 50)
     for j in range(M):
-        stairs = of_labels(problem, j, j + 1)
+        steps = of_labels(problem, j, j + 1)
         start = of_labels(problem, 0, M).offsets[j]
-        alone = steps_of(stairs, 20, first=j)[0][0]
+        alone = steps_of(steps, 20, first=j)[0][0]
         np.testing.assert_array_equal(np.where(alone < 0, -1, alone + start), together[j, :20])
     assert (steps_of(of_labels(problem, 0, 1), 50, seed=SEED + 1)[0][0] != together[0]).any()
     assert (steps_of(of_labels(problem, 0, 1), 50, first=1)[0][0] != together[0]).any()

@@ -1,4 +1,4 @@
-"""What is read off a label's sorted scores: its staircase and its AUROC.
+"""What is read off a label's sorted scores: its staircase.
 
 Scores are keys (`keys.py`). Those that weigh 1 each come sorted by NumPy, beside those of the positives
 (`data/panels.py`). Where rows must travel with scores, both are sorted as one number.
@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 
 from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
-from thresholds._arrays.types import Bytes, Floats, Ints, Keys, SmallInts, Weights
+from thresholds._arrays.types import Bytes, Ints, Keys, SmallInts
 
 # Offsets; of each step its key, the next lower key, true and false positives, and what is higher.
 Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
@@ -121,42 +121,3 @@ def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weight
         (predicted - tp)[steps],
         (predicted - sizes)[steps],
     )
-
-
-def unit_aurocs(keys: Keys, truth: Bytes) -> Floats:
-    """Return the AUROC of the labels in the rows of `keys` (n_labels, n_samples), NaN where one class has no score."""
-    auroc = np.full(len(keys), np.nan)
-    for j, is_positive in enumerate(truth.view(np.bool_)):
-        positives, negatives = np.sort(keys[j, is_positive]), np.sort(keys[j, ~is_positive])
-        if positives.size > 0 and negatives.size > 0:
-            below = negatives.searchsorted(positives)
-            is_tied = np.append(negatives, keys.dtype.type(0))[below] == positives
-            up_to = negatives.searchsorted(positives[is_tied], "right")
-            # Twice what the positives win: a tie counts one.
-            won = 2 * below.sum() + (up_to - below[is_tied]).sum()
-            auroc[j] = won / (2.0 * positives.size * negatives.size)
-    return auroc
-
-
-def weighted_aurocs(
-    starts: Ints, keys: Keys, positive_weights: Weights, weights: Weights
-) -> Floats:
-    """Return the AUROC of the labels whose items are `starts[j]:starts[j + 1]`, as in `weighted_staircases`."""
-    auroc = np.full(starts.size - 1, np.nan)
-    for j, (first, last) in enumerate(itertools.pairwise(starts.tolist())):
-        if first == last:
-            continue
-        up, row = sorted_with_rows(keys[first:last])
-        own = positive_weights[first:last][row]
-        others = weights[first:last][row] - own
-        # Sums of equal scores, from the bottom up: floats, one after another.
-        group = np.cumsum(np.append(False, up[1:] != up[:-1]))  # (n_items,)
-        positive, negative = np.bincount(group, own), np.bincount(group, others)
-        so_far = negative.cumsum()
-        below = np.append(0.0, so_far[:-1])
-        # A positive wins against the negatives below it, and half against those of its score.
-        won = (positive * (below + 0.5 * negative)).cumsum()[-1]
-        total = positive.cumsum()[-1]
-        if total > 0 and so_far[-1] > 0:
-            auroc[j] = min(won / (total * so_far[-1]), 1.0)  # Rounding may exceed 1.
-    return auroc

@@ -108,17 +108,19 @@ def with_record(
 
     `judged` is what it decides about the rows of the fit, where that is counted already.
     """
+    from thresholds.data.problem import Problem as ProblemInItems
     from thresholds.metrics.judging import f_measure, judge, positives_of
 
+    in_items = ProblemInItems.with_items(problem)
     if judged is None:
-        judged = judge(rule, problem)
+        judged = judge(rule, in_items)
     assert rule.average is not None, "fits have one"
     objective = f_measure(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
     )
     record = {
         "objective": objective,
-        "fitted_on": data_in_brief(problem, positives_of(problem)),
+        "fitted_on": data_in_brief(problem, positives_of(in_items)),
         "made_by": made_by,
         "profile": profile_of(rule, problem, judged.by_label.predicted),
     }

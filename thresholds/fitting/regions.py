@@ -18,13 +18,10 @@ from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average
 from thresholds._engine.choosing import best_of_each
+from thresholds._engine.histograms import Histograms, over_histograms
 from thresholds._engine.placement import place
+from thresholds._engine.problem import Problem
 from thresholds._kernels.choosing import upper_hulls
-from thresholds._kernels.keys import to_scores
-from thresholds.data.panels import Panel
-from thresholds.data.problem import Items, Problem
-from thresholds.data.tallies import tie_groups_of
-from thresholds.data.tiles import map_tiles
 from thresholds.fitting.record import with_record
 from thresholds.rule import RegionRule
 from thresholds.rule.made_by import MadeBy
@@ -174,16 +171,11 @@ def bins_of_scores(
 ) -> BinsOfScores:
     """Return the bins of each label, of which regions are unions."""
 
-    def bins_of(first: int, last: int) -> BinsOfScores:
-        ready = problem.panel(first, last)
-        tied = (
-            ready.tie_groups() if isinstance(ready, Panel) else tie_groups_of(problem, first, last)
-        )
-        groups = _groups(tied)
+    def bins_of(found: Histograms, _: int) -> BinsOfScores:
+        groups = _groups(found)
         return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
-    tiles = map_tiles(problem, bins_of, n_jobs=n_jobs, progress=progress, in_steps=True)
-    return _side_by_side(tiles)
+    return _side_by_side(over_histograms(problem, bins_of, n_jobs=n_jobs, progress=progress))
 
 
 def best_regions(
@@ -206,16 +198,21 @@ def best_regions(
     )
 
 
-def _groups(groups: Items) -> BinsOfScores:
-    """Return each distinct score of labels, given as tie groups, as a bin; none of labels without positives."""
-    label = group_of(groups.starts)  # (n_groups,)
-    has_positives = sums_of_groups(groups.starts, groups.positive_weights) > 0  # (n_labels,)
-    kept = has_positives[label]
-    starts = np.append(0, np.where(has_positives, np.diff(groups.starts), 0).cumsum())
-    scores = to_scores(groups.keys[kept]).astype(np.float64)
-    below = np.append(np.nan, scores[:-1])[: scores.size]
-    below[starts[:-1][has_positives]] = np.nan
-    return BinsOfScores(starts, scores, below, groups.positive_weights[kept], groups.weights[kept])
+def _groups(found: Histograms) -> BinsOfScores:
+    """Return each distinct score of labels as a bin, those of exact histograms; none of labels without positives."""
+    has_positives = found.positives > 0  # (n_labels,)
+    found = found.where(has_positives[found.label])
+    # Here bins rise: from the last of each label up.
+    starts, ends = found.offsets[:-1], found.offsets[1:]
+    rising = (starts + ends - 1)[found.label] - np.arange(found.hits.size)  # (n_bins,)
+    cuts = found.cuts
+    return BinsOfScores(
+        found.offsets,
+        cuts.cut[rising],
+        cuts.lower[rising],
+        found.hits[rising],
+        found.weights[rising],
+    )
 
 
 def _histogram(groups: BinsOfScores, n_bins: int | None) -> BinsOfScores:

@@ -1,17 +1,18 @@
 """AUROC: how well scores rank positives above negatives, whatever the threshold."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats
+from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.histograms import Histograms, Reading, over_histograms
+from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Columns
 from thresholds.metrics.averages import mean_of_defined
-
-if TYPE_CHECKING:
-    from thresholds.data.problem import Problem
 
 
 def auroc(
@@ -56,8 +57,6 @@ def auroc(
     >>> auroc([[1, 0], [0, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.2], [0.5, 0.3]])
     array([0.75,  nan])
     """
-    from thresholds.data.problem import Problem
-
     # In their order, as in all metrics.
     _, names = _checks.named(y_true, "y_true", unknown=unknown)
     problem = Problem.of(
@@ -73,31 +72,53 @@ def auroc(
     return float(aurocs[0]) if np.ndim(y_true) == 1 else aurocs  # type: ignore[arg-type]
 
 
-def aurocs_of(problem: "Problem", sample_weight: object, *, n_jobs: int | None = -1) -> Floats:
+def aurocs_of(problem: Problem, sample_weight: object, *, n_jobs: int | None = -1) -> Floats:
     """Compute the AUROC of each label of what is checked already; `sample_weight` is as it was given."""
-    from thresholds._kernels.sorting import unit_aurocs, weighted_aurocs
-    from thresholds.data.tiles import map_tiles
-
     weights = problem.sample_weight
     if is_sparse(problem.scores):
         # Absent cells weigh what stored ones leave, which only whole units say exactly.
         weights, _ = _checks.weights(sample_weight, problem.n_samples, 1)
     problem = replace(problem, unit_weights=weights)
+    if weights is None or weights.dtype.kind == "i":
+        parts = over_histograms(problem, lambda found, _: _aurocs(found), n_jobs=n_jobs)
+        return np.concatenate(parts)
+    read = Reading(problem)
 
-    def of_label(label: int) -> Any:
-        items = problem.label_items(label, label + 1)
-        if not items.is_unweighted:  # No row is known.
-            return np.array([np.nan])
-        return unit_aurocs(items.keys[np.newaxis], items.positive_weights[np.newaxis])
+    def of_columns(columns: Columns, memory: Memory) -> Floats:
+        each = (columns.of_labels(slice(j, j + 1)) for j in range(columns.n_labels))
+        return np.concatenate([_aurocs(read(_in_units(label), memory)) for label in each])
 
-    def tile_aurocs(first: int, last: int) -> Any:
-        if problem.is_dense_unweighted:
-            return unit_aurocs(*problem.keys_and_truth(first, last))
-        if problem.is_plain:
-            return np.concatenate([of_label(label) for label in range(first, last)])
-        return weighted_aurocs(*problem.group_items("labels", first, last))
+    return np.concatenate(over_labels(problem, of_columns, n_jobs=n_jobs))
 
-    return np.concatenate(map_tiles(problem, tile_aurocs, n_jobs=n_jobs))
+
+def _aurocs(found: Histograms) -> Floats:
+    """Compute the AUROC of each label from a bin for each score, NaN where one class has no weight."""
+    positives = found.positives  # (n_labels,)
+    negatives = found.totals - positives
+    # A negative loses once against the positives above it, and half against those of its score: twice that, as floats.
+    lost = (found.weights - found.hits) * (2.0 * found.tp - found.hits)  # (n_bins,)
+    has_bins = np.diff(found.offsets) > 0
+    of_label = np.zeros(found.n_labels)
+    of_label[has_bins] = np.add.reduceat(lost, found.offsets[:-1][has_bins])
+    auroc = np.full(found.n_labels, np.nan)
+    has_both = (positives > 0) & (negatives > 0)
+    ratio = of_label[has_both] / (2.0 * positives[has_both] * negatives[has_both])
+    auroc[has_both] = np.minimum(ratio, 1.0)  # Rounding may exceed 1.
+    return auroc
+
+
+def _in_units(label: Columns) -> Columns:
+    """Return a label whose weights are floats with whole ones, in a unit for each class: AUROC depends on neither.
+
+    Each unit is less than 2**-60 of what the class weighs, however little that is.
+    """
+    _, truth, weights = label.of_label(0)
+    assert weights is not None, "there are some"
+    units = np.empty(weights.size, np.int64)
+    for own in (truth == 1, truth == 0):
+        _, exponent = np.frexp(weights[own].sum())
+        units[own] = np.rint(np.ldexp(weights[own], 61 - exponent))
+    return label._replace(weights=units)
 
 
 def macro_auroc(

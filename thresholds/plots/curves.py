@@ -1,6 +1,6 @@
 """What does a label reach at each threshold? F against the threshold, and precision against recall.
 
-Each point is that of a cut, exact on these rows (`thresholds.search.curves`). The best point is the best *of these
+Each point is that of a cut, exact on these rows (`thresholds.metrics.curves`). The best point is the best *of these
 rows*: on others the same threshold reaches less on average, the fewer positives the more.
 """
 
@@ -18,6 +18,7 @@ from thresholds._checks import InputError
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.curves import Curve, curves
 from thresholds.metrics.intervals import score_interval
 from thresholds.metrics.judging import judge
 from thresholds.plots.base import Display
@@ -25,7 +26,6 @@ from thresholds.plots.scales import logarithmic
 from thresholds.plots.style import BEST, CURVE, GREY, OF_RULE, REFERENCE, Look, drawable
 from thresholds.results import in_percent, names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
-from thresholds.search.curves import Curve, curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

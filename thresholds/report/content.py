@@ -24,8 +24,8 @@ from typing import Any
 import numpy.typing as npt
 
 from thresholds._arrays.types import Ints
+from thresholds.metrics.curves import Curve
 from thresholds.metrics.jackknife import Interval
-from thresholds.search.curves import Curve
 
 TRUSTED = "trusted"
 DISTRUSTED = "distrusted"

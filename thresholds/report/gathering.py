@@ -14,6 +14,7 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import conclude_from
 from thresholds.metrics.clusters import independent_shares
 from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.curves import curves
 from thresholds.metrics.jackknife import Interval
 from thresholds.metrics.judging import Judged
 from thresholds.report import wording
@@ -30,7 +31,6 @@ from thresholds.report.figures import (
 )
 from thresholds.report.labels import groups_of, most_wrong_marks, table_of, with_curves, worst_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
-from thresholds.search.curves import curves
 
 _WORST = 8  # labels on the first screen
 _MOST_WRONG = 50  # labels in the list of those that add most wrong marks

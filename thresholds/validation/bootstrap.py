@@ -36,11 +36,12 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds._checks import Placement
+from thresholds._engine.choosing import best_steps
 from thresholds._engine.f_measure import f_of_counts
+from thresholds._engine.histograms import Histograms, over_histograms
+from thresholds._engine.problem import Problem
 from thresholds._kernels.bootstrap import resample
 from thresholds.data.folds import SEED
-from thresholds.data.problem import Problem
-from thresholds.data.tiles import map_tiles
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.intervals import score_interval
 from thresholds.results import (
@@ -54,7 +55,6 @@ from thresholds.results import (
     names_of,
     rows_of,
 )
-from thresholds.search import staircase
 
 _SEEN = 1 - math.exp(-1)  # the share of the rows that have weight in a replicate
 _APART = 3  # times as many rows predicted at one end of an interval as at the other: worth a word
@@ -252,11 +252,11 @@ def bootstrap_thresholds(
         n_jobs=options.n_jobs,
     )
 
-    def of_tile(first: int, last: int) -> Columns:
-        return _columns(problem, options, n_bootstraps, confidence, seed, first, last)
+    def of_labels(found: Histograms, first: int) -> Columns:
+        return _columns(problem, options, n_bootstraps, confidence, seed, found, first)
 
-    tiles = map_tiles(problem, of_tile, n_jobs=options.n_jobs, progress=options.progress)
-    columns = {name: np.concatenate([tile[name] for tile in tiles]) for name in tiles[0]}
+    parts = over_histograms(problem, of_labels, n_jobs=options.n_jobs, progress=options.progress)
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     table = rows_of({"name": names_of(problem.label_names, problem.n_labels), **columns})
     return ThresholdBootstrap(
         table,
@@ -288,17 +288,17 @@ def _columns(
     n_bootstraps: int,
     confidence: float,
     seed: int,
+    found: Histograms,
     first: int,
-    last: int,
 ) -> Columns:
-    """Return the columns of the table for the labels `first:last`, but for their names."""
-    stairs = staircase.of_labels(problem, first, last)
-    fitted = stairs.cuts_at(stairs.best(options.beta))
+    """Return the columns of the table, but for their names, for some labels, the first of which has that number."""
+    steps = found.steps.cuttable(problem)
+    fitted = steps.at(best_steps(steps, options.beta**2))
     best, unseen = resample(
-        stairs.offsets,
-        stairs.tp,
-        stairs.fp,
-        stairs.positives,
+        steps.offsets,
+        steps.tp,
+        steps.predicted - steps.tp,
+        steps.positives,
         options.beta**2,
         seed,
         first,
@@ -306,9 +306,9 @@ def _columns(
     )
 
     # The cuts of the replicates, as they lie in the rows given: (n_labels, n_bootstraps).
-    cuts = stairs.cuts_at(best.reshape(-1))
+    cuts = steps.at(best.reshape(-1))
     thresholds = cuts.placed(problem, options.placement).reshape(best.shape)
-    n_rows = np.maximum(problem.rows_of_label[first:last], 1)  # (n_labels,)
+    n_rows = np.maximum(problem.rows_of_label[first : first + found.n_labels], 1)  # (n_labels,)
     predicted = cuts.predicted.reshape(best.shape) / n_rows[:, np.newaxis]
     threshold_low, threshold_high = _ends(thresholds, confidence)
     predicted_low, predicted_high = _ends(predicted, confidence)

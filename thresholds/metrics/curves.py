@@ -1,20 +1,21 @@
 """What a label reaches at each threshold: the points of a curve that is to be drawn.
 
-Nothing is fitted here. The points are steps of the staircase, so that each is exact. From a step down to the next one F
+Nothing is fitted here. The points are steps, so that each is exact. From a step down to the next one F
 only falls, as nothing but false positives is added, and no step is better than the best one, which is among the points.
 A label of many steps has points at some of them only.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
+from thresholds._engine.choosing import best_steps
 from thresholds._engine.f_measure import f_of_counts
-from thresholds._kernels.keys import to_scores
-from thresholds.data.problem import Items, Problem
-from thresholds.search.staircase import of_items
+from thresholds._engine.histograms import Histograms, over_histograms
+from thresholds._engine.problem import Problem
 
 
 class Curve(NamedTuple):
@@ -46,36 +47,42 @@ class Curve(NamedTuple):
 
 
 def curves(
-    problem: Problem, labels: Iterable[int], *, most: int = 200, beta: float = 1.0
-) -> Iterator[Curve]:
-    """Return the curve of each of the labels, one after another, in at most `most` points.
+    problem: Problem, labels: Sequence[int], *, most: int = 200, beta: float = 1.0
+) -> list[Curve]:
+    """Return the curve of each of the labels in at most `most` points.
 
     The highest and the lowest step are among them, the best one, and one that predicts all. Of the others, half lie
     evenly by recall, and half evenly by its logarithm: precision changes most among the few highest scores.
     """
-    for label in labels:
-        yield _curve(problem, label, most, beta)
+
+    def of_labels(found: Histograms, _: int) -> list[Curve]:
+        each = (found.of_labels(slice(j, j + 1)) for j in range(found.n_labels))
+        return [_curve(problem, label, most, beta) for label in each]
+
+    if not labels:
+        return []
+    drawn = problem.at_labels(np.array(labels))
+    return list(chain.from_iterable(over_histograms(drawn, of_labels)))
 
 
-def _curve(problem: Problem, label: int, most: int, beta: float) -> Curve:
-    """Return the curve of one label."""
-    items = problem.label_items(label, label + 1)
-    staircase = of_items(items).cuttable(problem)
-    n_steps = staircase.score.size
-    best_step = int(staircase.best(beta)[0])
-    steps = _spread(n_steps, most - 2)  # beside the best one and one that predicts all
+def _curve(problem: Problem, found: Histograms, most: int, beta: float) -> Curve:
+    """Return the curve of the one label of exact histograms."""
+    cuts = found.steps.cuttable(problem)
+    best_step = int(best_steps(cuts, beta**2)[0])
+    steps = _spread(cuts.cut.size, most - 2)  # beside the best one and one that predicts all
     if best_step >= 0:
         steps = np.append(steps, best_step)
     steps = np.unique(steps)  # (n_points,)
 
     # Below the last positive F falls to that of predicting all.
-    positives = int(staircase.positives[0])
-    total = int(problem.weight_of_label[label])
-    threshold = staircase.score[steps].astype(np.float64)
-    tp = staircase.tp[steps]
-    predicted = staircase.predicted[steps]
+    positives = int(found.positives[0])
+    total = int(found.totals[0])
+    threshold = cuts.cut[steps]
+    tp = cuts.tp[steps]
+    predicted = cuts.predicted[steps]
     if steps.size == 0 or predicted[-1] < total:
-        threshold = np.append(threshold, _lowest_score(items))
+        lowest = found.lowest[-1] if found.lowest.size else np.inf
+        threshold = np.append(threshold, lowest)
         tp = np.append(tp, positives)
         predicted = np.append(predicted, total)
     return Curve(
@@ -96,9 +103,3 @@ def _spread(n_steps: int, most: int) -> Ints:
     evenly = np.linspace(0, n_steps - 1, n_even)
     by_logarithm = np.geomspace(1, n_steps, most - n_even) - 1
     return np.unique(np.concatenate([evenly, by_logarithm]).round().astype(np.int64))
-
-
-def _lowest_score(items: Items) -> float:
-    """Return the lowest score of a label's known cells, that of absent ones included; +inf if there are none."""
-    keys = items.keys if items.is_unweighted else items.keys[items.weights > 0]
-    return float(to_scores(keys).min(initial=np.inf))

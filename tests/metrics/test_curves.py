@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 import thresholds
-from thresholds.data.problem import Problem
-from thresholds.search.curves import curves
+from thresholds._engine.problem import Problem
+from thresholds.metrics.curves import curves
 
 
 def scores_with_ties(n_samples: int = 300) -> tuple[np.ndarray, np.ndarray]:

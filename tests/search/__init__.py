@@ -1,1 +1,0 @@
-"""Where does the best cut lie, exactly, and how is it found so fast?"""
