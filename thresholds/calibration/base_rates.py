@@ -13,6 +13,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Matrix
 from thresholds._checks import InputError
+from thresholds._engine.problem import Problem
 from thresholds.calibration.binned import binned
 from thresholds.calibration.by_class import ScoresByClass, weights_between
 from thresholds.calibration.calibrator import Calibrator
@@ -32,7 +33,6 @@ from thresholds.calibration.mixtures import (
 )
 from thresholds.calibration.shifts import followed_rates
 from thresholds.calibration.together import unexplained
-from thresholds.data.problem import Problem
 from thresholds.results import (
     Result,
     Table,

@@ -54,7 +54,7 @@ def binned(
     `edges` returns scores at which bins are to begin, from the tie groups of some labels and the number of the first.
     """
     read = _ReadingBins(problem, edges)
-    parts = over_labels(problem, read, stored=True, n_jobs=n_jobs, progress=progress)
+    parts = over_labels(problem, read, n_jobs=n_jobs, progress=progress)
     bins, class_edges, squared, are_shares = zip(*parts, strict=True)
     return Binned(
         joined(bins),

@@ -161,7 +161,7 @@ def weights_between(problem: Problem, edges: Floats, n_jobs: int | None) -> tupl
             squared += tally(bins, squares(absent, heaviest), n_labels)
         return sums, squared
 
-    pieces = over_labels(problem, count, stored=True, n_jobs=n_jobs)
+    pieces = over_labels(problem, count, n_jobs=n_jobs)
     weights, squared = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
     return weights, squared
 
