@@ -163,6 +163,7 @@ def large() -> Iterator[Call]:
         yield "fit", partial(thresholds.fit_empirical, truth, scores.round())
         yield "fit", partial(thresholds.fit_empirical, *drawn(2**14, 65, dtype))
         yield "fit", partial(thresholds.Counts.of, truth, scores)
+        yield "fit", partial(thresholds.cross_fit, truth, scores, guard=None, cv=2)
         for average in AVERAGES if dtype != np.float16 else ("micro",):
             yield "fit", partial(thresholds.fit_empirical, truth, scores, average, per_label=False)
         yield "fit", partial(thresholds.fit_expected, scores)
@@ -171,6 +172,7 @@ def large() -> Iterator[Call]:
         yield "judge", partial(metrics.f1_score, truth, scores > 0.5, average="macro")
         yield "judge", partial(metrics.auroc, truth, scores)
         yield "judge", partial(thresholds.compare, {"half": thresholds.FixedRule(0.5, 33)}, truth, scores)
+        yield "judge", partial(thresholds.diagnose, truth, scores, thresholds.FixedRule(0.5, 33))
         for weights in (None, np.arange(len(truth)) % 3 / 2):
             yield "judge", partial(thresholds.measure_calibration, truth, scores, sample_weight=weights)
             for method, by in (("isotonic", "label"), ("isotonic", "shrink"), ("platt", "shrink")):

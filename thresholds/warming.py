@@ -232,6 +232,8 @@ def _searching() -> Iterator[Call]:
         yield partial(fit_empirical, truth, scores, "micro", guard="pool")
         yield partial(fit_empirical, truth, scores, "micro", guard="pool", groups=groups)
         yield partial(fit_expected, scores, "samples", per_label=False)
+        for weights in (None, 1.0 + groups):
+            yield partial(cross_fit, truth, scores, guard=None, cv=2, sample_weight=weights)
         yield partial(calibrate, truth, scores)
     # Bins of neighbouring scores, which take all as float64.
     for weights in (None, 1.0 + groups):
@@ -261,6 +263,8 @@ def _judging() -> Iterator[Call]:
             for average in AVERAGES:
                 yield partial(expected_f, data.scores, marks, average)
                 yield partial(expected_f, data.scores, marks, average, exact=True)
+    for dtype in (np.float32, np.float64):
+        yield partial(plan_annotation, *_drawn(*_LARGE, dtype), n_bootstraps=2)
     truth, scores = _drawn(*_LARGE, np.float32)
     for row_weights in (None, 1.0 + np.arange(len(truth))):
         yield partial(measure_calibration, truth, scores, sample_weight=row_weights)

@@ -28,7 +28,7 @@ def close(one: OddsByScore, other: OddsByScore, x: np.ndarray = CUTS, rtol: floa
 
 @pytest.mark.parametrize("shift", [0.0, 0.7])
 def test_curves_and_variances_equal_the_twin(shift: float) -> None:
-    # 60 rows: those of the first 64 ranks are taken by themselves.
+    # 60 rows: each score is a bin.
     odds = odds_by_score(Problem.of(TRUTH, SCORES), CUTS)
     log_odds, variance = odds.read(CUTS + shift)
     for j, cut in enumerate(CUTS):
@@ -37,7 +37,7 @@ def test_curves_and_variances_equal_the_twin(shift: float) -> None:
         assert variance[j] == pytest.approx(naive.variance(TRUTH[:, j], SCORES[:, j], cut + shift, cut), rel=1e-3)
 
 
-def test_ranks_taken_together_change_little() -> None:
+def test_scores_taken_together_change_little() -> None:
     rng = np.random.default_rng(0)
     truth = rng.random(20_000) < 0.02
     scores = rng.normal(size=truth.size) + 2 * truth

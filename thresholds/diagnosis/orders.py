@@ -63,7 +63,7 @@ class Order(NamedTuple):
         figures, (positives, tp, predicted) = rank_statistics(*groups)
         return cls(
             positives,
-            Ranks(*figures, figures[-1]),  # All ties are known.
+            Ranks(*figures, *figures[-1:]),  # All ties are known.
             tp,
             predicted,
             _cuts_at(histograms, cuts_within(*groups, positives, overprediction)),
