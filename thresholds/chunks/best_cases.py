@@ -14,12 +14,12 @@ import numpy as np
 
 from thresholds._arrays.types import Ints
 from thresholds._checks import Average
+from thresholds._engine.choosing import best_joint_steps, best_steps
+from thresholds._engine.staircase import Steps
 from thresholds._kernels.keys import to_scores
 from thresholds.data.bins import Bins
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.search.joint_micro import Hull, best_joint_cuts
-from thresholds.search.staircase import Staircase
 
 
 def highest_f(
@@ -34,19 +34,20 @@ def highest_f(
 
     It is the highest F where each bin is a single score. Only cuts `above` a score count.
     """
-    stairs = _best_cases(bins)
+    steps = _best_cases(bins)
     if above > -np.inf:
-        stairs = stairs.where(stairs.score > above)
-    jointly = average == "micro"
-    cuts = (
-        best_joint_cuts([Hull.of(stairs)], beta) if jointly else stairs.cuts_at(stairs.best(beta))
-    )
+        steps = steps.where(steps.cut > above)
+    if average == "micro":
+        chosen, _ = best_joint_steps(steps, beta**2)
+    else:
+        chosen = best_steps(steps, beta**2)
+    cuts = steps.at(chosen)
     by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
     counts = ConfusionCounts(by_label, bins.weight_of_label)
     return average_of(f_score(beta), counts, average, zero_division)
 
 
-def _best_cases(bins: Bins) -> Staircase:
+def _best_cases(bins: Bins) -> Steps:
     """Return the best case of every bin with positives as a step, at its highest score."""
 
     def up_to(weights: Ints) -> Ints:
@@ -57,13 +58,12 @@ def _best_cases(bins: Bins) -> Staircase:
     tp = up_to(bins.positive_weights)  # (n_bins,) at or above each bin
     negatives = bins.weights - bins.positive_weights
     fp = up_to(negatives) - np.where(bins.are_exact, 0, negatives)
-    steps = Staircase(
+    steps = Steps(
         bins.starts,
-        score=to_scores(bins.highest),
+        cut=to_scores(bins.highest).astype(np.float64),
         lower=np.full(tp.size, np.nan),
         tp=tp,
-        fp=fp,
-        higher=up_to(bins.weights) - bins.weights,
+        predicted=tp + fp,
         positives=bins.positives,
     )
     return steps.where(bins.positive_weights > 0)

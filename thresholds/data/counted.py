@@ -15,6 +15,7 @@ from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
 from thresholds._checks import InputError, different, names_of_labels, places
 from thresholds._engine.histograms import Histograms
+from thresholds._engine.staircase import Steps
 from thresholds._kernels.keys import to_scores
 from thresholds.data.asked import Asked, ItemsWithRuns
 from thresholds.data.panels import TieGroups
@@ -415,15 +416,25 @@ class CountedProblem(Problem):
 
     def histograms(self, most: int | None, labels: Ints | None = None) -> Histograms:
         """Return what weighs at which score, in at most so many bins; a run, which is asked for, is one for now."""
-        items = self.label_items(0, self.n_labels)
-        if isinstance(items, ItemsWithRuns):
-            items.ask_for_all()
-        offsets, keys, hits, weights = TieGroups.of(items)
-        scores = to_scores(keys)
-        found = Histograms(offsets, scores, scores, hits, weights)
+        found = self._groups(asks=True)
         if most is not None:
             found = found.merged(most)
         return found if labels is None else found.take(labels)
+
+    @property
+    def steps(self) -> Steps:
+        """The steps of all labels at which a fit may cut: no positive is in a run."""
+        steps = self._groups(asks=False).steps
+        return steps.where(steps.cut > self.missing) if self.keep_sparse else steps
+
+    def _groups(self, *, asks: bool) -> Histograms:
+        """Return all tie groups, and runs as if all of a run lay at its highest key; ask for these, or not."""
+        items = self.label_items(0, self.n_labels)
+        if asks and isinstance(items, ItemsWithRuns):
+            items.ask_for_all()
+        offsets, keys, hits, weights = TieGroups.of(items)
+        scores = to_scores(keys)
+        return Histograms(offsets, scores, scores, hits, weights)
 
     def pieces(self) -> Iterator[tuple[slice, Items]]:
         """Return the items of all labels, some labels at a time."""

@@ -19,9 +19,11 @@ import numpy as np
 from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor
+from thresholds._engine.choosing import best_joint_steps, best_steps
 from thresholds._engine.columns import over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
+from thresholds._engine.staircase import Steps
 from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.fitting.record import data_in_brief, described
 from thresholds.fitting.searches import Found, aim_of, floors_of, limits_of, of_guard, search_of
@@ -278,12 +280,11 @@ def _search(problem: Problem, options: FitOptions) -> Found:
 def _of_counts(problem: Problem, options: FitOptions) -> Found:
     """Choose the cut of every label of rows that were counted elsewhere."""
     if options.guarded_by is None:
-        from thresholds.search.staircase import best_of_counts
-
-        jointly = options.average == "micro"
-        run: Any = {"n_jobs": options.n_jobs, "progress": options.progress}
         counted: Any = problem
-        return Found(best_of_counts(counted, options.beta, jointly=jointly, **run))
+        steps: Steps = counted.steps
+        if options.average == "micro":
+            return Found(steps.at(best_joint_steps(steps, options.beta**2)[0]))
+        return Found(steps.at(best_steps(steps, options.beta**2)))
     from thresholds.guards.fitting import fit_counted
 
     limits = limits_of(problem, options)
@@ -438,10 +439,13 @@ def _within_budget(problem: Problem, options: FitOptions) -> Found:
     """Choose the cuts of highest F-beta within a budget of predictions."""
     from thresholds._engine.best_cuts import all_steps
     from thresholds._engine.budget import best_cuts_within
-    from thresholds.search.staircase import all_steps as all_steps_of_counts
 
-    read: Any = all_steps_of_counts if problem.is_counted else all_steps
-    steps = read(problem, n_jobs=options.n_jobs, progress=options.progress)
+    steps: Steps
+    if problem.is_counted:
+        counted: Any = problem
+        steps = counted.steps
+    else:
+        steps = all_steps(problem, n_jobs=options.n_jobs, progress=options.progress)
     most = _most_units(problem, options)
     assert most is not None, "there is one"
     within = best_cuts_within(steps, most, options.average, options.beta, options.zero_division)

@@ -108,12 +108,10 @@ def with_record(
 
     `judged` is what it decides about the rows of the fit, where that is counted already.
     """
-    from thresholds.data.problem import Problem as ProblemInItems
     from thresholds.metrics.judging import f_measure, judge, positives_of
 
-    in_items = ProblemInItems.with_items(problem)
     if judged is None:
-        judged = judge(rule, in_items)
+        judged = judge(rule, problem)
     assert rule.average is not None, "fits have one"
     objective = f_measure(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division

@@ -410,7 +410,7 @@ class PrecisionRecallDisplay(_CurvesDisplay):
             self._mark(axes, *at_best, BEST, f"best {self._f} on these rows")
 
 
-def chosen_labels(label: object, problem: CheckedProblem) -> list[int]:
+def chosen_labels(label: object, problem: Problem) -> list[int]:
     """Return the places of the labels that are to be shown."""
     if label is None:
         positives = np.asarray((problem.truth != 0).sum(axis=0)).reshape(-1)  # (n_labels,)
