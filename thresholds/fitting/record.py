@@ -118,7 +118,7 @@ def with_record(
     )
     record = {
         "objective": objective,
-        "fitted_on": data_in_brief(problem, positives_of(in_items)),
+        "fitted_on": data_in_brief(problem, positives_of(problem)),
         "made_by": made_by,
         "profile": profile_of(rule, problem, judged.by_label.predicted),
     }
