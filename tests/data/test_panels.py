@@ -1,14 +1,11 @@
 """A panel has the cells of its items, sorted."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 from tests.kernels.draws import NO_WEIGHTS, of_positives
 from thresholds._arrays.grouped import group_of
-from thresholds._arrays.types import Ints
-from thresholds.data.panels import Panel, TieGroups, label_items, sorted_once
+from thresholds.data.panels import Panel, label_items, sorted_once
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tallies import tie_groups
 
@@ -54,46 +51,3 @@ def test_labels_that_are_sorted_once_are_read_in_any_tiles() -> None:
         cuts = np.unique(panel.keys)[::3] + np.uint32(1)
         np.testing.assert_array_equal(panel.counts_at_cuts(cuts), items.counts_at_cuts(cuts))
     assert sorted_once(in_order) is in_order
-
-
-def test_questions_are_answered_as_by_looking_at_each_tie_group(pairs: list[Pair]) -> None:
-    rng = np.random.default_rng(1)
-    for panel, _ in pairs:
-        offsets, _, hits, sizes = TieGroups.of(panel)
-        n_groups, n_items = panel.starts.size - 1, np.diff(panel.starts)
-        most = rng.integers(0, n_items + 1)
-        within = panel.within(most)
-        hits_above = panel.hits_above(np.arange(n_groups), within)
-        own_offsets, own_sizes = panel.tie_sizes(np.arange(n_groups))
-        firsts = panel.firsts_of(np.arange(offsets[-1]))
-        np.testing.assert_array_equal(own_offsets, offsets)
-        np.testing.assert_array_equal(own_sizes, sizes)
-        np.testing.assert_array_equal(np.diff(firsts, append=panel.keys.size), upwards(offsets, sizes))
-        for group in range(n_groups):
-            own = slice(offsets[group], offsets[group + 1])
-            predicted, tp = sizes[own].cumsum(), hits[own].cumsum()
-            n_within = np.count_nonzero(predicted <= most[group])
-            assert within[group] == np.append(0, predicted)[n_within]
-            assert hits_above[group] == np.append(0, tp)[n_within]
-
-
-def test_between_positives_negatives_are_counted_together(pairs: list[Pair]) -> None:
-    for panel, _ in pairs:
-        offsets, _, hits, sizes = TieGroups.of(panel)
-        expected_offsets, expected = [0], []
-        for first, last in itertools.pairwise(offsets):
-            negatives = 0
-            for hit, size in zip(hits[first:last].tolist(), sizes[first:last].tolist(), strict=True):
-                if hit > 0:
-                    expected += [(0, negatives), (hit, size)]
-                negatives = 0 if hit > 0 else negatives + size
-            expected.append((0, negatives))
-            expected_offsets.append(len(expected))
-        found = panel.between_positives()
-        np.testing.assert_array_equal(found[0], expected_offsets)
-        np.testing.assert_array_equal(np.stack(found[1:], axis=1), expected)
-
-
-def upwards(offsets: Ints, values: Ints) -> Ints:
-    """Values of each group, the other way round."""
-    return np.concatenate([values[first:last][::-1] for first, last in itertools.pairwise(offsets)])

@@ -133,85 +133,11 @@ class Panel(Items):
         """Number of positives of each group, (n_groups,)."""
         return np.diff(self.true_starts)
 
-    @cached_property
-    def _ends_of_steps(self) -> Ints:
-        """What is predicted at each step and lies in groups before, which rises, (n_steps,)."""
-        offsets, _, _, tp, fp, _ = self.steps
-        return tp + fp + np.repeat(self.starts[:-1], np.diff(offsets))
-
-    @cached_property
-    def tied(self) -> Ints:
-        """The items whose key is that of the one before in their group, (n_tied,): few, where scores are fine."""
-        tied = np.flatnonzero(self.keys[1:] == self.keys[:-1]) + 1
-        return tied[~np.isin(tied, self.starts)]
-
-    def tie_sizes(self, groups: Ints) -> tuple[Ints, Ints]:
-        """Return the sizes of the tie groups of some groups, from the top down, as offsets and sizes."""
-        found = []
-        for group in groups.tolist():
-            first, last = self.starts[group], self.starts[group + 1]
-            # Counted from the top down: the tie group that an item is of which equals the one before.
-            own = self.tied[slice(*self.tied.searchsorted([first, last]))]
-            n_below = own - first - np.arange(own.size)
-            sizes = np.ones(last - first - own.size, np.int64)
-            np.add.at(sizes, sizes.size - n_below, 1)
-            found.append(sizes)
-        offsets = np.cumsum([0, *(sizes.size for sizes in found)])
-        return offsets, np.concatenate([*found, np.empty(0, np.int64)])
-
-    def between_positives(self) -> tuple[Ints, Ints, Ints]:
-        """Return offsets, positives and items of the tie groups that have positives, and of what lies between two.
-
-        They come from the top down: what lies higher than a tie group, which may be nothing, then the tie group.
-        """
-        step_offsets, _, _, tp, fp, higher = self.steps
-        n_groups = self.starts.size - 1
-        group = np.repeat(np.arange(n_groups), np.diff(step_offsets))  # (n_steps,)
-        is_first = np.append(True, group[1:] != group[:-1])[: group.size]
-        tp_before, predicted_before = (
-            np.where(is_first, 0, np.append(0, sums)[:-1]) for sums in (tp, tp + fp)
-        )
-        # Two of each step, and one below the last of a group.
-        offsets = 2 * step_offsets + np.arange(n_groups + 1)
-        hits, sizes = np.zeros((2, offsets[-1]), np.int64)
-        at = 2 * np.arange(group.size) + group  # (n_steps,)
-        hits[at + 1] = tp - tp_before
-        sizes[at] = higher - predicted_before
-        sizes[at + 1] = tp + fp - higher
-        sizes[offsets[1:] - 1] = np.diff(self.starts) - np.add.reduceat(
-            np.append(sizes, 0), offsets[:-1]
-        )
-        return offsets, hits, sizes
-
     def round_ranks(self, ranks: Ints) -> "RoundRanks":
         """Return what lies from one rank to another, (2, n_groups); the highest key alone where nothing does."""
         starts, keys, marks, _ = self
         firsts, ends, n_true_above = between_ranks(starts, keys, marks, ranks)
         return RoundRanks(keys, marks, firsts, ends, np.stack([starts[1:] - ends, n_true_above]))
-
-    def hits_above(self, groups: Ints, n_items: Ints) -> Ints:
-        """Return how many of so many highest items of some groups, whole tie groups, are positive, (n_asked,)."""
-        offsets, _, _, tp, _, _ = self.steps
-        steps = self._ends_of_steps.searchsorted(self.starts[groups] + n_items, "right")
-        return np.where(steps > offsets[groups], tp[steps - 1] if tp.size else 0, 0)
-
-    def firsts_of(self, tie_groups: Ints) -> Ints:
-        """Return the first item of tie groups, which are counted upwards over all groups, (n_asked,)."""
-        # Each item that equals the one before begins none: those before it belong to so many.
-        before = self.tied - np.arange(self.tied.size)  # (n_tied,)
-        return tie_groups + np.searchsorted(before, tie_groups, "right")
-
-    def within(self, most: Ints) -> Ints:
-        """Return how many items the lowest cut of each group has that has at most so many, (n_groups,)."""
-        found = most.copy()
-        last = self.keys.size - 1
-        at = self.starts[1:] - most  # (n_groups,) the lowest item
-        splits = (at > self.starts[:-1]) & (most > 0)
-        splits &= self.keys[np.minimum(at, last)] == self.keys[at - 1]
-        for group in np.flatnonzero(splits).tolist():
-            own = self.keys[self.starts[group] : self.starts[group + 1]]
-            found[group] = own.size - own.searchsorted(own[own.size - most[group]], "right")
-        return found
 
 
 class RoundRanks(NamedTuple):
