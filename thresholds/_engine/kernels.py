@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Bytes, Floats, Ints, Scores
-from thresholds._kernels._jit import kernel, kernel_of_finite, part_of_kernel
+from thresholds._kernels._jit import kernel_of_finite, part_of_kernel
 
 BUCKETS = 1024
 FEW = 32  # scores that are sorted by insertion
@@ -475,7 +475,7 @@ def _larger(found, n):  # type: ignore[no-untyped-def]
     return larger
 
 
-@kernel
+@kernel_of_finite
 def look_up_lower(  # type: ignore[no-untyped-def]
     scores, starts, ends, offsets, cut, lower
 ):
@@ -483,16 +483,22 @@ def look_up_lower(  # type: ignore[no-untyped-def]
 
     scores, starts, ends : as in `Columns`; offsets, cut, lower : as in `Steps`
     """
+    nothing = scores.dtype.type(-np.inf)
     for label in range(starts.size):
+        own = scores[starts[label] : ends[label]]
         for step in range(offsets[label], offsets[label + 1]):
             if lower[step] != np.inf:
                 continue
-            found, n_lower = -np.inf, 0
-            for i in range(starts[label], ends[label]):
-                is_lower = scores[i] < cut[step]
-                n_lower += is_lower
-                found = max(found, scores[i] if is_lower else -np.inf)
-            lower[step] = found if n_lower else np.nan
+            # In vector registers: the highest of what is below the cut.
+            top, found = scores.dtype.type(cut[step]), nothing
+            for i in range(own.size):
+                found = max(found, own[i] if own[i] < top else nothing)
+            # Masked scores are below any other, too.
+            has_lower = found > nothing
+            if not has_lower and top > nothing:
+                for i in range(own.size):
+                    has_lower |= own[i] == nothing
+            lower[step] = found if has_lower else np.nan
 
 
 def room_for(n_cells: int, dtype: np.dtype[Any], *, weighted: bool) -> Room:

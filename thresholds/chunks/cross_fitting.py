@@ -44,7 +44,7 @@ from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import Judged, judge
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.cross_fit import CrossFit, spread_of
-from thresholds.validation.held_out import HeldOut
+from thresholds.validation.held_out import HeldOut, OfFold
 from thresholds.validation.promises import promises_out_of_fold, row_promises_out_of_fold
 
 _HOW = "by a hash of keys"  # folds are made
@@ -444,7 +444,11 @@ def _result(
     fitted, *of_folds = rules
     assert fitted.objective is not None, "fits have one"
     judged = decided.judged(everything.kind.unit)
-    held_out = HeldOut(list(of_folds), judged.of_folds, [None] * folding.n_folds)
+    held_out = HeldOut(
+        list(of_folds),
+        [OfFold(*of_fold[:2]) for of_fold in judged.of_folds],
+        [None] * folding.n_folds,
+    )
     kept = _out_of_fold(judged.by_label, decided.n_known * everything.kind.unit, folding, fit)
     fold_thresholds = np.stack([rule.thresholds for rule in of_folds])  # (n_folds, n_labels)
     in_sample, most, least = judged.on_all

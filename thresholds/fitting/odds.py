@@ -32,7 +32,7 @@ from thresholds._engine.unknown import known_weights
 from thresholds._kernels.calibration import fit_logistic
 from thresholds.calibration.cells import Cells
 from thresholds.data.probable import are_probable
-from thresholds.log_odds import log_odds, sigmoid
+from thresholds.log_odds import log_odds
 from thresholds.rule.odds import OddsByScore
 from thresholds.significance import effective_rows
 
@@ -219,7 +219,7 @@ def _fit(bins: _Bins, smoothing: float, unit: float) -> Floats:
     )
     scale, centre, slope, intercept = curves  # (n_labels,) each
     x = bins.x / scale[label] - centre[label]
-    p = sigmoid(slope[label] * x + intercept[label])
+    p = 1 / (1 + np.exp(-(slope[label] * x + intercept[label])))
     positive = bins.positive * unit
     negative = (bins.total - bins.positive) * unit
 

@@ -12,17 +12,24 @@ from thresholds._engine.problem import Problem
 from thresholds.fitting.by_name import Calibrators, Shared, fit_named, fit_named_outside_folds
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.counts import ConfusionCounts, stacked
-from thresholds.metrics.judging import Decisions, Judged, f_measure, judge
+from thresholds.metrics.judging import Decisions, Judged, count_decisions, f_measure, judge
 from thresholds.rule import Rule, ThresholdRule
 
 Folds = list[tuple[Ints, Ints]]  # rows to fit on, rows to judge
+
+
+class OfFold(NamedTuple):
+    """Counts of decisions about the rows of a fold, by label, and by row where an average over rows is asked for."""
+
+    by_label: ConfusionCounts
+    by_sample: ConfusionCounts | None
 
 
 class HeldOut(NamedTuple):
     """The rules of the folds, and the counts of their decisions about the rows that they were not fitted on."""
 
     rules: list[Rule]  # one a fold, as the two others
-    judged: list[Judged]
+    judged: list[OfFold]
     weights: list[Any]  # of the judged rows, as metrics take them; None where each weighs 1
 
     @property
@@ -51,16 +58,14 @@ class HeldOut(NamedTuple):
 
     def _f_of(self, by_label: ConfusionCounts, folds: Any, options: FitOptions) -> float:
         """Return the F-measure of counts by label, or of the rows of some folds."""
-        by_sample = stacked([self.judged[k].by_sample for k in folds])
-        weights = None
-        if self.weights[0] is not None:
-            weights = np.concatenate([self.weights[k] for k in folds])
+        counts, weights = by_label, None
+        if options.average == "samples":
+            of_rows = [self.judged[k].by_sample for k in folds]
+            counts = stacked([of_fold for of_fold in of_rows if of_fold is not None])
+            if self.weights[0] is not None:
+                weights = np.concatenate([self.weights[k] for k in folds])
         return f_measure(
-            Judged(by_label, by_sample),
-            weights,
-            options.average,
-            options.beta,
-            options.zero_division,
+            Judged(by_label, counts), weights, options.average, options.beta, options.zero_division
         )
 
 
@@ -100,12 +105,12 @@ def _held_out(problem: Problem, rules: list[Rule], folds: Folds, options: FitOpt
     for rule, (_, test) in zip(rules, folds, strict=True):
         # Other rules have threads of their own.
         n_jobs = options.n_jobs if isinstance(rule, ThresholdRule) else 1
-        found = judge(rule, rows_of(test), n_jobs=n_jobs)
-        # Of very many labels counts of each fold would take more memory than all else.
-        if weights is None:
-            sums = found.by_label.sums.astype(np.int32)
-            found = found._replace(by_label=replace(found.by_label, sums=sums))
-        judged.append(found)
+        by_sample = None
+        if options.average == "samples":
+            by_label, by_sample, _ = judge(rule, rows_of(test), n_jobs=n_jobs)
+        else:
+            by_label = count_decisions(rule, rows_of(test), n_jobs)
+        judged.append(OfFold(by_label, by_sample))
     return HeldOut(rules, judged, [None if weights is None else weights[test] for _, test in folds])
 
 

@@ -89,7 +89,8 @@ def row_promises_out_of_fold(held_out: HeldOut) -> tuple[RowPromise, ...]:
         and rule.guarantees.promised
     ]
     by_row = wanted.average == "samples"
-    counts = [fold.by_sample if by_row else fold.by_label for fold in promised]
+    of_folds = [fold.by_sample if by_row else fold.by_label for fold in promised]
+    counts = [of_fold for of_fold in of_folds if of_fold is not None]
     sums = np.concatenate([np.zeros((3, 1)), *(count.sums for count in counts)], axis=1)
     together = ConfusionCounts(sums[:, 1:], 1)
     found = []
