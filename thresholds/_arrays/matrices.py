@@ -26,10 +26,10 @@ class RowsOf:
 
     def __getitem__(self, key: Any) -> Dense:
         rows, *columns = key if isinstance(key, tuple) else (key,)
-        own = self.rows[rows]
-        if columns and isinstance(rows, slice) and isinstance(columns[0], np.ndarray):
-            return np.asarray(self.matrix[np.ix_(own, columns[0])])
-        return np.asarray(self.matrix[(own, *columns)])
+        if isinstance(rows, slice) and columns and isinstance(columns[0], np.ndarray):
+            # All of these rows by all of these columns; two arrays are pairs, as in NumPy.
+            return np.asarray(self.matrix[np.ix_(self.rows[rows], columns[0])])
+        return np.asarray(self.matrix[(self.rows[rows], *columns)])
 
 
 def stored(matrix: Matrix) -> int:
