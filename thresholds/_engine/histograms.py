@@ -19,7 +19,7 @@ import numpy as np
 
 from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Floats, Ints, Keys, Scores
+from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Keys, Scores
 from thresholds._engine.best_cuts import is_small
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
@@ -370,30 +370,28 @@ def joined(parts: Sequence[Histograms]) -> Histograms:
 
 def tie_groups_by_sorting(columns: Columns) -> Histograms:
     """Return a bin for each score of some labels, by NumPy: what small problems are read with."""
-    lowest, hits, weights, n_bins = [columns.scores[:0]], [], [], []
-    for label in range(columns.n_labels):
-        scores, truth, weight = columns.of_label(label)
-        falling = scores.argsort()[::-1]
-        ranked = scores[falling]  # (n_cells,)
-        firsts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])[: ranked.size])
-        hit = truth[falling].astype(np.int64)
-        own = None if weight is None else weight[falling]
-        lowest.append(ranked[firsts] + 0.0)  # -0.0 becomes 0.0
-        if own is None:
-            weights.append(np.diff(firsts, append=ranked.size))
-        else:
-            weights.append(_sums(own, firsts))
-            hit *= own
-        hits.append(_sums(hit, firsts))
-        n_bins.append(firsts.size)
-    scores = np.concatenate(lowest)
-    return Histograms(
-        np.append(0, np.cumsum(n_bins)),
-        scores,
-        scores,
-        np.concatenate(hits),
-        np.concatenate(weights),
-    )
+    found = [_tie_groups(*columns.of_label(label)) for label in range(columns.n_labels)]
+    nothing = columns.scores[:0], np.empty(0, np.int64), np.empty(0, np.int64)
+    scores, hits, weights = map(np.concatenate, zip(nothing, *found, strict=True))
+    n_bins = [of_label[0].size for of_label in found]
+    return Histograms(np.append(0, np.cumsum(n_bins)), scores, scores, hits, weights)
+
+
+def _tie_groups(scores: Scores, truth: Bytes, weights: Ints | None) -> tuple[Scores, Ints, Ints]:
+    """Return the distinct scores of a label, falling, and what positives and all cells at each weigh."""
+    # 1. Sort the scores. Weights have to be moved along, truth has not: scores alone are sorted in half the time.
+    falling = None if weights is None else scores.argsort()[::-1]
+    ranked = np.sort(scores)[::-1] if falling is None else scores[falling]  # (n_cells,)
+    firsts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])[: ranked.size])
+    distinct = ranked[firsts] + 0.0  # (n_bins,) -0.0 becomes 0.0
+
+    # 2. Add up what has each score.
+    if falling is not None and weights is not None:
+        moved = weights[falling]
+        return distinct, _sums(truth[falling] * moved, firsts), _sums(moved, firsts)
+    of_hits = distinct[::-1].searchsorted(scores[truth.view(np.bool_)])
+    hits = np.bincount(of_hits, minlength=firsts.size)[::-1]
+    return distinct, hits, np.diff(firsts, append=ranked.size)
 
 
 def _highest_scores(keys: Keys) -> Scores:
