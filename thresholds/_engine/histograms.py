@@ -341,10 +341,11 @@ def over_histograms(
 ) -> list[Result]:
     """Apply `function` to the exact histograms of a few labels at a time, and to the number of the first of these.
 
-    Return the results in the order of the labels. Of a problem that was counted elsewhere all labels come at once.
+    Return the results in the order of the labels. The problem may be one that was counted elsewhere.
     """
     if problem.is_counted:
-        return [function(histograms(problem, None), 0)]
+        counted: Any = problem
+        return [function(found, first) for found, first in counted.histograms_in_pieces()]
     read = Reading(problem)
 
     def apply(columns: Columns, memory: Memory) -> list[Result]:

@@ -416,25 +416,21 @@ class CountedProblem(Problem):
 
     def histograms(self, most: int | None, labels: Ints | None = None) -> Histograms:
         """Return what weighs at which score, in at most so many bins; a run, which is asked for, is one for now."""
-        found = self._groups(asks=True)
+        found = _histograms_of(self.label_items(0, self.n_labels))
         if most is not None:
             found = found.merged(most)
         return found if labels is None else found.take(labels)
 
+    def histograms_in_pieces(self) -> Iterator[tuple[Histograms, int]]:
+        """Return the exact histograms of some labels at a time, and the number of the first of these."""
+        for labels, items in self.pieces():
+            yield _histograms_of(items), labels.start
+
     @property
     def steps(self) -> Steps:
-        """The steps of all labels at which a fit may cut: no positive is in a run."""
-        steps = self._groups(asks=False).steps
-        return steps.where(steps.cut > self.missing) if self.keep_sparse else steps
-
-    def _groups(self, *, asks: bool) -> Histograms:
-        """Return all tie groups, and runs as if all of a run lay at its highest key; ask for these, or not."""
+        """The steps of all labels at which a fit may cut: no positive is in a run, and nothing is asked for."""
         items = self.label_items(0, self.n_labels)
-        if asks and isinstance(items, ItemsWithRuns):
-            items.ask_for_all()
-        offsets, keys, hits, weights = TieGroups.of(items)
-        scores = to_scores(keys)
-        return Histograms(offsets, scores, scores, hits, weights)
+        return _histograms_of(items, asks=False).steps.cuttable(self)
 
     def pieces(self) -> Iterator[tuple[slice, Items]]:
         """Return the items of all labels, some labels at a time."""
@@ -459,3 +455,12 @@ class CountedProblem(Problem):
     def _are_rows(self) -> bool:
         """Whether the weights of the tally are numbers of rows."""
         return not self.totals.weighted and self.unit == 1
+
+
+def _histograms_of(items: Items, *, asks: bool = True) -> Histograms:
+    """Return the tie groups of counted labels; runs, which are asked for, as if all of one lay at its highest key."""
+    if asks and isinstance(items, ItemsWithRuns):
+        items.ask_for_all()
+    offsets, keys, hits, weights = TieGroups.of(items)
+    scores = to_scores(keys)
+    return Histograms(offsets, scores, scores, hits, weights)
