@@ -16,16 +16,21 @@ def shown_cuts(found: Histograms, allowed: Ranges) -> Steps:
     not. `found` has a bin for each score.
     """
     found = _with_always(found, (allowed.high == -np.inf).any(axis=0))
-    cuts = found.cuts
+    ranges = np.flatnonzero(~np.isnan(allowed.high).all(axis=1))
+    # 1. Steps, and high ends.
+    label = found.label  # (n_bins,)
+    is_wanted = found.hits > 0
+    for k in ranges:
+        is_wanted |= found.lowest == allowed.high[k][label]
+    # 2. Those of them that lie in a range.
+    cuts = found.cuts.where(is_wanted)
     label, score = cuts.label, cuts.cut
     is_allowed = np.zeros(score.size, np.bool_)
-    is_wanted = found.hits > 0
-    for k in np.flatnonzero(~np.isnan(allowed.high).all(axis=1)):
-        low, high = allowed.low[k][label], allowed.high[k][label]  # (n_bins,)
+    for k in ranges:
+        low, high = allowed.low[k][label], allowed.high[k][label]  # (n_cuts,)
         is_allowed |= (low < score) & (score <= high)
         is_allowed |= (low == -np.inf) & (score == -np.inf)
-        is_wanted |= score == high
-    return cuts.where(is_allowed & is_wanted)
+    return cuts.where(is_allowed)
 
 
 def _with_always(found: Histograms, wanted: Booleans) -> Histograms:
@@ -34,6 +39,8 @@ def _with_always(found: Histograms, wanted: Booleans) -> Histograms:
     has_bins = np.diff(found.offsets) > 0
     wanted = wanted & has_bins
     wanted[has_bins] &= found.lowest[lasts[has_bins] - 1] > -np.inf
+    if not wanted.any():
+        return found
     at = lasts[wanted]
     return Histograms(
         found.offsets + np.append(0, wanted.cumsum()),

@@ -212,10 +212,10 @@ def _down_from(
     passes = passes & is_shown(cuts.tp[start], cuts.predicted[start], floor, delta)
 
     # From there down: the first step that does not show the floor ends it, and the last one above it is reached.
-    failure = _first_failure(found, cuts, floor, delta, start, passes)
-    is_step = found.hits > 0
-    last_step = np.maximum.accumulate(np.where(is_step, np.arange(is_step.size), 0))  # (n_bins,)
-    last = np.maximum(last_step[failure - 1], start)
+    steps = np.flatnonzero(found.hits)  # (n_steps,) bins
+    failure = _first_failure(found, cuts, steps, floor, delta, start, passes)
+    last_step = np.append(steps, -1)[steps.searchsorted(failure) - 1]  # (n_labels,) bins
+    last = np.maximum(last_step, start)
     low = np.where(np.isnan(cuts.lower[last]), -np.inf, cuts.lower[last])
     return _Shown(
         np.where(passes, low, np.nan),
@@ -225,7 +225,13 @@ def _down_from(
 
 
 def _first_failure(
-    found: Histograms, cuts: Steps, floor: Floats, delta: Floats, start: Ints, wanted: Booleans
+    found: Histograms,
+    cuts: Steps,
+    steps: Ints,
+    floor: Floats,
+    delta: Floats,
+    start: Ints,
+    wanted: Booleans,
 ) -> Ints:
     """Find the first step below a bin of each label that does not show the floor, (n_labels,) all.
 
@@ -237,29 +243,28 @@ def _first_failure(
     tp, predicted = cuts.tp, cuts.predicted
 
     # Where the share of hits is not above the floor, nothing is shown: it ends there at the latest.
-    steps, label = _steps_between(found, first, last)
-    fails = tp[steps] <= floor[label] * predicted[steps]
-    last = _first_among(steps[fails], first, last)
+    own, label = _steps_between(steps, first, last)
+    fails = tp[own] <= floor[label] * predicted[own]
+    last = _first_among(own[fails], first, last)
 
     # What a test at one step does not follow from: one more hit in one more row shows no less.
-    steps, label = _steps_between(found, first, last)
-    after_negatives = found.hits[steps - 1] == 0
-    has_negatives = found.weights[steps] > found.hits[steps]
-    at = np.concatenate([steps[after_negatives] - 1, steps[has_negatives]])  # (n_tests,) bins
+    own, label = _steps_between(steps, first, last)
+    after_negatives = found.hits[own - 1] == 0
+    has_negatives = found.weights[own] > found.hits[own]
+    at = np.concatenate([own[after_negatives] - 1, own[has_negatives]])  # (n_tests,) bins
     label = np.concatenate([label[after_negatives], label[has_negatives]])
     fails = ~is_shown(tp[at], predicted[at], floor[label], delta[label])
-    tested = np.concatenate([steps[after_negatives], steps[has_negatives]])
+    tested = np.concatenate([own[after_negatives], own[has_negatives]])
     return _first_among(np.sort(tested[fails]), first, last)
 
 
-def _steps_between(found: Histograms, first: Ints, last: Ints) -> tuple[Ints, Ints]:
+def _steps_between(steps: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints]:
     """Return the steps among the bins `first:last` of each label, and their labels, one label after another."""
-    n_bins = last - first  # (n_labels,)
-    label = np.repeat(np.arange(n_bins.size), n_bins)
-    before = n_bins.cumsum() - n_bins
-    bins = (first - before)[label] + np.arange(label.size)
-    is_step = found.hits[bins] > 0
-    return bins[is_step], label[is_step]
+    firsts, lasts = steps.searchsorted([first, last])  # (n_labels,)
+    n_steps = lasts - firsts
+    label = np.repeat(np.arange(n_steps.size), n_steps)
+    before = n_steps.cumsum() - n_steps
+    return steps[(firsts - before)[label] + np.arange(label.size)], label
 
 
 def _first_among(steps: Ints, first: Ints, last: Ints) -> Ints:
