@@ -11,7 +11,14 @@ from thresholds._engine.choosing import best_joint_steps, best_steps
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.cuts import joined as joined_cuts
-from thresholds._engine.histograms import MOST_BINS, Histograms, Reading, histograms, joined
+from thresholds._engine.histograms import (
+    MOST_BINS,
+    Histograms,
+    Reading,
+    histograms,
+    joined,
+    over_histograms,
+)
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
 from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
@@ -19,8 +26,6 @@ from thresholds.guards.base import BaseGuard, GuardedCuts, GuardedFit
 from thresholds.guards.groups import groups_of, rows_alike
 from thresholds.guards.limited import keep_limits, limited_fit, shown_fit
 from thresholds.guards.limits import Limits
-
-_CELLS_AT_ONCE = 2**17  # whose scores are read one by one
 
 
 class Aim(NamedTuple):
@@ -97,9 +102,7 @@ class LimitedSearch:
 def fit_counted(problem: Problem, guard: BaseGuard | None, limits: Limits, aim: Aim) -> GuardedFit:
     """Choose the cuts of rows that were counted elsewhere, under a guard or within limits."""
     found = histograms(problem, None)
-    steps = found.steps
-    if problem.keep_sparse:
-        steps = steps.where(steps.cut > problem.missing)
+    steps = found.steps.cuttable(problem)
     if guard is None:
         allowed = limits.candidates(problem, found)
         optimum = steps.at(best_steps(steps, aim.beta**2))
@@ -129,14 +132,13 @@ def fit_with_floors(
         labels = slice(first, first + found.n_labels)
         own_shown = floors.show(found, labels.start, labels.stop)
         own_limits = limits.of_labels(labels)._replace(shown=own_shown.allowed)
-        steps = found.steps
-        if problem.keep_sparse:
-            steps = steps.where(steps.cut > problem.missing)
+        steps = found.steps.cuttable(problem)
         optimum = steps.at(best_steps(steps, aim.beta**2))
         fit = shown_fit(problem, found, optimum, own_limits, aim.beta, aim.placement)
         return fit, own_shown
 
-    pieces = _with_all_scores(problem, choose, aim)
+    run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}
+    pieces = over_histograms(problem, choose, **run)
     fits, of_floors = zip(*pieces, strict=True)
     cuts = GuardedCuts(*map(np.concatenate, zip(*(fit.guarded_cuts for fit in fits), strict=True)))
     return GuardedFit(cuts, joined_cuts([fit.optimum for fit in fits])), joined_floors(of_floors)
@@ -148,20 +150,5 @@ def _shown(problem: Problem, floors: Floors, aim: Aim) -> ShownFloors:
     def show(found: Histograms, first: int) -> ShownFloors:
         return floors.show(found, first, first + found.n_labels)
 
-    return joined_floors(_with_all_scores(problem, show, aim))
-
-
-def _with_all_scores(problem: Problem, function: Any, aim: Aim) -> list[Any]:
-    """Apply `function` to histograms of all scores, a few labels at a time, and to the first of these labels."""
-    if problem.is_counted:
-        return [function(histograms(problem, None), 0)]
-    read = Reading(problem, None)
-
-    def apply(columns: Columns, memory: Memory) -> list[Any]:
-        return [
-            function(read(piece, memory), piece.first)
-            for piece in columns.in_pieces(_CELLS_AT_ONCE)
-        ]
-
-    parts = over_labels(problem, apply, n_jobs=aim.n_jobs, progress=aim.progress)
-    return [piece for part in parts for piece in part]
+    run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}
+    return joined_floors(over_histograms(problem, show, **run))

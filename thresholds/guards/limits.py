@@ -57,8 +57,7 @@ class Limits(NamedTuple):
     def candidates(self, problem: Problem, found: Histograms) -> Steps:
         """Return the cuts that keep all limits, of which the best is chosen; `found` has a bin for each score."""
         steps = found.steps if self.shown is None else shown_cuts(found, self.shown)
-        if problem.keep_sparse:
-            steps = steps.where(steps.cut > problem.missing)
+        steps = steps.cuttable(problem)
         # If two steps break limits of counts, so does every cut between them.
         return steps.where(self.of_counts(found.n_labels).allow_steps(steps))
 
