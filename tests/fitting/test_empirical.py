@@ -1,6 +1,5 @@
 """`fit_empirical` and `fit_top_k` against exhaustive search in exact arithmetic."""
 
-from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -273,39 +272,3 @@ def test_any_small_case(case: Case) -> None:
         check_per_label(case, average)
     for average in SHARED:
         check_shared(case, average)
-
-
-def test_soft_staircase_holds_expected_counts() -> None:
-    from thresholds.data.problem import Problem
-    from thresholds.search import staircase
-
-    rng = np.random.default_rng(3)
-    for _ in range(40):
-        y = rng.integers(0, 9, (6, 2)) / 8
-        scores = rng.integers(0, 4, (6, 2)) / 4
-        weights = rng.integers(1, 4, 6).astype(float)
-        problem = Problem.of(y, scores, sample_weight=weights, soft=True)
-        stairs = staircase.of_labels(problem, 0, 2)
-        for j in range(2):
-            steps = slice(stairs.offsets[j], stairs.offsets[j + 1])
-            expected = sorted({s for s, t in zip(scores[:, j], y[:, j], strict=True) if t > 0}, reverse=True)
-            np.testing.assert_array_equal(stairs.score[steps], expected)
-            for k, cut in zip(range(steps.start, steps.stop), expected, strict=True):
-                hit = scores[:, j] >= cut
-                tp = sum(Fraction(w * t) for w, t, h in zip(weights, y[:, j], hit, strict=True) if h)
-                fp = sum(Fraction(w * (1 - t)) for w, t, h in zip(weights, y[:, j], hit, strict=True) if h)
-                assert float(stairs.tp[k]) * problem.unit == float(tp)
-                assert float(stairs.fp[k]) * problem.unit == float(fp)
-                below = scores[scores[:, j] < cut, j]
-                assert stairs.lower[k] == below.max() if below.size else np.isnan(stairs.lower[k])
-
-
-def test_soft_truth_is_rounded_to_the_nearest_unit() -> None:
-    from thresholds.data.problem import Problem
-    from thresholds.search import staircase
-
-    problem = Problem.of([[1 / 3], [2 / 3], [0.1]], [[3.0], [2.0], [1.0]], soft=True)
-    stairs = staircase.of_labels(problem, 0, 1)
-    exact = [Fraction(1 / 3), Fraction(1 / 3) + Fraction(2 / 3), Fraction(1 / 3) + Fraction(2 / 3) + Fraction(0.1)]
-    for tp, total in zip(stairs.tp.tolist(), exact, strict=True):
-        assert abs(Fraction(tp) * Fraction(problem.unit) - total) <= 3 * Fraction(problem.unit) / 2

@@ -581,7 +581,7 @@ def test_a_bin_of_several_scores_is_predicted_whole_or_not_at_all(monkeypatch: p
             with monkeypatch.context() as patch:
                 patch.setattr(fitting, "MOST_BINS", 10**6)
                 exact = fit_empirical(truth, scores, average, guard=guard)
-            assert rule.objective == pytest.approx(exact.objective, abs=5e-4)
+            assert rule.objective == pytest.approx(exact.objective, rel=0.01)
             assert (rule.thresholds != exact.thresholds).any()
 
 
@@ -805,6 +805,7 @@ def test_bins_at_ranks_are_those_of_sorted_rows(weighted: bool) -> None:
         n = int(rng.choice([1, 2, 9, 300]))
         scores = rng.integers(1, int(rng.choice([3, 2**20])), (n, 3)).astype(np.float32)
         weights = rng.integers(1, 5, n)
+        weights[0] = 1  # the unit
         laid_out = [np.sort(np.repeat(column, weights if weighted else 1))[::-1] for column in scores.T]
         ranks = np.array([rng.integers(1, 2 * row.size + 1) / 2 for row in laid_out])  # whole ranks, and between
         problem = EngineProblem.of(scores > 1, scores, sample_weight=weights if weighted else None)
