@@ -1,4 +1,4 @@
-"""Cells in bins of neighbouring scores: what is fitted to them and measured on them is what it is on all cells."""
+"""Histograms of labels in place of cells: what is fitted to them and measured on them is nearly what it is on cells."""
 
 from typing import Any
 
@@ -9,15 +9,16 @@ from scipy import sparse
 from scipy.special import expit
 
 from thresholds import calibrate, measure_calibration
-from thresholds.calibration import Calibrator, binned, pooled
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
+from thresholds.calibration import Calibrator, binned
+from thresholds.calibration.by_class import N_BINS, weights_between
 
 Array = NDArray[Any]
 BYS = ("label", "pooled", "shrink")
 N_ROWS, N_LABELS = 3000, 5
-FEW_CELLS = 5e-5  # what cells at the edges of a measure's bins make of its reliability, of so few
 
-each_kind = pytest.mark.parametrize("kind", ["shares", "certain", "margins", "heavy tails", "powers", "mostly absent"])
+KINDS = ["shares", "certain", "margins", "heavy tails", "powers", "mostly absent"]
+each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def draw(kind: str) -> tuple[Array, Array]:
@@ -32,118 +33,149 @@ def draw(kind: str) -> tuple[Array, Array]:
         "certain": expit(4 * z).astype(np.float32),  # some are 0 and 1 exactly
         "margins": np.where(rng.random(z.shape) < 0.1, 0.0, z),  # 0 is missing
         "heavy tails": np.where(rng.random(z.shape) < 0.005, outliers, z),
-        "powers": np.exp(6 * z),  # nearly all are in one part in 1024 of what lies between the percentiles
+        "powers": np.exp(6 * z),
         "mostly absent": np.where(expit(z) < 0.3, 0.0, expit(z)),
     }
     return truth, scores[kind]
 
 
-def in_bins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take few cells for many."""
-    monkeypatch.setattr(binned, "_MOST_EXACT", 0)
+def weights_of_rows() -> Array:
+    """Weights that are no whole numbers, some of them 0."""
+    rng = np.random.default_rng(1)
+    return rng.exponential(size=N_ROWS) * (rng.random(N_ROWS) < 0.9)
 
 
-def n_bins(truth: Array, scores: Array) -> int:
-    """How many bins, or distinct scores, labels have."""
-    cells = binned.binned(Problem.of(truth, scores)).all
-    return int(
-        np.unique(np.stack([np.repeat(np.arange(N_LABELS), np.diff(cells.starts)), cells.scores]), axis=1).shape[1]
-    )
-
-
-@each_kind
-def test_platt_of_bins_is_that_of_cells(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Probabilities to 1e-5, as `calibrate` says, and measures."""
-    truth, scores = draw(kind)
-    weights = np.random.default_rng(1).exponential(size=N_ROWS)
-    exact = [calibrate(truth, scores, "platt", by, sample_weight=w) for by in BYS for w in (None, weights)]
-    n_exact = n_bins(truth, scores)
-    in_bins(monkeypatch)
-    found = [calibrate(truth, scores, "platt", by, sample_weight=w) for by in BYS for w in (None, weights)]
-
-    assert n_bins(truth, scores) < 0.8 * n_exact or kind == "mostly absent"
-    for a, b in zip(exact, found, strict=True):
-        np.testing.assert_allclose(b.transform(scores), a.transform(scores), atol=1e-5)
-        same_but_for_bins(a, b)
+def with_a_bin_for_each_score(patch: pytest.MonkeyPatch) -> None:
+    """Let no bin hold several scores."""
+    patch.setattr(binned, "MOST_BINS", 2**20)
 
 
 @each_kind
 @pytest.mark.parametrize("by", BYS)
-def test_isotonic_of_bins_is_that_of_cells(kind: str, by: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the last bit, but for lines of labels, whose sums are rounded; a cell of the fit lies in a block of scores."""
+def test_platt_of_bins_is_nearly_that_of_cells(kind: str, by: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     truth, scores = draw(kind)
-    exact = calibrate(truth, scores, "isotonic", by)
-    in_bins(monkeypatch)
+    for weights in (None, weights_of_rows()):
+        found = calibrate(truth, scores, "platt", by, sample_weight=weights)
+        with monkeypatch.context() as patch:
+            with_a_bin_for_each_score(patch)
+            exact = calibrate(truth, scores, "platt", by, sample_weight=weights)
+        p, exact_p = found.transform(scores), exact.transform(scores)
+        assert np.abs(p - exact_p).mean() < 1e-3
+        np.testing.assert_allclose(p, exact_p, atol=0.05)
+        loss, exact_loss = (measure_calibration(truth, q, sample_weight=weights).log_loss for q in (p, exact_p))
+        assert loss == pytest.approx(exact_loss, rel=5e-4)
+        same_by_class(found, truth, scores, weights)
+
+
+@each_kind
+@pytest.mark.parametrize("by", BYS)
+def test_isotonic_of_labels_is_exact_and_the_others_nearly(kind: str, by: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, scores = draw(kind)
     found = calibrate(truth, scores, "isotonic", by)
+    with monkeypatch.context() as patch:
+        with_a_bin_for_each_score(patch)
+        exact = calibrate(truth, scores, "isotonic", by)
+    p, exact_p = found.transform(scores), exact.transform(scores)
+    if by == "label":
+        np.testing.assert_array_equal(p, exact_p)
+        assert found.after.log_loss == pytest.approx(exact.after.log_loss, rel=1e-12)
+        assert found.after.sum_over_positives == pytest.approx(1, rel=1e-12)
+        np.testing.assert_allclose(found.base_rates, truth.mean(axis=0), rtol=1e-12)
+    else:
+        assert np.abs(p - exact_p).mean() < 4e-3
+        assert found.after.log_loss == pytest.approx(exact.after.log_loss, rel=2e-3)
+    same_by_class(found, truth, scores, None)
 
-    rounding = 1e-10 if by == "shrink" else 0
-    np.testing.assert_allclose(found.transform(scores), exact.transform(scores), rtol=rounding)
-    assert found.after.log_loss == pytest.approx(exact.after.log_loss, rel=1e-10)
-    assert found.after.reliability == pytest.approx(exact.after.reliability, rel=1e-6, abs=1e-15)
-    same_but_for_bins(exact, found)
+
+def same_by_class(calibrator: Calibrator, truth: Array, scores: Array, weights: Array | None) -> None:
+    """Positives and negatives are counted exactly between the edges, in rows that tell as much."""
+    known = calibrator.by_class
+    assert known is not None
+    w = np.ones(N_ROWS) if weights is None else weights
+    for j in range(N_LABELS):
+        bins = (scores[:, [j]] >= known.edges[j]).sum(axis=1)
+        for counts, member in ((known.positives, truth[:, j] == 1), (known.negatives, truth[:, j] == 0)):
+            own = np.bincount(bins, w * member, N_BINS)
+            squared = (w**2)[member].sum()
+            np.testing.assert_allclose(counts[j], own * own.sum() / squared, rtol=1e-6, atol=1e-9)
 
 
-def same_but_for_bins(exact: Calibrator, found: Calibrator) -> None:
-    """Counts by class are the same, what is read off curves and scores nearly."""
-    assert exact.by_class is not None
-    assert found.by_class is not None
-    for name in ("edges", "positives", "negatives", "observed"):
-        np.testing.assert_allclose(getattr(found.by_class, name), getattr(exact.by_class, name), rtol=1e-12)
-    for name in ("probabilities", "rates"):
-        np.testing.assert_allclose(getattr(found.by_class, name), getattr(exact.by_class, name), atol=1e-5)
-    for a, b in ((exact.before, found.before), (exact.after, found.after)):
-        assert b.log_loss == pytest.approx(a.log_loss, rel=1e-5, nan_ok=True)
-        # Where probabilities are nearly equal, the last bits of a processor's exponential tell which lie together.
-        assert b.reliability == pytest.approx(a.reliability, rel=0.25, abs=FEW_CELLS, nan_ok=True)
-        assert b.sum_over_positives == pytest.approx(a.sum_over_positives, rel=1e-5, nan_ok=True)
-        assert b.slope == pytest.approx(a.slope, rel=1e-4, nan_ok=True)
+# What is missing
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3, -1.25])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_missing_cells_are_counted_apart_from_their_neighbours(missing: float, weighted: bool) -> None:
+    rng = np.random.default_rng(4)
+    scores = np.float32(missing) + rng.normal(size=(N_ROWS, 3)).astype(np.float32) * np.float32(1e-3)
+    truth = (rng.random(scores.shape) < expit(2e3 * (scores - missing) - 1)).astype(np.uint8)
+    weights = weights_of_rows() if weighted else None
+    w = np.ones(N_ROWS) if weights is None else weights
+    is_missing = rng.random(scores.shape) < 0.2
+    scores[is_missing] = missing
+    dense = calibrate(truth, scores, "platt", "label", missing=missing, sample_weight=weights)
+    share = (w @ (truth * is_missing)) / (w @ is_missing)
+    np.testing.assert_allclose(dense.absent, share, rtol=1e-7)
+
+    # Some of them are stored, others not.
+    marked = np.where(is_missing & (rng.random(scores.shape) < 0.5), 0, scores + np.float32(100))
+    listed = sparse.csr_array(marked)
+    listed.data = np.broadcast_to(scores, scores.shape)[marked != 0]
+    got = calibrate(truth, listed, "platt", "label", missing=missing, sample_weight=weights)
+    np.testing.assert_allclose(got.absent, dense.absent, rtol=1e-12)
+    np.testing.assert_allclose(got.transform(scores), dense.transform(scores), rtol=1e-9)
+
+
+# Other rows
 
 
 @pytest.mark.parametrize("method", ["isotonic", "platt"])
-def test_other_scores_are_measured_in_bins_that_end_where_a_curve_bends(
-    method: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("by", BYS)
+def test_other_scores_are_measured_as_their_probabilities_are(method: Any, by: Any) -> None:
     truth, scores = draw("shares")
     half = N_ROWS // 2
-    for by in BYS:
-        calibrator = calibrate(truth[:half], scores[:half], method, by)
-        p = calibrator.transform(scores[half:]).clip(1e-9, 1 - 1e-9)
-        exact = measure_calibration(truth[half:], p)
-        with monkeypatch.context() as patch:
-            in_bins(patch)
-            found = calibrator.measure(Problem.of(truth[half:], scores[half:]))
-        assert found.sum_over_positives == pytest.approx(exact.sum_over_positives, rel=1e-5)
-        assert found.reliability == pytest.approx(exact.reliability, abs=FEW_CELLS)
+    calibrator = calibrate(truth[:half], scores[:half], method, by)
+    exact = measure_calibration(truth[half:], calibrator.transform(scores[half:]))
+    found = calibrator.measure(Problem.of(truth[half:], scores[half:]))
+    assert found.log_loss == pytest.approx(exact.log_loss, rel=1e-3)  # inf where it is
+    assert found.sum_over_positives == pytest.approx(exact.sum_over_positives, rel=1e-3)
+    assert found.reliability == pytest.approx(exact.reliability, abs=1e-4)
 
 
-# One curve of all labels
+def test_no_bin_has_a_probability_of_0_for_cells_that_have_none() -> None:
+    """A curve jumps from 0 within what would be a bin: positives above the jump have no loss without end."""
+    n = 40_000
+    scores = np.linspace(0.5, 0.75, n, dtype=np.float32)
+    for jump in range(n // 2, n // 2 + 400, 37):
+        truth = (np.arange(n) >= jump) & (np.arange(n) % 2 == 0)
+        for by in ("label", "pooled"):
+            calibrator = calibrate(truth, scores, "isotonic", by)
+            measured = calibrator.measure(Problem.of(truth, scores))
+            exact = measure_calibration(truth, calibrator.transform(scores))
+            assert measured.log_loss == pytest.approx(exact.log_loss, rel=1e-2)
 
 
-def pooled_curve(problem: Problem, row_weight: float | None, n_jobs: int = 1) -> tuple[bytes, bytes]:
-    """The knots of the curve of all cells."""
-    curve = pooled.fit_pooled(problem, row_weight, n_jobs, progress=False)
-    return curve.scores.tobytes(), curve.probabilities.tobytes()
-
-
-@pytest.mark.each_value
-@each_kind
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_curve_of_all_labels_does_not_depend_on_bins(
-    kind: str, weighted: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    truth, scores = draw(kind)
-    weights = np.random.default_rng(2).integers(0, 4, N_ROWS) / 2 if weighted else None
-    unknown = np.where(np.random.default_rng(3).random(truth.shape) < 0.1, -1, truth.astype(np.int8))
-    masked = np.where(scores == scores[7, 1], -np.inf, scores)
-    problems = [
-        Problem.of(truth, scores, sample_weight=weights),
-        Problem.of(unknown, masked, sample_weight=weights, unknown=-1),
-        Problem.of(truth, sparse.csr_array(scores), sample_weight=weights),
-    ]
-    for problem in problems:
-        for row_weight in (None, 1 / problem.unit):
-            curves = set()
-            for cells_of_bin in (10**9, 40, 3, 1):
-                monkeypatch.setattr(pooled, "_CELLS_OF_BIN", cells_of_bin)
-                curves |= {pooled_curve(problem, row_weight, n_jobs) for n_jobs in (1, 2)}
-            assert len(curves) == 1
+@pytest.mark.parametrize("absent", [False, True])
+def test_weights_between_edges_are_exact(weighted: bool, absent: bool) -> None:
+    rng = np.random.default_rng(7)
+    scores = np.round(rng.normal(size=(N_ROWS, 4)), 1)
+    scores[rng.random(scores.shape) < 0.1] = -np.inf
+    if absent:
+        scores[rng.random(scores.shape) < 0.5] = 0.0
+    edges = np.sort(np.round(rng.normal(size=(4, N_BINS - 1)), 1), axis=1)
+    weights = rng.integers(0, 4, N_ROWS) if weighted else None
+    given = sparse.csr_array(scores) if absent else scores
+    found, squared = weights_between(
+        Problem.of(np.zeros(scores.shape, np.uint8), given, sample_weight=weights), edges, 1
+    )
+    w = np.ones(N_ROWS) if weights is None else weights.astype(np.float64)
+    for j in range(4):
+        bins = (scores[:, [j]] >= edges[j]).sum(axis=1)
+        kept = scores[:, j] > -np.inf
+        np.testing.assert_array_equal(found[j], np.bincount(bins[kept], w[kept], N_BINS))
+        exact = np.bincount(bins[kept], w[kept] ** 2, N_BINS)
+        if absent and weighted:  # of absent cells the most that it may be
+            assert (squared[j] >= exact).all()
+        else:
+            np.testing.assert_array_equal(squared[j], exact)

@@ -92,20 +92,21 @@ class Histograms:
     @property
     def steps(self) -> Steps:
         """The steps of each label: the bins that have positives, each with the next lower score."""
-        steps = np.flatnonzero(self.hits)  # (n_steps,)
+        steps = np.flatnonzero(self.hits > 0)  # (n_steps,)
         offsets = steps.searchsorted(self.offsets)
-        n_steps = np.diff(offsets)
-        is_last = steps + 1 == np.repeat(self.offsets[1:], n_steps)
-        lower = np.append(self.highest[1:], np.nan)[steps].astype(np.float64)
-        lower[is_last] = np.nan
+        n_steps = np.diff(offsets)  # (n_labels,)
+        below = np.minimum(steps + 1, self.highest.size - 1)
+        lower = self.highest[below].astype(np.float64)
+        lower[steps + 1 == np.repeat(self.offsets[1:], n_steps)] = np.nan
         weight = np.append(0, self.weights.cumsum())  # of all bins before each
+        hits = self.hits[steps]
         return Steps(
             offsets,
             cut=self.lowest[steps].astype(np.float64),
             lower=lower,
-            tp=sums_so_far(offsets, self.hits[steps]),
+            tp=sums_so_far(offsets, hits),
             predicted=weight[steps + 1] - np.repeat(weight[self.offsets[:-1]], n_steps),
-            positives=self.positives,
+            positives=sums_of_groups(offsets, hits),
         )
 
     @property
