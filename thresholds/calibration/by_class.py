@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.grouped import group_of, sums_of_groups
+from thresholds._arrays.grouped import group_of
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds._checks import InputError
@@ -173,13 +173,15 @@ def squares(weights: Numbers, heaviest: int) -> Floats:
 
 def edges_of(bins: Histograms) -> Floats:
     """Return the scores at or above which the shares lie, at least: (n_labels, N_EDGES), zeros without cells."""
-    edges = np.zeros((bins.n_labels, N_EDGES))
-    has_cells = np.diff(bins.offsets) > 0  # (n_labels,)
-    share = bins.predicted / bins.totals[bins.label]  # (n_bins,)
-    for k, least in enumerate(_SHARES_ABOVE):
-        # The highest bin down to which a label has enough.
-        place = bins.offsets[:-1] + sums_of_groups(bins.offsets, share < least)
-        edges[has_cells, k] = bins.lowest[place[has_cells]]
+    so_far = bins.weights.cumsum()
+    above = np.append(0, so_far)[bins.offsets[:-1]]  # (n_labels,) what the labels before weigh
+    # The highest bin down to which a label has enough. Digits that rounding adds are no share.
+    ranks = np.ceil(np.round(bins.totals[:, np.newaxis] * _SHARES_ABOVE, 9)).astype(np.int64)
+    places = so_far.searchsorted(above[:, np.newaxis] + np.maximum(ranks, 1))
+    places = np.minimum(places, bins.offsets[1:, np.newaxis] - 1)
+    edges = np.zeros(places.shape)
+    has_cells = np.diff(bins.offsets) > 0
+    edges[has_cells] = bins.lowest[places[has_cells]]
     return edges
 
 
