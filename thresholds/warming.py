@@ -234,10 +234,7 @@ def _searching() -> Iterator[Call]:
         yield partial(fit_expected, scores, "samples", per_label=False)
         for weights in (None, 1.0 + groups):
             yield partial(cross_fit, truth, scores, guard=None, cv=2, sample_weight=weights)
-        yield partial(calibrate, truth, scores)
-    # Bins of neighbouring scores, which take all as float64.
-    for weights in (None, 1.0 + groups):
-        yield partial(calibrate, truth, scores, sample_weight=weights)
+            yield partial(calibrate, truth, scores, "isotonic", "label", sample_weight=weights)
 
 
 def _judging() -> Iterator[Call]:

@@ -60,10 +60,10 @@ def test_platt_of_bins_is_nearly_that_of_cells(kind: str, by: Any, monkeypatch: 
             with_a_bin_for_each_score(patch)
             exact = calibrate(truth, scores, "platt", by, sample_weight=weights)
         p, exact_p = found.transform(scores), exact.transform(scores)
-        assert np.abs(p - exact_p).mean() < 1e-3
-        np.testing.assert_allclose(p, exact_p, atol=0.05)
+        assert np.abs(p - exact_p).mean() < 1e-4
+        np.testing.assert_allclose(p, exact_p, atol=0.02)
         loss, exact_loss = (measure_calibration(truth, q, sample_weight=weights).log_loss for q in (p, exact_p))
-        assert loss == pytest.approx(exact_loss, rel=5e-4)
+        assert loss == pytest.approx(exact_loss, rel=5e-5)
         same_by_class(found, truth, scores, weights)
 
 
@@ -98,6 +98,38 @@ def same_by_class(calibrator: Calibrator, truth: Array, scores: Array, weights: 
             own = np.bincount(bins, w * member, N_BINS)
             squared = (w**2)[member].sum()
             np.testing.assert_allclose(counts[j], own * own.sum() / squared, rtol=1e-6, atol=1e-9)
+
+
+def falling(labels: Array, places: Array) -> Array:
+    """Sums of each label from its first place on."""
+    return np.concatenate([places[labels == j].cumsum() for j in range(N_LABELS)])
+
+
+@each_kind
+def test_ends_of_bins_are_exact_cuts(kind: str) -> None:
+    _, scores = draw(kind)
+    for cells in (scores, np.where(scores < 0, -np.inf, scores), 1 - np.minimum(np.abs(scores), 1) * 1e-3):
+        bins = binned.binned(Problem.of(cells > np.median(cells), cells)).bins
+        so_far = falling(bins.label, bins.weights)
+        for j in range(N_LABELS):
+            own = slice(*bins.offsets[j : j + 2])
+            assert bins.lowest[own].size <= 1024 + 2  # what is missing apart
+            np.testing.assert_array_equal((cells[:, [j]] >= bins.lowest[own]).sum(axis=0), so_far[own])
+            np.testing.assert_array_equal(
+                (cells[:, [j]] > bins.highest[own]).sum(axis=0), so_far[own] - bins.weights[own]
+            )
+
+
+def test_bins_of_a_label_do_not_depend_on_other_labels() -> None:
+    truth, scores = draw("certain")
+    alone = binned.binned(Problem.of(truth, scores)).bins
+    beside = scores.copy()
+    beside[5, 1] = -3.0
+    both = binned.binned(Problem.of(truth, beside)).bins
+    for j in (0, 2, 3, 4):
+        own, same = (slice(*found.offsets[j : j + 2]) for found in (alone, both))
+        np.testing.assert_array_equal(alone.lowest[own], both.lowest[same])
+        np.testing.assert_array_equal(alone.hits[own], both.hits[same])
 
 
 # What is missing

@@ -96,9 +96,10 @@ class _ReadingBins:
         )
 
     def _read(self, columns: Columns, memory: Memory) -> Histograms:
-        """Read the bins of unmasked cells."""
+        """Read the bins of unmasked cells, those of probabilities as narrow next to 1 as next to 0."""
         if not self._may_spread:
             return _unmasked(self._bins(columns, memory))
+        # 1. Find the scores above 1/2 of labels that have nothing but probabilities.
         scores = columns.scores
         is_high = scores > 0.5  # (n_cells,)
         is_probable = np.ones(columns.n_labels, np.bool_)
@@ -107,6 +108,7 @@ class _ReadingBins:
             outside = (scores > 1) | ((scores < 0) & (scores > -np.inf))
             is_probable = sums_of_groups(starts, outside) == 0
             is_high &= np.repeat(is_probable, np.diff(starts))
+        # 2. Put what they lack of 1 in their place, in their order.
         high = np.flatnonzero(is_high)
         spread = scores.copy()
         spread[high] = _mirrored(1 - scores[high])

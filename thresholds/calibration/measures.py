@@ -30,7 +30,8 @@ class CalibrationMeasures(Result):
     reliability : sum over 20 bins of (share of the cells) (mean p - share of positives)^2; 0 is calibrated
         (Murphy 1973, "A new vector partition of the probability score"). Bins hold a 20th of the cells each, in the
         order of p; equal p share a bin: that of (weight of lower p) / (weight of all), rounded down to a 20th.
-        Of a label of more than 1,024 distinct p, those that agree in their leading binary digits count as equal.
+        Of a label of more than 1,024 distinct p, those that agree in their leading binary digits count as equal; above
+        1/2, those whose 1 - p do. That changes log-loss and slope by less than 1e-4 of themselves.
     sum_over_positives : sum of p / number of positives; 1 is right on the whole, above it there are too many
         Inf where there are no positives, NaN where p are all 0, too.
     slope : a of the logistic regression y ~ sigmoid(a logit(p) + b), over cells with 0 < p < 1
