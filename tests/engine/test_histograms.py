@@ -141,3 +141,29 @@ def assert_equal(found: Histograms, expected: Histograms) -> None:
         theirs: Array = getattr(expected, name)
         assert ours.dtype == theirs.dtype, name
         assert ours.tobytes() == theirs.tobytes(), name
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("most", [None, 16])
+def test_steps_are_the_bins_with_positives(kind: str, most: int | None, histograms_of: Any) -> None:
+    """Each with what lies down to it, and with the highest score of the next bin."""
+    found = histograms_of(draw(kind, 1).problem, most)
+    steps = found.steps
+    for j, bins in enumerate(bins_of(found)):
+        own = slice(*steps.offsets[j : j + 2])
+        with_hits = [k for k, (_, _, hits, _) in enumerate(bins) if hits]
+        lower = [bins[k + 1][1] if k + 1 < len(bins) else np.nan for k in with_hits]
+        assert steps.cut[own].tolist() == [bins[k][0] for k in with_hits]
+        np.testing.assert_array_equal(steps.lower[own], lower)
+        assert steps.tp[own].tolist() == [sum(bins[i][2] for i in range(k + 1)) for k in with_hits]
+        assert steps.predicted[own].tolist() == [sum(bins[i][3] for i in range(k + 1)) for k in with_hits]
+        assert steps.positives[j] == sum(hits for _, _, hits, _ in bins)
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_the_middle_of_a_bin_lies_in_it(kind: str, histograms_of: Any) -> None:
+    for most in (None, 16):
+        found = histograms_of(draw(kind, 2).problem, most)
+        assert ((found.lowest <= found.middle) & (found.middle <= found.highest)).all()
+        single = found.lowest == found.highest
+        np.testing.assert_array_equal(found.middle[single], found.lowest[single])

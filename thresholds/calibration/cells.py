@@ -38,6 +38,17 @@ class Cells(NamedTuple):
         starts = self.starts[first : last + 1] - self.starts[first]
         return Cells(starts, self.scores[at], self.hits[at], self.weights[at])
 
+    def in_blocks(self) -> "Cells":
+        """Take neighbours of a label together that are equal."""
+        starts, scores, hits, weights = self
+        begins = np.append(True, scores[1:] != scores[:-1])[: scores.size]  # (n_cells,)
+        begins[starts[:-1][np.diff(starts) > 0]] = True
+        firsts = np.flatnonzero(begins)
+        if firsts.size == scores.size:
+            return self
+        sums = (np.add.reduceat(part, firsts) for part in (hits, weights))
+        return Cells(np.searchsorted(firsts, starts), scores[firsts], *sums)
+
     def pooled(self) -> "Cells":
         """Take all labels for one."""
         return self._replace(starts=self.starts[[0, -1]])

@@ -127,6 +127,7 @@ def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
     """Measure probabilities, which are the scores of cells."""
     if cells.scores.size == 0:
         return UNKNOWN
+    cells = cells.in_blocks()
     tasks: list[Callable[[Cells], Floats]] = [_sums_over_bins, _slope]
     sums, slope = threads.run(
         lambda task: task(cells), tasks, n_jobs=n_jobs, cells=cells.scores.size

@@ -49,7 +49,7 @@ def fit_stretched(
     common: IsotonicCurves, cells: Cells, row_weight: float, n_jobs: int | None, progress: bool
 ) -> StretchedCurves:
     """Fit the line of each label on a common curve; `row_weight` is the weight 1 in the unit of the weights."""
-    on_curve = cells._replace(scores=_logits(common, cells.scores))
+    on_curve = cells._replace(scores=_logits(common, cells.scores)).in_blocks()
     scale, centre, slope, intercept = fit_leaning_lines(
         on_curve, on_curve.scores, row_weight, n_jobs, progress, rising=True
     )
