@@ -30,8 +30,8 @@ from thresholds import (
     fit_expected,
     measure_calibration,
 )
+from thresholds._engine.problem import Problem
 from thresholds.comparison.fitted_rules import fit_rules
-from thresholds.data.problem import Problem
 from thresholds.rule import Rule
 
 pytestmark = pytest.mark.each_value

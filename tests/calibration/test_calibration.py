@@ -25,12 +25,12 @@ from tests.cases import Case, cases, small_cases
 from tests.naive import calibration as twin
 from tests.naive import exhaustive as naive
 from thresholds import InputError
+from thresholds._engine.histograms import histograms
+from thresholds._engine.problem import Problem
 from thresholds._kernels.calibration import interpolate
 from thresholds._kernels.choosing import upper_hulls
 from thresholds.calibration import CalibrationMeasures, Calibrator, calibrate, measure_calibration
-from thresholds.data.problem import Problem
 from thresholds.log_odds import log_odds
-from thresholds.search.staircase import of_labels
 
 pytestmark = pytest.mark.each_value
 
@@ -162,12 +162,12 @@ def test_blocks_are_the_edges_of_the_upper_hull(weighted: bool) -> None:
     for seed in range(5):
         y_true, y_score = draw(2000, 6, seed=seed, levels=None if seed % 2 else 60)
         weights = rng_of(seed).integers(1, 9, 2000) if weighted else None
-        stairs = of_labels(Problem.of(y_true, y_score, sample_weight=weights), 0, 6)
-        offsets, vertex, slope = upper_hulls(stairs.offsets, stairs.tp, stairs.fp)
+        steps = histograms(Problem.of(y_true, y_score, sample_weight=weights), None).steps
+        offsets, vertex, slope = upper_hulls(steps.offsets, steps.tp, steps.predicted - steps.tp)
         got = calibrate(y_true, y_score, by="label", sample_weight=weights).transform(y_score)
         for j in range(6):
             part = slice(offsets[j], offsets[j + 1])
-            cuts = stairs.score[vertex[part]][::-1]
+            cuts = steps.cut[vertex[part]][::-1]
             rates = np.append(0.0, slope[part][::-1])
             np.testing.assert_array_equal(got[:, j], rates[np.searchsorted(cuts, y_score[:, j], side="right")])
 
