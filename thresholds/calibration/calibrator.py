@@ -484,9 +484,9 @@ def calibrate(
     approximation), where one label more, with the curve of all cells together, keeps the covariance from 0.
 
     Of a label of more than 1,024 distinct scores, those that agree in their leading binary digits are taken together,
-    in at most 1,024 bins, and stand at the middle of theirs (of probabilities p above 1/2, the digits of 1 - p). That
-    changes Platt's probabilities by less than .001, and on other rows log-loss of isotonic curves, pooled or "shrink",
-    by some 1e-4 of itself. Isotonic curves by label are those of all cells, to the last bit, all the same.
+    in at most 1,024 bins, and stand at the middle of theirs (of probabilities p above 1/2, digits of 1 - p). On real
+    data that changes Platt's probabilities by less than .001, and on other rows log-loss of isotonic curves, pooled or
+    "shrink", by some 1e-4 of itself. Isotonic curves by label are those of all cells, to the last bit, all the same.
 
     In "platt", exact 0 (where it is not `missing`) and 1 have the logit of the numbers next to them in the dtype of
     the scores.
