@@ -471,7 +471,8 @@ def of_histograms(rng: Generator, dtype: Any) -> Arguments:
     room = histograms.room_for(n, found.itemsize)
     empty = histograms.Room(*(None if part is None else np.zeros_like(part) for part in room))
     groups = histograms.Groups(*map(np.zeros_like, histograms.groups_for(found.size, found.dtype)))
-    return found.reshape(-1), truth.reshape(-1), weights, ends - n, ends, empty, groups
+    bits = scores_of(found).view(found.dtype)
+    return bits.reshape(-1), truth.reshape(-1), weights, ends - n, ends, empty, groups
 
 
 def of_leading_bits(rng: Generator, dtype: Any) -> Arguments:

@@ -37,7 +37,7 @@ class Memory:
         # Of the kernels, made when they are first called.
         self.room: Any = None
         self.sorting: Any = None
-        self.bins: Any = None  # columns, and the bins that were read off them
+        self.bins: Any = None  # columns, how many bins, and these as they were read off the columns
         self._of_folds: dict[int, tuple[Scores, Bytes]] = {}
 
     def of_folds(self, number: int, n_cells: int) -> tuple[Scores, Bytes]:

@@ -39,6 +39,8 @@ def over_folds(
     `folds` (n_samples,) are whole numbers from 0 to n_folds - 1, or -1 for rows that are outside every fold. Returns
     the answers to each question, in the order of the labels.
     """
+    if len(of_outside) < 2**15:
+        folds = folds.astype(np.int16)  # NumPy sorts numbers of 16 bits in a quarter of the time.
     order = np.argsort(folds, kind="stable")  # (n_samples,)
     ends = np.searchsorted(folds[order], np.arange(len(of_outside) + 1))  # (n_folds + 1,)
     rows = [slice(*both) for both in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]

@@ -193,6 +193,8 @@ class Histograms:
 
         Masked cells, which score -inf, have a bin of their own beside these.
         """
+        if (np.diff(self.offsets) <= most).all():
+            return self
         keys, label = to_keys(self.lowest.copy()), self.label
         # 1. In how many of the last bits each key differs from the one above it; in all, where that is another label's.
         n_bits = 8 * keys.itemsize
@@ -261,16 +263,20 @@ class Reading:
 
     def __call__(self, columns: Columns, memory: Memory) -> Histograms:
         """Return the histograms of some labels; bins are kept for whoever asks for the same at once."""
-        if memory.bins is not None and self._most is not None and memory.bins[0] is columns:
-            return memory.bins[1]  # type: ignore[no-any-return]
-        found = self._read(columns, memory)
-        if self._most is not None:
-            memory.bins = columns, found
-        return found
+        if self._most is None:
+            return self._read(columns, memory)
+        if memory.bins is None or memory.bins[0] is not columns or memory.bins[1] != self._most:
+            memory.bins = columns, self._most, self._read(columns, memory)
+        return memory.bins[2]  # type: ignore[no-any-return]
 
     def _read(self, columns: Columns, memory: Memory) -> Histograms:
         """Read the histograms of some labels."""
-        found = self._sorted(columns) if self._by_sorting else self._by_kernels(columns, memory)
+        if self._by_sorting:
+            found = tie_groups_by_sorting(columns)
+        else:
+            found = self._by_kernels(columns, memory)
+        if self._most is not None:
+            found = found.merged(self._most)
         if self._missing is None:
             return found
         assert self._weight_of_label is not None, "as there are absent cells"
@@ -278,38 +284,33 @@ class Reading:
         absent = self._weight_of_label[own] - found.totals
         return found.with_absent(self._missing, columns.more, absent)
 
-    def _sorted(self, columns: Columns) -> Histograms:
-        """Sort all scores by NumPy."""
-        found = tie_groups_by_sorting(columns)
-        return found if self._most is None else found.merged(self._most)
-
     def _by_kernels(self, columns: Columns, memory: Memory) -> Histograms:
-        """Sort or count them with the kernels."""
+        """Sort or count them with the kernels; more bins than the kernels have room for are sorted."""
         # Numba is imported here, where it is first needed.
         from thresholds._kernels import histograms as kernels
 
-        keys = to_keys(columns.scores.copy())
+        bits = columns.scores.view(f"u{columns.scores.itemsize}")
         sizes = columns.ends - columns.starts  # (n_labels,)
         longest = int(sizes.max(initial=0))
         if memory.sorting is None or memory.sorting.place.size < longest:
-            memory.sorting = kernels.room_for(longest, keys.itemsize)
-        given = keys, columns.truth, columns.weights, columns.starts, columns.ends
-        if self._most is None:
-            groups = kernels.groups_for(int(sizes.sum()), keys.dtype)
+            memory.sorting = kernels.room_for(longest, bits.itemsize)
+        given = bits, columns.truth, columns.weights, columns.starts, columns.ends
+        most, is_counted = self._most, False
+        if most is None or most > MOST_BINS:
+            groups = kernels.groups_for(int(sizes.sum()), bits.dtype)
             offsets = kernels.tie_groups(*given, memory.sorting, groups)
         else:
+            is_counted = True
             # One more bin is that of masked cells.
-            groups = kernels.groups_for(int(np.minimum(sizes, self._most + 1).sum()), keys.dtype)
+            groups = kernels.groups_for(int(np.minimum(sizes, most + 1).sum()), bits.dtype)
             masked = to_keys(np.array([-np.inf], columns.scores.dtype))[0]
-            offsets = kernels.leading_bits(
-                *given, np.uint64(masked), self._most, memory.sorting, groups
-            )
+            offsets = kernels.leading_bits(*given, np.uint64(masked), most, memory.sorting, groups)
         lowest, highest, hits, weights = (column[: offsets[-1]] for column in groups)
         lowest = to_scores(lowest)
         return Histograms(
             offsets,
             lowest,
-            lowest if self._most is None else _highest_scores(highest),
+            _highest_scores(highest) if is_counted else lowest,
             hits,
             weights,
         )

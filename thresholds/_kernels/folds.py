@@ -15,7 +15,10 @@ def units_by_label(unit_starts: Ints, labels: SmallInts, order: Ints) -> Ints:
     sizes = np.diff(unit_starts)[order]  # (n_units,)
     firsts = unit_starts[:-1][order]
     entries = np.arange(labels.size) + (firsts - (sizes.cumsum() - sizes)).repeat(sizes)
-    by_label = labels[entries].argsort(kind="stable")
+    own = labels[entries]
+    if own.max(initial=0) < 2**16:
+        own = own.astype(np.uint16)  # NumPy sorts numbers of 16 bits in a quarter of the time.
+    by_label = own.argsort(kind="stable")
     units: Ints = order.repeat(sizes)[by_label]
     return units
 

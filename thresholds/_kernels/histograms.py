@@ -1,6 +1,6 @@
 """What weighs at which score of a label: each score by itself, by sorting, or neighbouring ones together, by counting.
 
-Scores come as keys (`keys.py`): unsigned integers in the same order.
+Scores come as their bits, and are looked at as keys: unsigned integers in the same order (`keys.py`).
 
 Sorting goes by digits of 11 bits, the lowest first, so that no comparison is ever mispredicted (a radix sort: Knuth
 1998, volume 3, section 5.2.5). 100,000 scores of float32 take a quarter of the time of NumPy's sort.
@@ -29,7 +29,7 @@ class Room(NamedTuple):
 
     values: Any  # (2, n) uint64: keys, and behind those of 32 bits what belongs to them
     behind: Any  # (2, n) uint32: what belongs to keys of 64 bits; None for others
-    place: Any  # (n,) uint32 of cells in the table
+    place: Any  # (n,) uint16 of cells in the table
     table: Ints  # (2, 2**15) counts, or weights and those of positives
     rank: Any  # (2**15,) int32 of prefixes that occur, among these
     counts: Any  # (6 * 2**11,) int32 of digits
@@ -46,18 +46,18 @@ class Groups(NamedTuple):
 
 @kernel_of_finite
 def tie_groups(  # type: ignore[no-untyped-def]
-    keys, truth, weights, starts, ends, room, groups
+    bits, truth, weights, starts, ends, room, groups
 ):
     """Write the distinct keys of each label, falling, and what weighs there; return the offsets of labels.
 
-    keys, truth, weights, starts, ends : as in `Columns`, with keys in place of scores
+    bits, truth, weights, starts, ends : as in `Columns`, with the bits of scores
     """
     offsets = np.zeros(starts.size + 1, np.int64)
     for label in range(starts.size):
         own = slice(starts[label], ends[label])
         n = offsets[label]
-        row = _sort(keys[own], truth[own], room.behind, room)
-        own_weights = _weights_of(weights, own, keys)
+        row = _sort(bits[own], truth[own], room.behind, room)
+        own_weights = _weights_of(weights, own, bits)
         n_cells = ends[label] - starts[label]
         n = _write_groups(row, n_cells, own_weights, room.behind, room, groups, n)
         offsets[label + 1] = n
@@ -66,7 +66,7 @@ def tie_groups(  # type: ignore[no-untyped-def]
 
 @kernel_of_finite
 def leading_bits(  # type: ignore[no-untyped-def]
-    keys, truth, weights, starts, ends, masked, most, room, groups
+    bits, truth, weights, starts, ends, masked, most, room, groups
 ):
     """Write the bins of each label, falling, `most` at most, and what weighs there; return the offsets of labels.
 
@@ -76,7 +76,7 @@ def leading_bits(  # type: ignore[no-untyped-def]
     offsets = np.zeros(starts.size + 1, np.int64)
     for label in range(starts.size):
         own = slice(starts[label], ends[label])
-        x, y, w = keys[own], truth[own], _weights_of(weights, own, keys)
+        x, y, w = bits[own], truth[own], _weights_of(weights, own, bits)
         n = offsets[label]
         if x.size <= most:
             row = _sort(x, y, room.behind, room)
@@ -88,29 +88,44 @@ def leading_bits(  # type: ignore[no-untyped-def]
 
 
 @part_of_kernel
-def _weights_of(weights, own, keys):  # type: ignore[no-untyped-def]
+def _weights_of(weights, own, bits):  # type: ignore[no-untyped-def]
     """Return the weights of one label's cells: a part of all, or those of the rows, which all labels share."""
     if weights is None:
         return None
-    return weights[own] if weights.size == keys.size else weights
+    return weights[own] if weights.size == bits.size else weights
 
 
 @part_of_kernel
-def _sort(keys, truth, behind, room):  # type: ignore[no-untyped-def]
+def _sign_of(bits):  # type: ignore[no-untyped-def]
+    """Return the sign bit of scores."""
+    return np.uint64(1) << np.uint64(8 * bits.itemsize - 1)
+
+
+@part_of_kernel
+def _key(bits, sign):  # type: ignore[no-untyped-def]
+    """Return the key of a score: its bits, the sign bit turned; all of them if it is negative."""
+    own = np.uint64(bits)
+    # -0.0 has the sign bit alone: its key is that of 0.0.
+    return own ^ (sign | (sign - np.uint64(1))) if own > sign else own | sign
+
+
+@part_of_kernel
+def _sort(bits, truth, behind, room):  # type: ignore[no-untyped-def]
     """Sort the keys of a label, rising, with place and truth of each; return the row of `room.values` that has them.
 
     What belongs to a key is 2 place + truth: in the lower half of its value where keys have 32 bits, else `behind` it.
     """
     # 1. Put key and what belongs to it side by side.
-    for i in range(keys.size):
+    sign = _sign_of(bits)
+    for i in range(bits.size):
         mark = (np.uint64(i) << np.uint64(1)) | np.uint64(truth[i])
         if behind is None:
-            room.values[0, i] = (np.uint64(keys[i]) << np.uint64(32)) | mark
+            room.values[0, i] = (_key(bits[i], sign) << np.uint64(32)) | mark
         else:
-            room.values[0, i] = np.uint64(keys[i])
+            room.values[0, i] = _key(bits[i], sign)
             behind[0, i] = np.uint32(mark)
-    if keys.size <= _FEW:
-        _insert(keys.size, behind, room.values)
+    if bits.size <= _FEW:
+        _insert(bits.size, behind, room.values)
         return 0
 
     # 2. Count all digits at once.
@@ -119,7 +134,7 @@ def _sort(keys, truth, behind, room):  # type: ignore[no-untyped-def]
     counts = room.counts
     counts[: n_sorts * _N_DIGITS] = 0
     mask = np.uint64(_N_DIGITS - 1)
-    for i in range(keys.size):
+    for i in range(bits.size):
         value = room.values[0, i] >> np.uint64(first_bit)
         for digit in range(n_sorts):
             counts[digit * _N_DIGITS + np.int64(value & mask)] += 1
@@ -130,14 +145,14 @@ def _sort(keys, truth, behind, room):  # type: ignore[no-untyped-def]
     for digit in range(n_sorts):
         base, shift = digit * _N_DIGITS, np.uint64(first_bit + digit * _DIGIT)
         values, sorted_values = room.values[row], room.values[1 - row]
-        if counts[base + np.int64((values[0] >> shift) & mask)] == keys.size:
+        if counts[base + np.int64((values[0] >> shift) & mask)] == bits.size:
             continue
         so_far = np.int32(0)
         for at in range(base, base + _N_DIGITS):
             own = counts[at]
             counts[at] = so_far
             so_far += own
-        for i in range(keys.size):
+        for i in range(bits.size):
             at = base + np.int64((values[i] >> shift) & mask)  # type: ignore[assignment]
             place = counts[at]
             sorted_values[place] = values[i]
@@ -192,14 +207,14 @@ def _write_groups(row, n_cells, weights, behind, room, groups, n):  # type: igno
 
 
 @part_of_kernel
-def _write_bins(keys, truth, weights, masked, most, room, groups, n):  # type: ignore[no-untyped-def]
+def _write_bins(bits, truth, weights, masked, most, room, groups, n):  # type: ignore[no-untyped-def]
     """Write the bins of a label of many cells from place n on, falling; return the place after the last."""
     # 1. Find the range of the keys that are not masked; count those that are.
-    one = np.uint64(1)
+    one, sign = np.uint64(1), _sign_of(bits)
     lowest, highest = np.uint64(~np.uint64(0)), np.uint64(0)
     n_masked, masked_weight, masked_hits = 0, np.int64(0), np.int64(0)
-    for i in range(keys.size):
-        key = np.uint64(keys[i])
+    for i in range(bits.size):
+        key = _key(bits[i], sign)
         if key == masked:
             weight = np.int64(1) if weights is None else weights[i]
             n_masked += 1
@@ -207,7 +222,7 @@ def _write_bins(keys, truth, weights, masked, most, room, groups, n):  # type: i
             masked_hits += weight * truth[i]
         else:
             lowest, highest = min(lowest, key), max(highest, key)
-    if n_masked < keys.size:
+    if n_masked < bits.size:
         # 2. Count the cells of each prefix, those of masked ones apart.
         shift = np.uint64(0)
         while (highest >> shift) - (lowest >> shift) >= np.uint64((1 << _TABLE) - 1):
@@ -215,10 +230,10 @@ def _write_bins(keys, truth, weights, masked, most, room, groups, n):  # type: i
         base = lowest >> shift
         size = np.int64((highest >> shift) - base) + 1
         apart = size
-        for i in range(keys.size):
-            key = np.uint64(keys[i])
+        for i in range(bits.size):
+            key = _key(bits[i], sign)
             room.place[i] = apart if key == masked else np.int64((key >> shift) - base)
-        _count(room.place[: keys.size], truth, weights, size + 1, room)
+        _count(room.place[: bits.size], truth, weights, size + 1, room)
         n_kept = _list(base, size, room)
 
         # 3. Make prefixes longer as long as few of them occur.
@@ -227,16 +242,16 @@ def _write_bins(keys, truth, weights, masked, most, room, groups, n):  # type: i
             shift -= by
             mask = (one << by) - one
             next_apart = n_kept << by
-            for i in range(keys.size):
+            for i in range(bits.size):
                 if room.place[i] == apart:
                     room.place[i] = next_apart
                 else:
                     rank = np.uint64(room.rank[room.place[i]])
-                    room.place[i] = (rank << by) | ((np.uint64(keys[i]) >> shift) & mask)
+                    room.place[i] = (rank << by) | ((_key(bits[i], sign) >> shift) & mask)
             apart = next_apart
             for at in range(n_kept):
                 room.values[1, at] = room.values[0, at]
-            _count(room.place[: keys.size], truth, weights, apart + 1, room)
+            _count(room.place[: bits.size], truth, weights, apart + 1, room)
             n_kept = _list_longer(n_kept, by, room)
 
         # 4. Merge neighbours while there are too many.
@@ -331,7 +346,7 @@ def room_for(n_cells: int, itemsize: int) -> Room:
     return Room(
         values=np.empty((2, n), np.uint64),
         behind=None if itemsize == 4 else np.empty((2, n), np.uint32),
-        place=np.empty(n, np.uint32),
+        place=np.empty(n, np.uint16),
         table=np.empty((2, 1 << (_TABLE + 1)), np.int64),
         rank=np.empty(1 << (_TABLE + 1), np.int32),
         counts=np.empty(6 * _N_DIGITS, np.int32),

@@ -121,7 +121,8 @@ def _stratified(
     # What falls to chance: the order of units that are alike, and the fold that ties begin with.
     turn = rng.permutation(n_units)  # (n_units,)
     first = rng.integers(n_folds, size=n_units)  # (n_units,)
-    by_turn = np.argsort(turn)  # (n_units,)
+    by_turn = np.empty_like(turn)  # (n_units,)
+    by_turn[turn] = np.arange(n_units)
 
     # The labels of each unit; the units of each label, those that have it most often first.
     entries = _entries(truth, None if groups is None else unit)
@@ -136,7 +137,9 @@ def _stratified(
 
     # Units without labels even out the sizes in the end, the largest first.
     sizes = np.bincount(unit, minlength=n_units)  # (n_units,)
-    by_size = by_turn[np.argsort(-sizes[by_turn], kind="stable")]
+    by_size = by_turn
+    if groups is not None:
+        by_size = by_turn[np.argsort(-sizes[by_turn], kind="stable")]
     fold_of_unit = deal_out(
         label_starts,
         units,
