@@ -171,10 +171,11 @@ def zero_division(value: object) -> float:
 def option(value: object, name: str, options: Sequence[object]) -> Any:
     """Check that `value` is one of a few."""
     plain = value.item() if isinstance(value, np.generic) else value
-    if not any(type(plain) is type(known) and plain == known for known in options):
-        known = ", ".join(repr(known) for known in options[:-1]) + f" or {options[-1]!r}"
-        raise InputError(f"{name} is {shown(value)}, expected {known}")
-    return plain
+    for known in options:
+        if type(plain) is type(known) and plain == known:
+            return plain
+    expected = ", ".join([repr(known) for known in options[:-1]]) + f" or {options[-1]!r}"
+    raise InputError(f"{name} is {shown(value)}, expected {expected}")
 
 
 def is_utf8(text: str) -> bool:

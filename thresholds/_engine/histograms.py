@@ -271,10 +271,8 @@ class Reading:
 
     def _read(self, columns: Columns, memory: Memory) -> Histograms:
         """Read the histograms of some labels."""
-        if self._by_sorting:
-            found = tie_groups_by_sorting(columns)
-        else:
-            found = self._by_kernels(columns, memory)
+        by_sorting = self._by_sorting
+        found = tie_groups_by_sorting(columns) if by_sorting else self._by_kernels(columns, memory)
         if self._most is not None:
             found = found.merged(self._most)
         if self._missing is None:

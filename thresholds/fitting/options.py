@@ -10,6 +10,7 @@ To add an option, add a field to `FitOptions`, its type to `FitArguments`, and a
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from thresholds import _checks
@@ -337,7 +338,7 @@ class FitOptions:
             f" {_checks.listed(rules_that_take(name))}"
         )
 
-    @property
+    @cached_property
     def named(self) -> NamedRule:
         """The rule that is fitted, of the list of all rules."""
         if self.rule is not None:
@@ -350,7 +351,7 @@ class FitOptions:
         unguarded = RULES[name_of(self.average, self.per_label, None)]
         return replace(unguarded, name=name, guard=guard)
 
-    @property
+    @cached_property
     def chosen_guard(self) -> "BaseGuard | None":
         """The guard with its options; "auto" is the one that suits what is maximised."""
         if self.guard is None:
@@ -369,7 +370,7 @@ class FitOptions:
         """Whether the fit asks which rows are of one group: a guard does, and so do promises."""
         return self.confidence is not None or self.chosen_guard is not None
 
-    @property
+    @cached_property
     def guarded_by(self) -> str | None:
         """Name what keeps a fit from its in-sample optimum: a guard, and limits; None is nothing."""
         guard = [] if self.chosen_guard is None else [str(self.chosen_guard)]
