@@ -72,7 +72,8 @@ def main() -> int:
     if not results:
         return 1
     head = [("file", *next(iter(results.values())))]
-    print(as_text(head, [(name, *(f"{value:.4f}" for value in row.values())) for name, row in results.items()]))
+    body = [(name, *(f"{value:.4f}" for value in row.values())) for name, row in results.items()]
+    print(as_text(head, body, left=()))  # Names of files are not shortened.
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n")
     return 0
