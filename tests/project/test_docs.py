@@ -264,6 +264,14 @@ def test_what_guards_gain_on_other_groups_is_shown_as_it_was_measured() -> None:
     assert f"gains {float(measured[0][0]):.1f} points by it on average" in in_one_line(README)
 
 
+def test_what_bins_change_is_shown_as_it_was_measured() -> None:
+    """Means, standard errors, and the furthest of the halves, of both guards."""
+    printed = (ROOT / "experiments" / "guards" / "bins.txt").read_text().splitlines()[1:]
+    measured = [re.split(r" {2,}", line.replace("-", "−")) for line in printed]
+    shown = cells_of(GUARDS_PAGE, "| scores | macro, shrink | furthest |")
+    assert [[name, *cells] for name, cells in list(shown.items())[2:]] == measured
+
+
 def test_a_choice_that_begins_from_pool_is_shown_as_it_was_measured() -> None:
     printed = (ROOT / "experiments" / "selection" / "few_rows.txt").read_text()
     of_rules, of_choice = re.findall(r"ahead in (\d+) of (\d+) cells.*?; \+([\d.]+) points", printed)
