@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from thresholds import fit_empirical
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.diagnosis.learning import EXPONENT, Resampling, learn
 
 LABELS, SAMPLES = 50, 4

@@ -29,7 +29,7 @@ import numpy as np
 
 from thresholds import fit_empirical
 from thresholds._arrays.sparse import is_sparse
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.fitting.capping import _Counts, _counts_by_label, _curves, _gains
 from thresholds.fitting.odds import odds_by_score

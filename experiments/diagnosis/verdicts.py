@@ -37,7 +37,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 import thresholds
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.diagnosis.bars import Marked, p_of_bar
 from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.verdicts import VERDICTS, Verdicts, verdicts_of

@@ -16,7 +16,7 @@ import numpy as np
 
 from thresholds import ThresholdRule, fit_empirical
 from thresholds._arrays.sparse import is_sparse
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.metrics.jackknife import AVERAGES, LeftOut, difference_of, leave_out_of
 from thresholds.metrics.judging import Decisions, f_measure, judge

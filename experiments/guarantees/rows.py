@@ -32,7 +32,7 @@ import numpy.typing as npt
 from mapie.risk_control import MultiLabelClassificationController
 from scipy.special import expit, logit, ndtr
 
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.guarantees.rows import RowSearch
 
 RUNS = 2000

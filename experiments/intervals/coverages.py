@@ -36,8 +36,8 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from thresholds._arrays.types import Bytes, Floats, Ints
+from thresholds._engine.problem import Problem
 from thresholds.comparison.fitted_rules import fit_rules
-from thresholds.data.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.metrics import f_interval
 from thresholds.metrics.counts import count_by_label

@@ -23,7 +23,7 @@ import warnings
 import numpy as np
 
 import thresholds
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.metrics.clusters import IndependentShares, independent_shares
 from thresholds.metrics.intervals import score_interval, share_interval

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._checks import group_numbers
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.fitting.by_name import Calibrators, Shared, fit_named, why_not
 from thresholds.fitting.rules import NamedRule

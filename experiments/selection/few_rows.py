@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import thresholds
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.fitting.by_name import Calibrators, fit_named
 from thresholds.fitting.options import FitOptions

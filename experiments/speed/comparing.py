@@ -23,7 +23,7 @@ from measuring import Ratio, Scores, Truth, describe_machine, make_data, show_ra
 from scipy import sparse
 
 import thresholds
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.jackknife import leave_out_of
 from thresholds.metrics.judging import judge
 

@@ -7,7 +7,7 @@ import thresholds
 from tests.chunks.options import KINDS, Rows, rows_of, tie_groups
 from tests.words import flat
 from thresholds import Candidates, Counts, InputError, metrics
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.judging import judge
 
 UNWEIGHTED = [kind for kind in KINDS if kind != "weighted"]

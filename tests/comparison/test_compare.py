@@ -12,11 +12,11 @@ from scipy import sparse
 import thresholds
 from tests.words import flat
 from thresholds import InputError, cli
+from thresholds._engine.problem import Problem
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
 from thresholds.cli import failing
 from thresholds.comparison.fitted_rules import fit_rules
 from thresholds.comparison.result import MEASURED, Behind
-from thresholds.data.problem import Problem
 from thresholds.fitting import by_name
 from thresholds.metrics.jackknife import Interval
 

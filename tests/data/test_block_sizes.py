@@ -32,7 +32,6 @@ SMALL = {
     "expectation.dependent._SIZES_AT_ONCE": 3,
     "_engine.cells._BLOCK_CELLS": 3 * N_LABELS,
     "_arrays.matrices._ROWS_AT_ONCE": 16,
-    "data.tiles._MIN_CELLS": 1,
 }
 
 

@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import thresholds
 from thresholds import metrics
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 
 pytestmark = pytest.mark.each_value
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from thresholds import InputError, _checks, metrics
+from thresholds._engine.histograms import histograms
+from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import blanked, known_weights
-from thresholds.data.problem import Problem
 
 
 def library(name: str) -> Any:
@@ -159,13 +160,13 @@ def in_form(matrix: NDArray[Any], is_sparse: bool) -> Any:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sparse_truth", [False, True])
 @pytest.mark.parametrize("sparse_scores", [False, True])
-def test_items_are_those_of_the_known_cells(weighted: bool, sparse_truth: bool, sparse_scores: bool) -> None:
-    """Of each label those of its known rows, and of each row those of its known labels, dtypes included."""
+def test_histograms_are_those_of_the_known_cells(weighted: bool, sparse_truth: bool, sparse_scores: bool) -> None:
+    """Of each label those of its known rows."""
     truth, scores, hidden = drawn(0)
     weights = np.random.default_rng(1).integers(0, 4, 40) if weighted else None
     y_true = in_form(np.where(hidden, -1, truth), sparse_truth)
     problem = Problem.of(y_true, in_form(scores, sparse_scores), sample_weight=weights, unknown=-1)
-
+    found = histograms(problem, None)
     for label in range(4):
         rows = ~hidden[:, label]
         own = Problem.of(
@@ -173,30 +174,17 @@ def test_items_are_those_of_the_known_cells(weighted: bool, sparse_truth: bool, 
             in_form(scores[rows, label, np.newaxis], sparse_scores),
             sample_weight=None if weights is None else weights[rows],
         )
-        items = problem.label_items(label, label + 1)
-        for found, expected in zip(items, own.label_items(0, 1), strict=True):
-            assert found.dtype == expected.dtype
-            assert np.array_equal(found, expected)
-
-    for row in np.flatnonzero(~hidden.all(axis=1)):
-        labels = ~hidden[row]
-        own = Problem.of(
-            in_form(truth[row, np.newaxis, labels].T, sparse_truth),
-            in_form(scores[row, np.newaxis, labels].T, sparse_scores),
-            sample_weight=None if weights is None or weights[row] == 0 else weights[[row]],
-        )
-        if weights is None or weights[row]:
-            items = problem.group_items("samples", row, row + 1)
-            for found, expected in zip(items, own.group_items("samples", 0, 1), strict=True):
-                assert np.array_equal(found, expected)
+        expected = histograms(own, None)
+        for name in ("offsets", "lowest", "highest", "hits", "weights"):
+            of_label = getattr(found.of_labels(slice(label, label + 1)), name)
+            np.testing.assert_array_equal(of_label, getattr(expected, name), name)
 
 
 @pytest.mark.parametrize("sparse_scores", [False, True])
-def test_a_group_without_a_known_cell_weighs_nothing(sparse_scores: bool) -> None:
+def test_a_label_or_row_without_a_known_cell_weighs_nothing(sparse_scores: bool) -> None:
     truth, scores, hidden = drawn(0)
     problem = Problem.of(np.where(hidden, -1, truth), in_form(scores, sparse_scores), unknown=-1)
-    assert problem.label_items(4, 5).weights.sum() == 0
-    assert problem.group_items("samples", 7, 8).weights.sum() == 0
+    assert histograms(problem, None).totals[4] == 0
     assert problem.weight_of_label[4] == 0
     assert problem.row_weights[7] == 0
 

@@ -12,7 +12,7 @@ from scipy import sparse
 import thresholds
 from tests.words import flat
 from thresholds import AnnotationPlan, FixedRule, ThresholdRule, fit_empirical, plan_annotation
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.diagnosis.bars import Marked
 from thresholds.diagnosis.enough import LEVELS, Bar, Course, more_needed
 from thresholds.diagnosis.learning import Resampling, learn

@@ -16,8 +16,8 @@ import thresholds
 from tests.naive import guarantees_of_rows as twin
 from tests.words import flat
 from thresholds import fit_empirical
+from thresholds._engine.problem import Problem
 from thresholds.cli import main
-from thresholds.data.problem import Problem
 from thresholds.guarantees import paths
 from thresholds.guarantees.bets import Gamblers
 from thresholds.guarantees.gains import RowFloor

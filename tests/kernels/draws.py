@@ -16,7 +16,9 @@ from scipy import sparse
 from thresholds import _kernels
 from thresholds._arrays.sparse import entries_of_rows
 from thresholds._engine import kernels as engine
-from thresholds._kernels import bootstrap, histograms, keys, sorting
+from thresholds._engine.histograms import tie_groups_by_sorting
+from thresholds._engine.staircase import Columns
+from thresholds._kernels import bootstrap, histograms, keys
 from thresholds._kernels._jit import Kernel
 
 Array = np.ndarray[Any, Any]
@@ -56,14 +58,6 @@ def tile(rng: Generator, dtype: Any, lengths: tuple[int, ...] = LONG) -> tuple[A
 def weights_of(rng: Generator, n: int) -> Array:
     """Weights of cells, some 0, some of which two hundred do not fit into 32 bits."""
     return rng.choice([0, 1, 3, 2**20, 2**31], n)
-
-
-def items(rng: Generator, dtype: Any) -> tuple[Array, Array, Array, Array]:
-    """Cells of labels, one after another: starts, keys, hits, weights."""
-    found, truth = tile(rng, dtype)
-    weights = weights_of(rng, truth.size)
-    starts = np.arange(len(found) + 1) * found.shape[1]
-    return starts, found.reshape(-1), truth.reshape(-1) * weights, weights
 
 
 def scores_of(found: Array) -> Array:
@@ -117,17 +111,17 @@ def of_resampled(rng: Generator, dtype: Any) -> Arguments:
 
 
 def of_steps(rng: Generator, dtype: Any) -> Arguments:
-    offsets, _, _, tp, fp, _ = sorting.unit_staircases(*sorted_panel(rng, dtype))
-    positives = np.array([tp[last - 1] if last > first else 0 for first, last in itertools.pairwise(offsets)])
+    found, truth = tile(rng, dtype)
+    n_labels, n = found.shape
+    ends = np.arange(1, n_labels + 1) * n
+    columns = Columns(scores_of(found).reshape(-1), truth.reshape(-1), None, ends - n, ends, np.zeros_like(ends))
+    steps = tie_groups_by_sorting(columns).steps
     unit = 1 if dtype == np.float32 else 2**50  # of weights
-    return offsets, tp * unit, fp * unit, positives * unit
+    return steps.offsets, steps.tp * unit, (steps.predicted - steps.tp) * unit, steps.positives * unit
 
 
 def of_hulls(rng: Generator, dtype: Any) -> Arguments:
     return of_steps(rng, dtype)[:3]
-
-
-# codes
 
 
 # confusion
@@ -411,39 +405,6 @@ def of_left_out_groups(rng: Generator, dtype: Any) -> Arguments:
 # shared_cuts
 
 
-def of_rows_of_entries(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
-    """Scores of sparse rows: starts, columns that rise within a row, bits."""
-    found, _ = tile(rng, dtype)  # (n_labels, n)
-    stored = rng.random(found.shape[::-1]) < rng.choice([0.2, 0.9])
-    starts = np.append(0, stored.sum(axis=1).cumsum())
-    bits = scores_of(found).T[stored].view(f"u{np.dtype(dtype).itemsize}")
-    return starts, np.nonzero(stored)[1].astype(np.int32), bits
-
-
-def sign_of(bits: Array) -> Any:
-    return bits.dtype.type(1 << (8 * bits.itemsize - 1))
-
-
-def of_items_of_entries(rng: Generator, dtype: Any) -> Arguments:
-    starts, places, bits = of_rows_of_entries(rng, dtype)
-    true_starts, true_places, _ = of_rows_of_entries(rng, dtype)
-    n_groups = min(starts.size, true_starts.size) - 1
-    starts, true_starts = starts[: n_groups + 1], true_starts[: n_groups + 1]
-    true_places = true_places[: true_starts[-1]].astype(np.int64)
-    weights = weights_of(rng, starts[-1])
-    return (
-        starts,
-        places[: starts[-1]].astype(np.int64),
-        bits[: starts[-1]],
-        weights,
-        true_starts,
-        true_places,
-        weights_of(rng, true_places.size),
-        np.full(n_groups, 2**40),
-        sign_of(bits),
-    )
-
-
 # kernels of the engine
 
 
@@ -493,43 +454,6 @@ def of_lower_scores(rng: Generator, dtype: Any) -> Arguments:
     return scores_of(found).reshape(-1), ends - n, ends, offsets, cut, lower
 
 
-# sorting
-
-
-def of_positives(rng: Generator, dtype: Any) -> Arguments:
-    """Keys and truth of groups of several lengths, one of them perhaps empty."""
-    found, truth = (cells.reshape(-1) for cells in tile(rng, dtype))
-    starts = np.sort(rng.integers(0, found.size + 1, rng.integers(0, 4)))
-    return np.concatenate([[0], starts, [found.size]]), found, truth
-
-
-def sorted_panel(rng: Generator, dtype: Any) -> Arguments:
-    """The same sorted, beside the keys of the positives, and with room for marks."""
-    starts, found, truth = of_positives(rng, dtype)
-    group = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-    is_hit = truth == 1
-    true_starts = np.append(0, np.bincount(group[is_hit], minlength=starts.size - 1).cumsum())
-    up, hits = (own[np.lexsort((own, of))] for own, of in ((found, group), (found[is_hit], group[is_hit])))
-    return starts, up, true_starts, hits, np.zeros_like(truth)
-
-
-def candidates(rng: Generator, starts: Array, found: Array) -> tuple[Array, Array]:
-    """Some keys of each label and one beside them, rising, each once: starts, keys."""
-    lists = []
-    for j in range(starts.size - 1):
-        own = found[starts[j] : starts[j + 1]]
-        some = rng.choice(own, rng.integers(0, 9)) if own.size else own
-        beside = some[:1] + some.dtype.type(1)
-        lists.append(np.unique(np.append(some, beside)))
-    return np.append(0, np.cumsum([own.size for own in lists])), np.concatenate(lists)
-
-
-def room(starts: Array, found: Array) -> tuple[Array, Array, Array]:
-    """Items to be written: runs and candidates by turns."""
-    size = 2 * starts[-1] + starts.size - 1
-    return np.zeros(size, found.dtype), np.zeros(size, np.int64), np.zeros(size, np.int64)
-
-
 # tallies
 
 
@@ -564,14 +488,6 @@ def of_folds(rng: Generator, dtype: Any) -> Arguments:
     return label_starts, units, unit_starts, labels, counts, sizes, first, order, n_folds
 
 
-def of_counts_at_cuts(rng: Generator, dtype: Any) -> Arguments:
-    starts, found, hits, weights = items(rng, dtype)
-    cuts = np.unique(rng.choice(found, rng.integers(1, 10)))
-    if rng.random() < 0.5:
-        return starts, found, hits, weights, cuts
-    return starts, found, cells(rng, found.size), NO_WEIGHTS, cuts
-
-
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "bootstrap.add_replicates": of_resampled,
     "choosing.upper_hulls": of_hulls,
@@ -585,7 +501,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "evidence.p_value_of_rank_sum": of_p_value_of_rank_sum,
     "evidence.p_values_of_best_f1": of_p_values_of_best_f1,
     "evidence.p_values_of_rank_sums": of_p_values_of_rank_sums,
-    "guards.counts_at_cuts": of_counts_at_cuts,
     "outcomes.centre": of_centre,
     "outcomes.best_prefixes": of_prefixes,
     "outcomes.expected_f_of_sets": of_sets,
@@ -603,7 +518,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "guards.left_out_groups": of_left_out_groups,
     "guards.pooled_depths": of_pooled_depths,
     "tallies.add_lists": of_added_lists,
-    "entries.items_of_entries": of_items_of_entries,
     "histograms.leading_bits": of_leading_bits,
     "histograms.tie_groups": of_histograms,
     "kernels.useful_steps": of_useful_steps,

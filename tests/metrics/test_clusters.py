@@ -6,7 +6,7 @@ from numpy.random import Generator
 from scipy import sparse, stats
 
 from thresholds import ThresholdRule
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics.clusters import IndependentShares, independent_shares
 from thresholds.metrics.judging import judge
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from tests.naive import jackknife as naive
 from thresholds import FixedRule, ThresholdRule
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics import fbeta_score
 from thresholds.metrics.jackknife import (
     AVERAGES,

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tests.naive import contest as naive
-from thresholds.data.problem import Problem
+from thresholds._engine.problem import Problem
 from thresholds.metrics import f1_score
 from thresholds.validation.contest import Contest, Gain
 

@@ -199,15 +199,12 @@ class Cells:
     def _counted(self) -> tuple[Ints, Scores, Dense, Ints, Ints]:
         """List the same of cells that were counted elsewhere: of each item what is positive, and the rest."""
         counted: Any = self.problem
-        items = counted.label_items(0, counted.n_labels)
-        items = items.at_floors() if self.at_floors else items
-        positive = items.positive_weights.astype(np.int64)
-        weights = np.append(positive, (1 if items.is_unweighted else items.weights) - positive)
+        items = counted.items(0, counted.n_labels)
+        keys = items.floors if self.at_floors else items.keys
+        weights = np.append(items.positive_weights, items.weights - items.positive_weights)
         is_cell = weights > 0
-        group, scores = (
-            np.tile(part, 2)[is_cell] for part in (group_of(items.starts), to_scores(items.keys))
-        )
-        truth = np.repeat(np.array([1, 0], np.uint8), positive.size)[is_cell]
+        group, scores = (np.tile(part, 2)[is_cell] for part in (items.label, to_scores(keys)))
+        truth = np.repeat(np.array([1, 0], np.uint8), keys.size)[is_cell]
         return group, scores, truth, weights[is_cell], np.zeros(self.n_groups, np.int64)
 
 

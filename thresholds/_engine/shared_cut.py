@@ -403,7 +403,7 @@ class _Search:
         if asked.size > _MOST_ASKED:
             asked = asked[np.linspace(0, asked.size - 1, _MOST_ASKED).astype(np.int64)]
         counted: Any = self.problem
-        counted.label_items(0, counted.n_labels).ask_between(grid[asked])
+        counted.items(0, counted.n_labels).ask_between(grid[asked])
 
 
 def _totals(grid: Keys, cells: Cells) -> Ints:

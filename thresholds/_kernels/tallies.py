@@ -1,69 +1,9 @@
-"""Loops over items by label and rising key: adding those of equal key, counting them at candidates, joining two lists.
-
-`data/tallies.py` says what they are for.
-"""
-
-import itertools
+"""A loop that joins two lists of keys of each label; `data/tallies.py` says what they are for."""
 
 import numpy as np
 
-from thresholds._arrays.grouped import group_of, sums_of_groups
-from thresholds._arrays.types import Ints, Keys, SmallInts, Weights
+from thresholds._arrays.types import Ints, Keys
 from thresholds._kernels._jit import kernel
-
-# Highest keys, positive weights and weights of runs and candidates, by turns.
-Written = tuple[Keys, Ints, Ints]
-
-
-def add_equal_keys(
-    starts: Ints, up: Keys, row: SmallInts, positive_weights: Weights, weights: Ints
-) -> tuple[Ints, Keys, Ints, Ints]:
-    """Add up items of equal key, which rise in `up`: offsets, keys, positive weights and weights of groups.
-
-    `row` is where each item was in its label; without `weights` each weighs 1. Items without weight are left out.
-    """
-    order = np.arange(up.size)
-    if row.size > 0:
-        order = row + starts[group_of(starts)]
-    weights = np.ones(up.size, np.int64) if weights.size == 0 else weights[order]
-    positive_weights = positive_weights[order]
-
-    # Where each group of equal keys begins.
-    is_first = np.append(True, up[1:] != up[:-1])[: up.size]
-    is_first[starts[:-1][np.diff(starts) > 0]] = True
-    firsts = np.flatnonzero(is_first)
-    bounds = np.append(firsts, up.size)
-    weight = sums_of_groups(bounds, weights)
-    hits = sums_of_groups(bounds, positive_weights)
-    is_kept = weight > 0
-    offsets = np.append(0, is_kept.cumsum())[firsts.searchsorted(starts)]
-    return offsets, up[firsts[is_kept]], hits[is_kept], weight[is_kept]
-
-
-def count_between(
-    starts: Ints,
-    up: Keys,
-    positive_weights: Ints,
-    weights: Ints,
-    candidate_starts: Ints,
-    candidates: Keys,
-    written: Written,
-) -> None:
-    """Count items, whose keys rise in each label, at each candidate and in the runs between two."""
-    highest, hits, sums = written
-    for j, (first, last) in enumerate(itertools.pairwise(starts.tolist())):
-        own = candidates[candidate_starts[j] : candidate_starts[j + 1]]
-        items = 2 * candidate_starts[j] + j
-        highest[items + 1 : items + 2 * own.size : 2] = own
-        # What lies below a candidate is in the run before it.
-        below = own.searchsorted(up[first:last])
-        is_candidate = np.append(own, up.dtype.type(0))[below] == up[first:last]
-        is_candidate &= below < own.size
-        place = items + 2 * below + is_candidate
-        np.add.at(hits, place, positive_weights[first:last])
-        np.add.at(sums, place, weights[first:last])
-        # Of equal places the last is the highest key.
-        highest[place] = up[first:last]
 
 
 @kernel

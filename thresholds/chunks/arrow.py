@@ -26,8 +26,7 @@ from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Dense, Ints, Keys
 from thresholds._checks import InputError, shown
 from thresholds.data.counted import Kind, Totals
-from thresholds.data.problem import Items
-from thresholds.data.tallies import LabelKeys, Opened, Tally, are_candidates, tie_groups
+from thresholds.data.tallies import Items, LabelKeys, Opened, Tally, are_candidates, tie_groups
 from thresholds.errors import need
 
 _COLUMNS = ("label", "place", "key", "positives", "weight")

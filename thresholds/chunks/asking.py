@@ -9,8 +9,7 @@ import numpy as np
 from thresholds._kernels.keys import to_scores
 from thresholds.chunks.candidates import Candidates, Seen
 from thresholds.data.counted import CountedProblem, Kind
-from thresholds.data.problem import Items
-from thresholds.data.tallies import LabelKeys
+from thresholds.data.tallies import Items, LabelKeys
 
 
 def next_candidates(problem: CountedProblem, kind: Kind) -> Candidates:

@@ -17,7 +17,7 @@ from thresholds._checks import Average
 from thresholds._engine.choosing import best_joint_steps, best_steps
 from thresholds._engine.staircase import Steps
 from thresholds._kernels.keys import to_scores
-from thresholds.data.bins import Bins
+from thresholds.chunks.bins import Bins
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 

@@ -14,13 +14,14 @@ from thresholds._arrays.dtypes import threshold_dtype
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError, Placement
+from thresholds._engine.histograms import histograms
 from thresholds._engine.placement import next_above, place
+from thresholds._engine.problem import Problem
 from thresholds._kernels.keys import to_scores
 from thresholds.chunks.best_cases import highest_f
+from thresholds.chunks.bins import Bins
 from thresholds.chunks.counts import Counts
-from thresholds.data.bins import Bins
 from thresholds.data.counted import Kind, Totals
-from thresholds.data.problem import Problem
 from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.rule import FittedOn, ThresholdRule
 
@@ -36,8 +37,7 @@ class BinnedRows:
     @classmethod
     def of(cls, problem: Problem, kind: Kind, most: int | None) -> "BinnedRows":
         """Count some rows, in at most so many bins of each label; None for a bin of each distinct score."""
-        items = problem.label_items(0, problem.n_labels)
-        return cls(kind, Totals.of(problem), Bins.of(items, most))
+        return cls(kind, Totals.of(problem), Bins.of(histograms(problem, None, n_jobs=1), most))
 
     def __add__(self, other: "BinnedRows") -> "BinnedRows":
         """Add those of other rows, of the same kind."""

@@ -9,8 +9,8 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import InputError
 from thresholds._checks.unknown import unknown_value
+from thresholds._engine.problem import Problem
 from thresholds.data.counted import Kind
-from thresholds.data.problem import Problem
 
 MOST_UNITS = 2**62  # that all cells may weigh together
 

@@ -19,6 +19,8 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import AnyFloats, Dense, Floats, Keys, Places
 from thresholds._checks import Average, InputError, shown
+from thresholds._engine.histograms import Histograms, over_histograms
+from thresholds._engine.problem import Problem
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.chunks.arrow import (
     Special,
@@ -35,9 +37,7 @@ from thresholds.chunks.arrow import (
 )
 from thresholds.chunks.blocks import OfBlocks, block_of, has_no_rows, one_row_like, weights_of
 from thresholds.data.counted import Kind
-from thresholds.data.problem import Problem
-from thresholds.data.tallies import LabelKeys, Opened, distinct, joined_keys, union_of_keys
-from thresholds.data.tiles import map_tiles
+from thresholds.data.tallies import Items, LabelKeys, Opened, distinct, joined_keys, union_of_keys
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
 from thresholds.results import counted
 from thresholds.rule import Rule
@@ -306,6 +306,7 @@ class Candidates(OfBlocks):
 
         Up to a million scores: all of them, and what is counted suffices. Of more, for thresholds of each label without
         guard and limits, 32 to 256 quantiles of each label: `Counts.needed_for` then says where to count more closely.
+        A guard reads all scores, positives' or not, so that all are opened.
 
         Parameters
         ----------
@@ -316,6 +317,10 @@ class Candidates(OfBlocks):
         Candidates
         """
         checked = FitOptions(average=average, **options)
+        if checked.chosen_guard is not None:
+            nothing = self.keys.where(np.zeros(self.n_candidates, np.bool_))
+            opened = Opened.everything(self.n_labels, self.kind.key_dtype)
+            return replace(self, keys=nothing, opened=opened)
         if self.n_candidates <= _MOST_AT_ONCE or not reads_steps_only(checked):
             return self
         n = np.clip(_MOST_AT_ONCE // self.n_labels, _FEWEST_QUANTILES, _MOST_QUANTILES)
@@ -482,15 +487,17 @@ def _positives_of(block: Problem, n_jobs: int | None) -> tuple[LabelKeys, Keys]:
         ends = to_keys(_ends(block.scores).astype(block.dtype))
         return distinct(label, keys, block.n_labels), ends
 
-    def read(first: int, last: int) -> tuple[LabelKeys, Keys]:
-        items = block.label_items(first, last)
-        weighing = items.keys if items.is_unweighted else items.keys[items.weights > 0]
-        ends = [weighing.min(), weighing.max()] if weighing.size else []
-        positives = LabelKeys(items.starts, items.keys).where(items.positive_weights > 0)
-        keys = distinct(positives.label, positives.keys, last - first)
-        return keys, np.array(ends, weighing.dtype)
+    def read(found: Histograms, _: int) -> tuple[LabelKeys, Keys]:
+        groups = Items.of_histograms(found)
+        keys = LabelKeys(groups.starts, groups.keys)
+        ends = (
+            groups.keys[:0]
+            if not groups.keys.size
+            else np.array([groups.keys.min(), groups.keys.max()])
+        )
+        return keys.where(groups.positive_weights > 0), ends
 
-    parts = map_tiles(block, read, n_jobs=n_jobs)
+    parts = over_histograms(block, read, n_jobs=n_jobs)
     return joined_keys([keys for keys, _ in parts]), np.concatenate([ends for _, ends in parts])
 
 

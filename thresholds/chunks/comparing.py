@@ -18,6 +18,7 @@ from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import InputError, shown
 from thresholds._engine.f_measure import f_of_counts
+from thresholds._engine.problem import Problem
 from thresholds.calibration import CalibratedRule
 from thresholds.chunks.adding import AddedUp
 from thresholds.chunks.blocks import block_of
@@ -37,7 +38,6 @@ from thresholds.comparison.compare import (
 )
 from thresholds.comparison.result import Comparison, Measures
 from thresholds.comparison.side_by_side import FromRows, counts_side_by_side
-from thresholds.data.problem import Problem
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.states import criteria_of
 from thresholds.fitting.options import FitOptions

@@ -36,8 +36,8 @@ from thresholds.chunks.judging import comparison_of, decisions_of, diagnosis_of
 from thresholds.chunks.runs import OpenRuns, open_runs, runs_with_positives
 from thresholds.comparison.result import Comparison
 from thresholds.data.counted import CountedProblem, Kind, Totals
-from thresholds.data.problem import Items
 from thresholds.data.tallies import (
+    Items,
     LabelKeys,
     Opened,
     Tally,

@@ -15,6 +15,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Integers, Ints, Numbers
 from thresholds._checks import Average, InputError
+from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import UNKNOWN, coded
 from thresholds.chunks.adding import AddedUp
 from thresholds.chunks.blocks import block_of
@@ -27,7 +28,6 @@ from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows, n_rows_of
 from thresholds.data.counted import CountedProblem
 from thresholds.data.folds import N_SPLITS, SEED, hashed_folds, mark_of_folds
-from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, union_of_keys
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.evidence import Criteria, evidence_of

@@ -12,7 +12,7 @@ from thresholds._checks import InputError, listed, shown
 from thresholds._kernels.keys import to_keys
 from thresholds.chunks.blocks import MOST_UNITS
 from thresholds.data.counted import Kind, Totals
-from thresholds.data.problem import Items
+from thresholds.data.tallies import Items
 
 _LAST_LABEL = 2**31 - 1  # that tables of counts have room for
 

@@ -12,7 +12,7 @@ import numpy as np
 from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._engine.choosing import highest_ratio
-from thresholds.data.problem import Items
+from thresholds.data.tallies import Items
 
 _ROUNDING = 1e-12  # relative, of a value of tp - r predicted: a hundred times more than it can be
 

@@ -16,10 +16,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from thresholds._arrays.grouped import group_of
-from thresholds._arrays.types import Booleans, Floats, Ints, Keys
-from thresholds.data.problem import Items
-from thresholds.data.tallies import LabelKeys, Opened, distinct, union_of_keys
+from thresholds._arrays.grouped import sums_of_groups
+from thresholds._arrays.types import Booleans, Ints, Keys
+from thresholds.data.tallies import Items, LabelKeys, Opened, distinct, union_of_keys
 
 # Cells in runs that are opened: of all labels together; and what one run may have of them, at least and at most.
 _MOST_OPENED = 2**24
@@ -48,11 +47,16 @@ class Asked:
     def __init__(self) -> None:
         self._keys: list[tuple[Ints, Keys]] = []
         self._runs: list[_Opening] = []
+        self._is_all = False
 
     @property
     def nothing(self) -> bool:
         """Whether all that was asked is known."""
-        return not (self._keys or self._runs)
+        return not (self._keys or self._runs or self._is_all)
+
+    def note_all(self) -> None:
+        """Note that all keys of all labels are to be known."""
+        self._is_all = True
 
     def note_keys(self, label: Ints, keys: Keys) -> None:
         """Note keys of labels, (n_keys,) each, that are to be counted apart."""
@@ -71,10 +75,13 @@ class Asked:
 
         `weight_in` gives the weight of each label in what is opened, (n_labels,).
         """
-        n_labels = known[0].starts.size - 1
+        n_labels, dtype = known[0].starts.size - 1, known[0].keys.dtype
+        if self._is_all:
+            nothing = LabelKeys(np.zeros(n_labels + 1, np.int64), np.empty(0, dtype))
+            return nothing, Opened.everything(n_labels, dtype)
         parts = [*known]
         parts.extend(distinct(label, keys, n_labels) for label, keys in self._keys)
-        opened = Opened.nothing(n_labels, known[0].keys.dtype)
+        opened = Opened.nothing(n_labels, dtype)
         if self._runs:
             runs = _Opening(*map(np.concatenate, zip(*self._runs, strict=True)))
             span = (runs.highest - runs.lowest).astype(np.float64)
@@ -86,7 +93,7 @@ class Asked:
         return union_of_keys(parts), opened
 
 
-class ItemsWithRuns(Items):
+class CountedItems(Items):
     """Items of which some are runs: they answer what they can, and note what they cannot."""
 
     floors: Keys  # (n_items,) no cell of an item is lower; those of a run may be lower than its key
@@ -94,36 +101,27 @@ class ItemsWithRuns(Items):
     first: int  # the label of the first group
 
     @classmethod
-    def of(cls, items: Items, floors: Keys, asked: Asked, first: int) -> "ItemsWithRuns":
+    def with_floors(cls, items: Items, floors: Keys, asked: Asked, first: int) -> "CountedItems":
         """Make them of the items of labels from `first` on."""
         made = cls(*items)
         made.floors, made.asked, made.first = floors, asked, first
         return made
 
     @property
-    def has_runs(self) -> bool:
-        """Whether some item is a run."""
-        return bool(self.are_runs.any())
-
-    @property
     def are_runs(self) -> Booleans:
         """Which items are runs, (n_items,)."""
         return self.floors < self.keys
 
-    def at_floors(self) -> Items:
-        """Return them as if each cell of a run had the lowest key that it may have."""
-        return Items(*self)._replace(keys=self.floors)
-
     def ask_at(self, keys: Keys) -> None:
         """Note a key of each group, (n_groups,), that lies in a run."""
-        group = group_of(self.starts)  # (n_items,)
+        group = self.label  # (n_items,)
         key = keys[group]
         is_inside = self.are_runs & (self.floors <= key) & (key <= self.keys)
         self.asked.note_keys(self.first + group[is_inside], key[is_inside])
 
     def ask_between(self, cuts: Keys) -> None:
         """Note those of some cuts, which rise, that part a run."""
-        group = group_of(self.starts)  # (n_items,)
+        group = self.label  # (n_items,)
         n_below = np.searchsorted(cuts, self.floors, side="right")  # cuts that leave it whole
         n_inside = np.searchsorted(cuts, self.keys, side="right") - n_below
         n_inside = np.where(self.are_runs, np.maximum(n_inside, 0), 0)  # (n_items,)
@@ -143,33 +141,22 @@ class ItemsWithRuns(Items):
 
     def ask_inside(self, keys: Keys) -> None:
         """Note the runs whose highest key is that of their group, (n_groups,); 0 is that of none."""
-        self._note_runs(self.are_runs & (self.keys == keys[group_of(self.starts)]))
-
-    def ask_for_all(self) -> None:
-        """Note all runs."""
-        self._note_runs(self.are_runs)
+        self._note_runs(self.are_runs & (self.keys == keys[self.label]))
 
     def counts_at(self, keys: Keys) -> Ints:
-        """Count as `Items` do."""
+        """Return weight and positive weight above a key of each group, then those at it, (4, n_groups)."""
         self.ask_at(keys)
-        return super().counts_at(keys)
-
-    def counts_at_cuts(self, cuts: Keys) -> Ints:
-        """Count as `Items` do."""
-        self.ask_between(cuts)
-        return super().counts_at_cuts(cuts)
-
-    def keys_at(self, ranks: Floats) -> Keys:
-        """Return keys as `Items` do; the first cell of a run is at its key, whatever the others are."""
-        keys = super().keys_at(ranks)
-        for rank, key in zip(ranks, keys, strict=True):
-            above = super().counts_at(key)[0]  # (n_groups,)
-            self.ask_inside(np.where(rank > above + 1, key, 0).astype(key.dtype))
-        return keys
+        own = keys[self.label]  # (n_items,)
+        counts = [
+            sums_of_groups(self.starts, np.where(are_some, weights, 0))
+            for are_some in (self.keys > own, self.keys == own)
+            for weights in (self.weights, self.positive_weights)
+        ]
+        return np.stack(counts)
 
     def _note_runs(self, wanted: Booleans) -> None:
         """Note some runs, (n_items,), that are to be known whole."""
-        group = group_of(self.starts)[wanted]
+        group = self.label[wanted]
         self.asked.note_runs(
             self.first + group, self.floors[wanted], self.keys[wanted], self.weights[wanted]
         )

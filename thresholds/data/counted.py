@@ -14,12 +14,12 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
 from thresholds._checks import InputError, different, names_of_labels, places
+from thresholds._engine.cuts import Cuts
 from thresholds._engine.histograms import Histograms
+from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Steps
-from thresholds._kernels.keys import to_scores
-from thresholds.data.asked import Asked, ItemsWithRuns
-from thresholds.data.panels import TieGroups
-from thresholds.data.problem import Axis, Items, Problem
+from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.data.asked import Asked, CountedItems
 from thresholds.data.tallies import Opened, Tally
 from thresholds.results import counted
 
@@ -395,28 +395,15 @@ class CountedProblem(Problem):
         """Return a total of each label."""
         return np.broadcast_to(self.totals.of_labels[which], self.n_labels).copy()
 
-    @property
-    def by_label(self) -> tuple[Matrix, Matrix]:
-        """Not known."""
-        raise AssertionError(_ONLY_COUNTS)
-
-    def prepare(self, axis: Axis) -> None:
-        """Nothing is to be converted."""
-
-    def group_items(self, axis: Axis, first: int, last: int) -> Items:
+    def items(self, first: int, last: int) -> CountedItems:
         """Return the items of labels `first:last`, made anew: kept for all, they would take as much as the counts."""
-        if axis != "labels":
-            raise AssertionError(_ONLY_COUNTS)
         tally = self.tally.of(first, last)
-        items = tally.items(self.divisor)
         floors = tally.floors(self.lowest[first:last], count_rows=self._are_rows)
-        if not (floors < items.keys).any():
-            return items
-        return ItemsWithRuns.of(items, floors, self.asked, first)
+        return CountedItems.with_floors(tally.items(self.divisor), floors, self.asked, first)
 
     def histograms(self, most: int | None, labels: Ints | None = None) -> Histograms:
-        """Return what weighs at which score, in at most so many bins; a run, which is asked for, is one for now."""
-        found = _histograms_of(self.label_items(0, self.n_labels))
+        """Return what weighs at which score, in at most so many bins. A run is one, at its highest score."""
+        found = self.items(0, self.n_labels).histograms
         if most is not None:
             found = found.merged(most)
         return found if labels is None else found.take(labels)
@@ -424,18 +411,44 @@ class CountedProblem(Problem):
     def histograms_in_pieces(self) -> Iterator[tuple[Histograms, int]]:
         """Return the exact histograms of some labels at a time, and the number of the first of these."""
         for labels, items in self.pieces():
-            yield _histograms_of(items), labels.start
+            yield items.histograms, labels.start
 
     @property
     def steps(self) -> Steps:
-        """The steps of all labels at which a fit may cut: no positive is in a run, and nothing is asked for."""
-        items = self.label_items(0, self.n_labels)
-        return _histograms_of(items, asks=False).steps.cuttable(self)
+        """The steps of all labels at which a fit may cut: no positive is in a run."""
+        return self.histograms(None).steps.cuttable(self)
 
-    def pieces(self) -> Iterator[tuple[slice, Items]]:
+    def ask_for_all(self) -> None:
+        """Say that all scores are to be known apart, if they are not."""
+        if self.has_runs:
+            self.asked.note_all()
+
+    def ask_inside(self, scores: Floats, labels: Ints) -> None:
+        """Say that runs are to be known whose highest scores these are, one of each of some labels; NaN for none."""
+        if labels.size:
+            items = self.items(int(labels.min()), int(labels.max()) + 1)
+            items.ask_inside(self._keys_of(scores, labels))
+
+    def ask_round(self, cuts: Cuts, labels: Ints) -> None:
+        """Say that what lies on both sides of cuts of some labels is to be known, and what no cut may predict."""
+        self.ask_inside(cuts.score, labels)
+        self.ask_inside(cuts.lower, labels)
+        unpredicted = np.full(labels.size, self.missing if self.keep_sparse else -np.inf)
+        if labels.size:
+            items = self.items(int(labels.min()), int(labels.max()) + 1)
+            items.ask_at(self._keys_of(unpredicted, labels))
+
+    def _keys_of(self, scores: Floats, labels: Ints) -> Keys:
+        """Return the keys of scores of some labels, from the first to the last; of others 0, which no score has."""
+        keys = np.zeros(labels.max() - labels.min() + 1, self.lowest.dtype)
+        is_some = ~np.isnan(scores)
+        keys[labels[is_some] - labels.min()] = to_keys(scores[is_some].astype(self.dtype))
+        return keys
+
+    def pieces(self) -> Iterator[tuple[slice, CountedItems]]:
         """Return the items of all labels, some labels at a time."""
         for labels in by_cells(self.n_labels, self.n_stored, _ITEMS_AT_ONCE):
-            yield labels, self.label_items(labels.start, labels.stop)
+            yield labels, self.items(labels.start, labels.stop)
 
     def weight_in(self, opened: Opened) -> Ints:
         """Return the weight of the items of each label whose keys are opened, (n_labels,)."""
@@ -449,18 +462,9 @@ class CountedProblem(Problem):
     @cached_property
     def has_runs(self) -> bool:
         """Whether some item is a run, of which not all keys are known."""
-        return any(items.has_runs for _, items in self.pieces())
+        return any(bool(items.are_runs.any()) for _, items in self.pieces())
 
     @property
     def _are_rows(self) -> bool:
         """Whether the weights of the tally are numbers of rows."""
         return not self.totals.weighted and self.unit == 1
-
-
-def _histograms_of(items: Items, *, asks: bool = True) -> Histograms:
-    """Return the tie groups of counted labels; runs, which are asked for, as if all of one lay at its highest key."""
-    if asks and isinstance(items, ItemsWithRuns):
-        items.ask_for_all()
-    offsets, keys, hits, weights = TieGroups.of(items)
-    scores = to_scores(keys)
-    return Histograms(offsets, scores, scores, hits, weights)

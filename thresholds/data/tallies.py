@@ -13,21 +13,59 @@ Both together are one tally: some keys of each label are *opened*, an interval i
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.grouped import group_of, sums_of_groups
 from thresholds._arrays.types import Booleans, Ints, Keys
-from thresholds._kernels.sorting import sorted_groups
-from thresholds._kernels.tallies import (
-    add_equal_keys,
-    add_lists,
-    count_between,
-)
-from thresholds.data.panels import Panel, label_items
-from thresholds.data.problem import Items, Problem
-from thresholds.data.tiles import map_tiles
+from thresholds._engine.histograms import Histograms, over_histograms
+from thresholds._engine.problem import Problem
+from thresholds._kernels.keys import to_keys, to_scores
+from thresholds._kernels.tallies import add_lists
+
+
+class Items(NamedTuple):
+    """What weighs at some keys of labels, one label after another; those of label j are `starts[j]:starts[j + 1]`."""
+
+    starts: Ints  # (n_labels + 1,)
+    keys: Keys  # (n_items,)
+    positive_weights: Ints  # (n_items,) the part of the weight that is positive
+    weights: Ints  # (n_items,)
+
+    @property
+    def label(self) -> Ints:
+        """The label of each item, (n_items,)."""
+        return group_of(self.starts)
+
+    def of(self, first: int, last: int) -> "Items":
+        """Return those of labels `first:last`, as views."""
+        starts = self.starts[first : last + 1]
+        at = slice(starts[0], starts[-1])
+        return Items(starts - starts[0], *(column[at] for column in self[1:]))
+
+    def where(self, wanted: Booleans) -> "Items":
+        """Return some of the items, (n_items,); a label may be left without."""
+        starts = np.append(0, wanted.cumsum())[self.starts]
+        return Items(starts, *(column[wanted] for column in self[1:]))
+
+    @classmethod
+    def of_histograms(cls, found: Histograms) -> "Items":
+        """Return the bins of exact histograms, whose keys rise then."""
+        rising = reversed_groups(found.offsets)
+        return cls(
+            found.offsets, to_keys(found.lowest[rising]), found.hits[rising], found.weights[rising]
+        )
+
+    @property
+    def histograms(self) -> Histograms:
+        """A bin for each item, all of which weigh something, at its key."""
+        falling = np.lexsort((~self.keys, self.label))
+        scores = to_scores(self.keys[falling])
+        return Histograms(
+            self.starts, scores, scores, self.positive_weights[falling], self.weights[falling]
+        )
 
 
 class LabelKeys(NamedTuple):
@@ -124,7 +162,7 @@ class Tally(NamedTuple):
         is_run = ~are_candidates(self.counted.starts)
         if not self.tied.keys.size:
             return self.counted, is_run
-        label = np.concatenate([group_of(part.starts) for part in self])
+        label = np.concatenate([part.label for part in self])
         columns = [np.concatenate(pair) for pair in zip(*(part[1:] for part in self), strict=True)]
         order = np.lexsort((columns[0], label))
         starts = self.counted.starts + self.tied.starts
@@ -145,15 +183,12 @@ class Tally(NamedTuple):
 
     def of(self, first: int, last: int) -> "Tally":
         """Return what weighs at the keys of labels `first:last`, as views."""
-        return Tally(*(items_of(items, first, last) for items in self))
+        return Tally(*(items.of(first, last) for items in self))
 
     def items(self, divisor: int) -> Items:
-        """Return all that weighs something as items of a problem, weights divided by what divides them all.
-
-        A label without weight keeps an item of weight 0.
-        """
+        """Return all that weighs something, weights divided by what divides them all."""
         whole = _side_by_side(self.counted, self.tied) if self.tied.keys.size else self.counted
-        kept = whole.without(whole.weights == 0)
+        kept = whole.where(whole.weights > 0)
         if divisor == 1:
             return kept
         return kept._replace(
@@ -174,13 +209,6 @@ class Tally(NamedTuple):
         if count_rows:
             floors = np.where(is_run & (weights == 1), keys, floors)
         return Tally(self.counted._replace(keys=floors), self.tied).items(1).keys
-
-
-def items_of(items: Items, first: int, last: int) -> Items:
-    """Return the items of labels `first:last`, as views."""
-    starts = items.starts[first : last + 1]
-    at = slice(starts[0], starts[-1])
-    return Items(starts - starts[0], *(array[at] for array in items[1:]))
 
 
 def _side_by_side(first: Items, second: Items) -> Items:
@@ -239,17 +267,19 @@ def union(first: Items, second: Items) -> Items:
 
 def tie_groups(items: Items) -> Items:
     """Add up items of the same label and key; keys rise, and groups without weight are left out."""
-    up, row = sorted_groups(items.starts, items.keys)
-    return Items(*add_equal_keys(items.starts, up, row, items.positive_weights, items.weights))
-
-
-def tie_groups_of(problem: Problem, first: int, last: int) -> Items:
-    """Add up the cells of labels `first:last` by score."""
-    if not problem.is_dense_unweighted:
-        return tie_groups(problem.label_items(first, last))
-
-    # Nothing has to travel with the scores while they are sorted.
-    return Panel.of(label_items(problem, first, last)).tie_groups()
+    # 1. Sort the items of each label.
+    order = np.lexsort((items.keys, items.label))
+    label, keys = items.label[order], items.keys[order]
+    # 2. Add up those of equal keys.
+    firsts = np.flatnonzero(_begins(label, keys))
+    bounds = np.append(firsts, keys.size)
+    groups = Items(
+        firsts.searchsorted(items.starts),
+        keys[firsts],
+        sums_of_groups(bounds, items.positive_weights[order]),
+        sums_of_groups(bounds, items.weights[order]),
+    )
+    return groups.where(groups.weights > 0)
 
 
 def tally_of(groups: Items, candidates: LabelKeys, opened: Opened) -> Tally:
@@ -267,25 +297,14 @@ def tally_of_problem(
     """
     counted = _empty_runs(candidates)
 
-    def count(first: int, last: int) -> tuple[Items, Keys]:
-        return _count_labels(
-            problem,
-            slice(first, last),
-            candidates.of(first, last),
-            opened.of(first, last),
-            items_of(counted, first, last),
-        )
+    def count(found: Histograms, first: int) -> tuple[Items, Keys]:
+        last = first + found.n_labels
+        groups = Items.of_histograms(found)
+        own = candidates.of(first, last), opened.of(first, last), counted.of(first, last)
+        return _count(groups, *own), lowest_of(groups)
 
-    tied, lowest = zip(*map_tiles(problem, count, n_jobs=n_jobs, light=True), strict=True)
+    tied, lowest = zip(*over_histograms(problem, count, n_jobs=n_jobs), strict=True)
     return Tally(counted, _joined_items(tied)), np.concatenate(lowest)
-
-
-def _count_labels(
-    problem: Problem, labels: slice, candidates: LabelKeys, opened: Opened, counted: Items
-) -> tuple[Items, Keys]:
-    """Count some labels into `counted`; return the tie groups that are opened, and the lowest key of each label."""
-    groups = tie_groups_of(problem, labels.start, labels.stop)
-    return _count(groups, candidates, opened, counted), lowest_of(groups)
 
 
 def _count(groups: Items, candidates: LabelKeys, opened: Opened, counted: Items) -> Items:
@@ -293,8 +312,24 @@ def _count(groups: Items, candidates: LabelKeys, opened: Opened, counted: Items)
     is_open = opened.contains(groups)
     if is_open.all():
         return groups
-    count_between(*_where(groups, ~is_open), *candidates, counted[1:])
-    return _where(groups, is_open)
+    _count_between(groups.where(~is_open), candidates, counted)
+    return groups.where(is_open)
+
+
+def _count_between(groups: Items, candidates: LabelKeys, counted: Items) -> None:
+    """Count tie groups at each candidate and in the runs between two."""
+    for j, (first, last) in enumerate(pairwise(groups.starts.tolist())):
+        own = candidates.keys[candidates.starts[j] : candidates.starts[j + 1]]
+        up = groups.keys[first:last]
+        # What lies below a candidate is in the run before it.
+        below = own.searchsorted(up)
+        is_candidate = np.append(own, up.dtype.type(0))[below] == up
+        is_candidate &= below < own.size
+        place = counted.starts[j] + 2 * below + is_candidate
+        np.add.at(counted.positive_weights, place, groups.positive_weights[first:last])
+        np.add.at(counted.weights, place, groups.weights[first:last])
+        # Of equal places the last is the highest key.
+        counted.keys[place] = up
 
 
 def lowest_of(groups: Items) -> Keys:
@@ -330,17 +365,17 @@ def _empty_runs(candidates: LabelKeys) -> Items:
     return Items(starts, keys, *np.zeros((2, keys.size), np.int64))
 
 
-def _where(items: Items, wanted: Booleans) -> Items:
-    """Return some of the items; a label may be left without."""
-    starts = np.append(0, wanted.cumsum())[items.starts]
-    return Items(starts, *(column[wanted] for column in items[1:]))
-
-
 def _begins(label: Ints, keys: Keys) -> Booleans:
     """Tell which of sorted items differ from the one before, (n_items,)."""
     begins = np.ones(keys.size, np.bool_)
     begins[1:] = (keys[1:] != keys[:-1]) | (label[1:] != label[:-1])
     return begins
+
+
+def reversed_groups(starts: Ints) -> Ints:
+    """Return the places of items, each label's from its last to its first, (n_items,)."""
+    sizes = np.diff(starts)
+    return np.repeat(starts[:-1] + starts[1:] - 1, sizes) - np.arange(starts[-1])
 
 
 def are_candidates(starts: Ints) -> Booleans:

@@ -11,10 +11,9 @@ from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Ints
 from thresholds._engine.histograms import Histograms
 from thresholds._kernels.evidence import cuts_within
-from thresholds._kernels.keys import to_keys, to_scores
+from thresholds._kernels.keys import to_keys
+from thresholds.data.asked import CountedItems
 from thresholds.data.counted import CountedProblem
-from thresholds.data.panels import TieGroups
-from thresholds.data.problem import Items
 from thresholds.diagnosis.orders import Order, Ranks, TieSizes
 
 Result = TypeVar("Result")
@@ -45,27 +44,23 @@ def _order_of(
     problem: CountedProblem, labels: slice, overprediction: float
 ) -> tuple[Order, TieSizes]:
     """Return the order of some labels and their tie groups, and say what is to be known of their runs."""
-    items = problem.label_items(labels.start, labels.stop)
-    groups = TieGroups.of(items)
-    scores = to_scores(groups.key)
-    order = Order.of(
-        Histograms(groups.offsets, scores, scores, groups.positive_weight, groups.weight),
-        overprediction,
-    )
-    are_runs = np.zeros(scores.size, np.bool_)
-    if items.has_runs:
+    items = problem.items(labels.start, labels.stop)
+    groups = items.histograms
+    order = Order.of(groups, overprediction)
+    # Which tie groups are runs: label after label, from the top down.
+    are_runs = items.are_runs[np.lexsort((~items.keys, items.label))]  # (n_groups,)
+    if are_runs.any():
         for apart in to_keys(np.array([problem.missing, -np.inf], problem.dtype)):
             items.ask_at(np.full(order.positives.size, apart))  # Many cells may be tied there.
         _ask_for_end(items, groups, order.positives, overprediction, whole=True)
         _ask_for_end(items, groups, order.positives, 1.0, whole=False)
-        are_runs = _are_runs(items)
-        ranks = _without_ties_in_runs(order.ranks, groups.offsets, groups.weight, are_runs)
+        ranks = _without_ties_in_runs(order.ranks, groups.offsets, groups.weights, are_runs)
         order = order._replace(ranks=ranks)
 
     def tie_sizes(wanted: Booleans) -> Iterator[tuple[Ints, Ints]]:
         for label in range(wanted.size):
             own = slice(groups.offsets[label], groups.offsets[label + 1] if wanted[label] else 0)
-            sizes, in_runs = groups.weight[own], are_runs[own]
+            sizes, in_runs = groups.weights[own], are_runs[own]
             # Each cell of a run is a tie group of its own.
             n_of_group = np.where(in_runs, sizes, 1)
             yield (
@@ -74,14 +69,6 @@ def _order_of(
             )
 
     return order, tie_sizes
-
-
-def _are_runs(items: Items) -> Booleans:
-    """Tell which tie groups are runs of counts, (n_groups,): label after label, from the top down."""
-    weighing = np.flatnonzero(items.weights > 0)
-    label = group_of(items.starts)[weighing]
-    order = weighing[np.lexsort((~items.keys[weighing], label))]
-    return items.are_runs[order]
 
 
 def _without_ties_in_runs(ranks: Ranks, offsets: Ints, weight: Ints, are_runs: Booleans) -> Ranks:
@@ -116,18 +103,19 @@ def _without_ties_in_runs(ranks: Ranks, offsets: Ints, weight: Ints, are_runs: B
 
 
 def _ask_for_end(
-    items: Items, groups: TieGroups, positives: Ints, ratio: float, *, whole: bool
+    items: CountedItems, groups: Histograms, positives: Ints, ratio: float, *, whole: bool
 ) -> None:
     """Say that runs are to be known down to the lowest cut that predicts so much: the one that it may lie in.
 
     Where the score of the cut is asked for, the run that it ends is to be known as a `whole`. A label without positives
     has no such cut.
     """
-    offsets, key, hits, weights = groups
+    offsets, n_groups = groups.offsets, groups.weights.size
     # The tie group of the lowest cut that parts no run, -1 for none.
-    cut, _, _ = cuts_within(offsets, hits, weights, positives, ratio)  # (n_labels,)
+    cut, _, _ = cuts_within(offsets, groups.hits, groups.weights, positives, ratio)  # (n_labels,)
     after = np.where(cut >= 0, cut + 1, offsets[:-1])
-    padded = np.append(key, np.iinfo(key.dtype).max)  # No score has that key.
-    items.ask_inside(padded[np.where((after < offsets[1:]) & (positives > 0), after, key.size)])
+    keys = to_keys(groups.lowest.copy())
+    keys = np.append(keys, keys.dtype.type(0))  # which no score has
+    items.ask_inside(keys[np.where((after < offsets[1:]) & (positives > 0), after, n_groups)])
     if whole:
-        items.ask_inside(padded[np.where(cut >= 0, cut, key.size)])
+        items.ask_inside(keys[np.where(cut >= 0, cut, n_groups)])

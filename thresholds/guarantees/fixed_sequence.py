@@ -20,7 +20,7 @@ that this is exact for any law of scores and truth, ties included.
 import math
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,6 +94,12 @@ def shown_precision(
     bins = _bins_of(cuts, n_above)
     hits = _hits_above(found, cuts, bins, rows, first, floor, n_above, shares)
     passes = is_shown(hits, n_above, floor, shares)  # (n_starts, n_labels)
+    if rows.is_counted:
+        counted: Any = rows
+        for own in np.where(
+            passes, cuts.cut[bins], np.nan
+        ):  # The scores of starts are tested next.
+            counted.ask_inside(own, first + np.arange(floor.size))
     reached = np.zeros(floor.size)  # rows at or above the lowest cut that is shown
     for k in np.flatnonzero(passes.any(axis=1)):
         # A sequence that has come as far is tested at a higher level, and goes on at least as far.

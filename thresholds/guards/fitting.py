@@ -101,6 +101,9 @@ class LimitedSearch:
 
 def fit_counted(problem: Problem, guard: BaseGuard | None, limits: Limits, aim: Aim) -> GuardedFit:
     """Choose the cuts of rows that were counted elsewhere, under a guard or within limits."""
+    if guard is not None:
+        counted: Any = problem
+        counted.ask_for_all()  # What lies in the bins of a guard is to be known.
     found = histograms(problem, None)
     steps = found.steps.cuttable(problem)
     if guard is None:
@@ -134,7 +137,7 @@ def fit_with_floors(
         own_limits = limits.of_labels(labels)._replace(shown=own_shown.allowed)
         steps = found.steps.cuttable(problem)
         optimum = steps.at(best_steps(steps, aim.beta**2))
-        fit = shown_fit(problem, found, optimum, own_limits, aim.beta, aim.placement)
+        fit = shown_fit(problem, found, first, optimum, own_limits, aim.beta, aim.placement)
         return fit, own_shown
 
     run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}

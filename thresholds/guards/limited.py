@@ -1,5 +1,7 @@
 """Cuts within limits: the best that keep them, or the nearest to a cut that does not."""
 
+from typing import Any
+
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Ints
@@ -44,17 +46,26 @@ def limited_fit(
 def shown_fit(
     problem: Problem,
     found: Histograms,
+    first: int,
     optimum: Cuts,
     limits: Limits,
     beta: float,
     placement: Placement,
 ) -> GuardedFit:
-    """Take the best of the cuts that are shown to keep floors on new rows, within limits; `found` has all scores."""
+    """Take the best of the cuts that are shown to keep floors on new rows, within limits.
+
+    `found` has all scores of some labels, the first of which has a number.
+    """
     allowed = limits.candidates(problem, found)
     best = _as_guarded(allowed.at(best_steps(allowed, beta**2)), problem, placement)
     labels = np.flatnonzero(breaks_limits(best, limits, optimum.positives))
     own = _replaced(
-        problem, found.take(labels), best.take(labels), limits.of_labels(labels), placement
+        problem,
+        first + labels,
+        found.take(labels),
+        best.take(labels),
+        limits.of_labels(labels),
+        placement,
     )
     return GuardedFit(best.with_labels(labels, own), optimum)
 
@@ -92,7 +103,7 @@ def within_limits(
 ) -> GuardedCuts:
     """Replace the cuts of some labels, whose scores are read one by one."""
     found = histograms(problem, None, labels=labels, n_jobs=n_jobs)
-    own = _replaced(problem, found, cuts.take(labels), limits.of_labels(labels), placement)
+    own = _replaced(problem, labels, found, cuts.take(labels), limits.of_labels(labels), placement)
     return cuts.with_labels(labels, own)
 
 
@@ -106,9 +117,14 @@ def breaks_limits(cuts: GuardedCuts, limits: Limits, positives: Ints) -> Boolean
 
 
 def _replaced(
-    problem: Problem, found: Histograms, cuts: GuardedCuts, limits: Limits, placement: Placement
+    problem: Problem,
+    labels: Ints,
+    found: Histograms,
+    cuts: GuardedCuts,
+    limits: Limits,
+    placement: Placement,
 ) -> GuardedCuts:
-    """Replace cuts by such as keep the limits; `found` has a bin for each score."""
+    """Replace cuts of some labels by such as keep the limits; `found` has a bin for each of their scores."""
     # The step that keeps all limits and predicts most nearly as much.
     allowed = limits.candidates(problem, found)
     replaced = _as_guarded(nearest(allowed, cuts.predicted), problem, placement)
@@ -119,7 +135,11 @@ def _replaced(
     # positive lies at the cut; unless that breaks another limit.
     positives = found.positives
     most = limits.max_overprediction * positives.astype(np.float64)
-    lowest = _as_guarded(lowest_cut_within(found, problem, most), problem, placement)
+    within = lowest_cut_within(found, problem, most)
+    if problem.is_counted:
+        counted: Any = problem
+        counted.ask_round(within, labels)
+    lowest = _as_guarded(within, problem, placement)
     keeps = limits.keep(lowest.thresholds, lowest.tp, lowest.predicted, positives)
     keeps &= (lowest.predicted > 0) & ((cuts.predicted > most) | (cuts.reason == LIMITED))
     return either(keeps, lowest, replaced)

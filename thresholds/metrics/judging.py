@@ -262,9 +262,7 @@ def _count_at(problem: CountedProblem, scores: Floats) -> Ints:
     """Return weight and true positives above a score of each label, then those at it, (4, n_labels)."""
     keys = to_keys(np.ascontiguousarray(rounded_up(scores, problem.dtype)))
     blocks = in_pieces(slice(0, problem.n_labels), _LABELS_AT_ONCE)
-    counts = [
-        problem.label_items(labels.start, labels.stop).counts_at(keys[labels]) for labels in blocks
-    ]
+    counts = [problem.items(labels.start, labels.stop).counts_at(keys[labels]) for labels in blocks]
     return np.concatenate(counts, axis=1)
 
 

@@ -13,16 +13,17 @@ from scipy import sparse
 import thresholds
 from tests.cases import Case, small_cases
 from tests.naive import bins as naive
+from thresholds._engine.histograms import histograms
+from thresholds._engine.problem import Problem
 from thresholds._kernels.keys import to_scores
 from thresholds.chunks.best_cases import highest_f
-from thresholds.data.bins import Bins
-from thresholds.data.problem import Problem
+from thresholds.chunks.bins import Bins
 
 
 def bins_of(truth: object, scores: object, most: int | None, **about: object) -> Bins:
     """All labels of some rows."""
     problem = Problem.of(truth, scores, **about)
-    return Bins.of(problem.label_items(0, problem.n_labels), most)
+    return Bins.of(histograms(problem, None), most)
 
 
 def assert_same(found: Bins, expected: Bins) -> None:
@@ -48,7 +49,7 @@ def test_bins_are_those_of_the_definition(case: Case, most: int | None) -> None:
     if (weights % 1 != 0).any():
         weights = (weights > 0).astype(float)
     problem = Problem.of(case.y_true, case.y_score, sample_weight=weights)
-    found = Bins.of(problem.label_items(0, problem.n_labels), most)
+    found = Bins.of(histograms(problem, None), most)
     for j in range(problem.n_labels):
         scores = case.y_score[:, j].astype(dtype)
         dropped, expected = naive.bins_of(case.y_true[:, j], scores, weights, dtype.itemsize, most)
@@ -91,9 +92,9 @@ def test_sparse_rows_unknown_cells_and_weights_add_up() -> None:
         for rows in np.array_split(np.arange(300), 4):
             problem = Problem.of(y_true[rows], y_score[rows], missing=0.25, unknown=-1, sample_weight=weights[rows])
             assert problem.unit == 1
-            parts.append(Bins.of(problem.label_items(0, 3), 20))
+            parts.append(Bins.of(histograms(problem, None), 20))
         whole = Problem.of(y_true, y_score, missing=0.25, unknown=-1, sample_weight=weights)
-        assert_same(reduce(add, parts), Bins.of(whole.label_items(0, 3), 20))
+        assert_same(reduce(add, parts), Bins.of(histograms(whole, None), 20))
 
 
 def test_a_label_of_few_scores_loses_nothing() -> None:
@@ -125,7 +126,7 @@ def test_all_cells_are_in_a_bin_and_bins_do_not_overlap() -> None:
 def test_no_order_of_the_cells_within_bins_exceeds_the_bound(case: Case, most: int | None, average: str) -> None:
     beta = Fraction(case.beta)
     problem = Problem.of(case.y_true, case.y_score)
-    found = Bins.of(problem.label_items(0, problem.n_labels), most)
+    found = Bins.of(histograms(problem, None), most)
     labels = [
         naive.bins_of(truth, scores, np.ones(len(truth)), problem.dtype.itemsize, most)[1]
         for truth, scores in zip(case.y_true.T, case.y_score.T.astype(problem.dtype), strict=True)

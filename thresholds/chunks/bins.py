@@ -17,10 +17,9 @@ import numpy as np
 
 from thresholds._arrays.grouped import group_of, sums_of_groups
 from thresholds._arrays.types import Booleans, Dense, Ints, Keys
-from thresholds._kernels.sorting import sorted_groups
-from thresholds.data.panels import TieGroups
-from thresholds.data.problem import Items
-from thresholds.data.tallies import items_in_order
+from thresholds._engine.histograms import Histograms
+from thresholds._kernels.keys import to_keys
+from thresholds.data.tallies import Items, items_in_order
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,11 @@ class Bins:
     most: int | None  # bins of a label; None for a bin of each distinct score
 
     @classmethod
-    def of(cls, items: Items, most: int | None) -> "Bins":
-        """Put the items of labels into bins; those without weight count as absent."""
-        starts, keys, positive_weights, weights = TieGroups.of(items)
-        dropped = np.zeros(starts.size - 1, np.int64)
-        return cls(starts, keys, keys, positive_weights, weights, dropped, most)._merged()
+    def of(cls, found: Histograms, most: int | None) -> "Bins":
+        """Put labels of which each score is known into bins."""
+        keys = to_keys(found.lowest.copy())
+        dropped = np.zeros(found.n_labels, np.int64)
+        return cls(found.offsets, keys, keys, found.hits, found.weights, dropped, most)._merged()
 
     @property
     def nbytes(self) -> int:
@@ -70,31 +69,21 @@ class Bins:
 
     @property
     def items(self) -> Items:
-        """Every bin as an item at its lowest score; a label without any has an item of weight 0."""
-        n_bins = np.diff(self.starts)  # (n_labels,)
-        at = self.starts[:-1][n_bins == 0]
-        starts = np.append(0, np.maximum(n_bins, 1).cumsum())
-        arrays = (self.lowest, self.positive_weights, self.weights)
-        return Items(starts, *(np.insert(array, at, 0) for array in arrays))
+        """Every bin as an item at its lowest score."""
+        return Items(self.starts, self.lowest, self.positive_weights, self.weights)
 
     def __add__(self, other: "Bins") -> "Bins":
         """Return the bins of both sets of rows."""
-        # 1. The bins of each label side by side: a stable sort of two rising runs takes one pass.
+        # From the highest down. What is in one bin at the coarser of both d stays side by side.
         label = np.concatenate([self.label, other.label])
-        by_label = np.argsort(label, kind="stable")
-        starts = self.starts + other.starts
-        keys = np.concatenate([self.lowest, other.lowest])[by_label]
-
-        # 2. From the highest down. What is in one bin at the coarser of both d stays side by side.
-        _, places = sorted_groups(starts, keys)  # rising, within each label
-        rising = places + np.repeat(starts[:-1], np.diff(starts))
-        order = by_label[rising[_reversed(starts)]]
+        keys = np.concatenate([self.lowest, other.lowest])
+        order = np.lexsort((~keys, label))
 
         def both(mine: Ints, theirs: Ints) -> Ints:
             return np.concatenate([mine, theirs])[order]
 
         together = Bins(
-            starts,
+            self.starts + other.starts,
             both(self.lowest, other.lowest),
             both(self.highest, other.highest),
             both(self.positive_weights, other.positive_weights),
@@ -175,9 +164,3 @@ def _least_dropped(differing: Ints, label: Ints, n_labels: int, most: int) -> In
     falling = of_label[:, ::-1]
     n_bins = falling.cumsum(axis=1)[:, ::-1]  # (n_labels, n_kinds) that differ in d or more
     return np.asarray((n_bins[:, 1:] > most).sum(axis=1))
-
-
-def _reversed(starts: Ints) -> Ints:
-    """Return the places of items, each label's from its last to its first, (n_items,)."""
-    sizes = np.diff(starts)
-    return np.repeat(starts[:-1] + starts[1:] - 1, sizes) - np.arange(starts[-1])
