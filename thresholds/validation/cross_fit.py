@@ -263,7 +263,7 @@ def cross_fit(
         A guard takes them for alike, and with `confidence` promises are about new groups, as in `fit_empirical`.
     random_state : seed of the folds; the same each time with 0 (default), others with None
     verdicts : tell which labels may be relied on
-        That takes a tenth of the time of dense scores, up to two fifths of others. The curves that `diff_rules` needs
+        That takes a quarter of the time, or less. The curves that `diff_rules` needs
         (`rule.odds`) are fitted in any case.
     alternatives : cross-fit one threshold for all labels, too, and, if there is no guard, with one
         That takes up to three times as long again, and says whether such a rule would do better on new rows.
