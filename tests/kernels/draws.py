@@ -371,6 +371,16 @@ def of_pulled_lines(rng: Generator, dtype: Any) -> Arguments:
 # ranks
 
 
+def of_among_highest(rng: Generator, dtype: Any) -> Arguments:
+    """Labels of some bins or none, some of which are asked for up to more than there is."""
+    n_labels = rng.integers(1, 6)
+    offsets = np.append(0, rng.integers(0, 9, n_labels)).cumsum()
+    weights = weights_of(rng, offsets[-1]) + 1
+    labels = np.flatnonzero(rng.random(n_labels) < 0.7)
+    wanted = np.sort(rng.uniform(0, 2.0**34, (labels.size, 7)), axis=1)
+    return offsets, labels, weights, rng.random(weights.size) * weights, wanted
+
+
 def of_pooled_depths(rng: Generator, dtype: Any) -> Arguments:
     """Counts that rise from cut to cut, the first of which predicts nothing; of weights they are no whole numbers."""
     n_labels, n_cuts, n_priors = rng.integers(1, 6), rng.integers(2, 30), rng.integers(1, 4)
@@ -516,6 +526,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "calibration.fit_logistic": of_logistic,
     "calibration.pull_lines": of_pulled_lines,
     "guards.left_out_groups": of_left_out_groups,
+    "guards.among_highest": of_among_highest,
     "guards.pooled_depths": of_pooled_depths,
     "tallies.add_lists": of_added_lists,
     "histograms.leading_bits": of_leading_bits,

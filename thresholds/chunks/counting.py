@@ -121,13 +121,13 @@ class Survey:
         candidates = self.candidates
         if candidates is None or (reads_steps_only(options) and not self.may_narrow):
             return candidates
-        return candidates.needed_for(**vars(options))
+        return candidates.needed_for(**options.arguments)
 
     def next_candidates(
         self, counts: Counts, options: FitOptions, n_cells: int
     ) -> Candidates | None:
         """Return what is counted at next, None where the counts suffice."""
-        wanted = counts.needed_for(candidates=self.all_candidates, **vars(options))
+        wanted = counts.needed_for(candidates=self.all_candidates, **options.arguments)
         if wanted is None or self.candidates is None or self.are_all:
             return wanted
         # All scores of an interval would be kept; where that is too many, quantiles within part it further.
@@ -137,7 +137,7 @@ class Survey:
         n_inside = np.count_nonzero(opened.contains(self.candidates.keys))
         if weight * n_cells <= _MOST_OPENED or n_inside <= n_known:
             return wanted
-        return counts.needed_for(candidates=self.candidates, **vars(options))
+        return counts.needed_for(candidates=self.candidates, **options.arguments)
 
     @property
     def nbytes(self) -> int:

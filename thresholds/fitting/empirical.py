@@ -313,7 +313,7 @@ def rule_of(
         placement=options.placement,
         guard_report=report,
         guarantees=guarantees,
-        made_by=MadeBy.of(fit_empirical, vars(options)),
+        made_by=MadeBy.of(fit_empirical, options.arguments),
     )
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.

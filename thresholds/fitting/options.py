@@ -338,6 +338,11 @@ class FitOptions:
             f" {_checks.listed(rules_that_take(name))}"
         )
 
+    @property
+    def arguments(self) -> Any:
+        """All options by name, as functions take them."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     @cached_property
     def named(self) -> NamedRule:
         """The rule that is fitted, of the list of all rules."""
