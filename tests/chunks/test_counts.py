@@ -152,7 +152,7 @@ def test_tie_groups_are_those_of_a_dictionary_of_cells() -> None:
         items = counts.tally.tied
         found = {}
         for j in range(counts.n_labels):
-            own = items.group(j)
+            own = items.of(j, j + 1)
             for x, hits, weight in zip(to_scores(own.keys).tolist(), *(a.tolist() for a in own[2:]), strict=True):
                 found[j, x] = (hits * naive_unit(counts), weight * naive_unit(counts))
         expected = twin.tie_groups(case.y_true, case.y_score, case.sample_weight)
@@ -175,7 +175,7 @@ def test_runs_between_candidates_are_those_of_a_dictionary_of_cells() -> None:
         expected = twin.pieces(groups, cuts)
         found: twin.Pieces = {}
         for j in range(counts.n_labels):
-            own = counts.tally.counted.group(j)
+            own = counts.tally.counted.of(j, j + 1)
             assert own.keys.size == 2 * len(cuts[j]) + 1
             for place, (key, hits, weight) in enumerate(
                 zip(to_scores(own.keys).tolist(), own.positive_weights.tolist(), own.weights.tolist(), strict=True)

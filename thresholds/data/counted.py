@@ -23,7 +23,7 @@ from thresholds.data.asked import Asked, CountedItems
 from thresholds.data.tallies import Opened, Tally
 from thresholds.results import counted
 
-_ITEMS_AT_ONCE = 2**18  # 5 MB
+_ITEMS_AT_ONCE = 2**16  # 1.3 MB, and what is made of them
 
 
 @dataclass(frozen=True)

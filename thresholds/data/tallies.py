@@ -318,18 +318,26 @@ def _count(groups: Items, candidates: LabelKeys, opened: Opened, counted: Items)
 
 def _count_between(groups: Items, candidates: LabelKeys, counted: Items) -> None:
     """Count tie groups at each candidate and in the runs between two."""
+    so_far, hits_so_far = (
+        np.append(0, weights.cumsum()) for weights in (groups.weights, groups.positive_weights)
+    )
+    # A label at a time, as candidates may be many more than groups.
     for j, (first, last) in enumerate(pairwise(groups.starts.tolist())):
+        # 1. Where each run, and each candidate, begins among the groups; the next begins where it ends.
         own = candidates.keys[candidates.starts[j] : candidates.starts[j + 1]]
         up = groups.keys[first:last]
-        # What lies below a candidate is in the run before it.
-        below = own.searchsorted(up)
-        is_candidate = np.append(own, up.dtype.type(0))[below] == up
-        is_candidate &= below < own.size
-        place = counted.starts[j] + 2 * below + is_candidate
-        np.add.at(counted.positive_weights, place, groups.positive_weights[first:last])
-        np.add.at(counted.weights, place, groups.weights[first:last])
-        # Of equal places the last is the highest key.
-        counted.keys[place] = up
+        edges = np.zeros(2 * own.size + 2, np.int64)
+        edges[1:-1:2] = up.searchsorted(own)
+        edges[2:-1:2] = up.searchsorted(own, "right")
+        edges[-1] = up.size
+        edges += first
+
+        # 2. Add up what lies between two of these places.
+        items = counted.of(j, j + 1)
+        items.weights[:] = np.diff(so_far[edges])
+        items.positive_weights[:] = np.diff(hits_so_far[edges])
+        is_filled = edges[1:] > edges[:-1]
+        items.keys[is_filled] = groups.keys[edges[1:][is_filled] - 1]  # the highest
 
 
 def lowest_of(groups: Items) -> Keys:
