@@ -245,7 +245,7 @@ class _Search:
             return False
         if self.average != "samples":
             return True
-        return not problem.soft and (self.most is None or problem.unit_weights is None)
+        return self.most is None or problem.unit_weights is None
 
     def _narrowed(self, keys: Keys) -> Keys:
         """Leave the candidates among which the best is."""
@@ -309,18 +309,15 @@ class _Search:
         adding = Lock()
 
         def count(block: Block) -> None:
-            numbers = bins.of_scores(block.scores)  # (n_rows, n_labels)
-            numbers <<= 1
-            numbers |= block.truth
-            numbers.sort(axis=1)
-            falling = numbers[:, ::-1].astype(np.int64, order="C")
-            tp = (falling & 1).cumsum(axis=1)
-            predicted = np.arange(1, tp.shape[1] + 1)
+            tp, own = _soft_rows(block, bins) if self.problem.soft else _hard_rows(block, bins)
+            weights = block.weights[:, np.newaxis]  # (n_rows, 1) of a cell
+            tp *= weights
+            predicted = weights * np.arange(1, tp.shape[1] + 1)
             nothing = np.zeros((len(tp), 1), np.int64)
             before = self._terms(nothing, nothing, block.groups)
             mean = self._terms(tp, predicted, block.groups)
             change = np.diff(mean, axis=1, prepend=before).reshape(-1)
-            own = (falling >> 1).reshape(-1)
+            own = own.reshape(-1)
             with adding:
                 sums[0] += np.bincount(own, change, bins.n_bins)
                 sums[1] += np.bincount(own, np.maximum(change, 0), bins.n_bins)
@@ -404,6 +401,24 @@ class _Search:
             asked = asked[np.linspace(0, asked.size - 1, _MOST_ASKED).astype(np.int64)]
         counted: Any = self.problem
         counted.items(0, counted.n_labels).ask_between(grid[asked])
+
+
+def _hard_rows(block: Block, bins: _Bins) -> tuple[Numbers, Ints]:
+    """Return positives so far, and the bins, of the cells of each row from the top down, positives of a bin first."""
+    numbers = bins.of_scores(block.scores)  # (n_rows, n_labels)
+    numbers <<= 1
+    numbers |= block.truth
+    numbers.sort(axis=1)
+    falling = numbers[:, ::-1].astype(np.int64, order="C")
+    return (falling & 1).cumsum(axis=1), falling >> 1
+
+
+def _soft_rows(block: Block, bins: _Bins) -> tuple[Numbers, Ints]:
+    """Return the same of probabilities, of which the highest come first, in a bin as well; none is 0."""
+    falling = np.fmax(block.scores, 0)  # (n_rows, n_labels)
+    falling.sort(axis=1)
+    falling = falling[:, ::-1]
+    return falling.cumsum(axis=1, dtype=np.float64), bins.of_scores(falling).astype(np.int64)
 
 
 def _totals(grid: Keys, cells: Cells) -> Ints:
