@@ -12,10 +12,10 @@ _FULL = 255  # Rows that a byte can count.
 def count_by_label(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
     """Add true positives, predictions and positives of each label to `counts` (3, n_labels)."""
     for sums, cells in zip(counts, (truth & predicted, predicted, truth), strict=True):
-        sums += _count_columns(cells)
+        sums += count_columns(cells)
 
 
-def _count_columns(cells: Bytes) -> Ints:
+def count_columns(cells: Bytes) -> Ints:
     """Count the ones of each column of a matrix of 0 and 1 that lies in one piece, (n_columns,)."""
     # As many rows as a byte can count, each of which holds many: a sixteenth of the time of sums of 64 bits.
     n_rows, n_columns = cells.shape

@@ -44,7 +44,7 @@ from thresholds.fitting.options import FitOptions
 from thresholds.metrics.adding_changes import AddedChanges, Pair, changes_of_rows, power_sums
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Changes, Totals
-from thresholds.metrics.judging import Decisions, judge
+from thresholds.metrics.judging import Decisions, judge_all
 from thresholds.results import counted
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 
@@ -416,16 +416,18 @@ class _Judging:
         counts = _Counting(asked.about, self.candidates)(rows, place)
         block = _checked(rows, asked)
         several = len(asked.rules) > 1
-        judged = {name: judge(rule, block, keep=several) for name, rule in asked.rules.items()}
-        by_label = np.stack([of_rule.by_label.sums for of_rule in judged.values()])
+        rules = list(asked.rules.values())
+        judged = judge_all(rules, block, by_row=True, keep=several)
+        by_label = np.stack([of_rule.by_label.sums for of_rule in judged])
         shape = (len(judged), *by_label.shape[::2])
         both = np.zeros(shape, np.int64)
         if several:
-            decided = {name: of_rule.decided for name, of_rule in judged.items() if of_rule.decided}
-            both = predicted_by_both(asked.rules, decided, list(by_label[:, 1]), block)
+            decided = [of_rule.decided for of_rule in judged if of_rule.decided is not None]
+            both = predicted_by_both(rules, decided, list(by_label[:, 1]), block)
         is_known = block.known_in_row > 0  # (n_rows,)
         f = []  # of all rows, added up, for each rule
-        for of_rule in judged.values():
+        for of_rule in judged:
+            assert of_rule.by_sample is not None, "asked for"
             tp, predicted, positives = of_rule.by_sample.sums  # (n_rows,) each
             of_rows = f_of_counts(tp, predicted, positives, asked.beta, asked.zero_division)
             f.append(of_rows[is_known].sum())

@@ -41,10 +41,10 @@ from thresholds.fitting.options import (
 )
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import Judged, judge
+from thresholds.metrics.judging import Judged, judge, judge_all
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.cross_fit import CrossFit, spread_of
-from thresholds.validation.held_out import HeldOut, OfFold
+from thresholds.validation.held_out import HeldOut
 from thresholds.validation.promises import promises_out_of_fold, row_promises_out_of_fold
 
 _HOW = "by a hash of keys"  # folds are made
@@ -363,7 +363,7 @@ class _Decided(AddedUp):
         of_folds = map(counts_of, self.by_fold, self.totals)
         return _ByRules(
             counts_of(self.by_fold.sum(axis=0), total),
-            [Judged(of_fold, of_fold) for of_fold in of_folds],
+            [Judged(of_fold) for of_fold in of_folds],
             [counts_of(sums, total) for sums in self.on_all],
         )
 
@@ -403,7 +403,7 @@ class _Deciding:
                 of_fold = block.at_rows(at)
                 by_fold[k] = judge(rule, of_fold).by_label.sums
                 totals[k] = of_fold.weight_of_label
-        on_all = np.stack([judge(rule, block).by_label.sums for rule in self.of_all])
+        on_all = np.stack([judged.by_label.sums for judged in judge_all(self.of_all, block)])
         has_weight: Booleans = block.row_weights > 0
         kind = np.min_scalar_type(-len(self.of_folds))
         listed = np.where(has_weight, folds, -1).astype(kind)
@@ -446,7 +446,7 @@ def _result(
     judged = decided.judged(everything.kind.unit)
     held_out = HeldOut(
         list(of_folds),
-        [OfFold(*of_fold[:2]) for of_fold in judged.of_folds],
+        judged.of_folds,
         [None] * folding.n_folds,
     )
     kept = _out_of_fold(judged.by_label, decided.n_known * everything.kind.unit, folding, fit)

@@ -30,7 +30,7 @@ from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.result import Diagnosis
 from thresholds.diagnosis.states import conclude
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import count_decisions
+from thresholds.metrics.judging import judge
 from thresholds.results import counted, shown_name
 from thresholds.rule import Rule
 
@@ -43,7 +43,7 @@ ABOUT_TIES = (
 def decisions_of(rule: object, problem: CountedProblem, *, sparse: bool) -> ConfusionCounts:
     """Count what a rule decides, label by label, in the weights of the rows."""
     checked = _judgeable(rule, "rule", problem, sparse=sparse)
-    counts = count_decisions(checked, problem)
+    counts = judge(checked, problem).by_label
     names = None if problem.label_names is None else list(problem.label_names)
     return counts if names is None else replace(counts, labels=names)
 

@@ -210,50 +210,48 @@ class Agreement(Result, Drawable):
 
 def agreement_of(
     rules: Mapping[str, Rule],
-    decided: Mapping[str, Decided],
+    decided: Sequence[Decided],
     predicted: Sequence[Ints],
     problem: Problem,
 ) -> Agreement:
     """Count what two rules or more decide alike, given how many rows each predicts of each label, (n_labels,) each."""
-    return agreement_of_counts(
-        tuple(rules), predicted_by_both(rules, decided, predicted, problem), problem
-    )
+    both = predicted_by_both([*rules.values()], decided, predicted, problem)
+    return agreement_of_counts(tuple(rules), both, problem)
 
 
 def predicted_by_both(
-    rules: Mapping[str, Rule],
-    decided: Mapping[str, Decided],
+    rules: Sequence[Rule],
+    decided: Sequence[Decided],
     predicted: Sequence[Ints],
     problem: Problem,
 ) -> Ints:
     """Count how many rows two rules both predict of each label, (n_rules, n_rules, n_labels): adds up over rows."""
-    n_rules = len(rules)
-    both = np.zeros((n_rules, n_rules, problem.n_labels), np.int64)
-    for a in range(n_rules):
-        both[a, a] = predicted[a]
+    # Of two rules that are nested, both predict what the one does that predicts less.
+    of_each = np.stack(predicted)  # (n_rules, n_labels)
+    both: Ints = np.minimum(of_each[:, np.newaxis], of_each)
+    apart = [
+        (a, b)
+        for a, b in combinations(range(len(rules)), 2)
+        if not _are_nested(rules[a], rules[b], problem)
+    ]
+    if not apart:
+        return both
 
-    # Pairs of rules whose decisions must be held against each other, a block of rows at a time.
-    apart = []
-    for (a, one), (b, other) in combinations(enumerate(rules.values()), 2):
-        if _are_nested(one, other, problem):
-            both[a, b] = np.minimum(predicted[a], predicted[b])
-        else:
-            apart.append((a, b))
+    # The decisions of others are held against each other, a block of rows at a time.
     held = {a for pair in apart for a in pair}
-    looked_at = {a: decisions for a, decisions in enumerate(decided.values()) if a in held}
-    lock = Lock()
+    adding = Lock()
 
     def add(rows: slice) -> None:
-        blocks = _of_one_kind({a: each.about(rows) for a, each in looked_at.items()})
+        blocks = _of_one_kind({a: decided[a].about(rows) for a in held})
         counts = [_predicted_by_two(blocks[a], blocks[b]) for a, b in apart]
-        with lock:
-            for (a, b), tp in zip(apart, counts, strict=True):
-                both[a, b] += tp
+        with adding:
+            for (a, b), of_both in zip(apart, counts, strict=True):
+                both[a, b] += of_both
 
-    if apart:
-        threads.run(add, list(problem.row_blocks()), cells=problem.n_stored)
-
-    for a, b in combinations(range(n_rules), 2):
+    for a, b in apart:
+        both[a, b] = 0
+    threads.run(add, list(problem.row_blocks()), cells=problem.n_stored)
+    for a, b in apart:
         both[b, a] = both[a, b]
     return both
 
@@ -282,11 +280,7 @@ def _predicted_by_two(one: Matrix, other: Matrix) -> Ints:
 
     if is_sparse(one):
         return np.asarray(count_by_label(one, other, None).tp)
-    # There are hundreds of pairs: each is one call of the loop, on blocks that are in its form already.
-    sums = np.zeros((3, one.shape[1]), np.int64)
-    confusion.count_by_label(one, other, sums)
-    tp: Ints = sums[0]
-    return tp
+    return confusion.count_columns(one & other)
 
 
 def agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:

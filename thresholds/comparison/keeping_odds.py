@@ -83,7 +83,8 @@ def keep_odds(
     if rule.objective is not None:
         # The same rows in another order than their truth have the same counts, and another F.
         assert rule.average is not None, "what is fitted has one"
-        judged = judge(rule, problem, n_jobs=n_jobs)
+        by_row = rule.average == "samples"
+        judged = judge(rule, problem, by_row=by_row, n_jobs=n_jobs)
         reached = f_measure(
             judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
         )

@@ -17,7 +17,6 @@ from thresholds.calibration import CalibratedRule, CalibrationMeasures, Calibrat
 from thresholds.calibration.measures import UNKNOWN, measure_problem
 from thresholds.comparison.agreement import Agreement, agreement_of
 from thresholds.comparison.certainty import Certainty, certainty_of
-from thresholds.comparison.judging import judge_all
 from thresholds.comparison.result import (
     OFTEN,
     Comparison,
@@ -30,7 +29,15 @@ from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Changes, Interval, leave_out_of
-from thresholds.metrics.judging import count_decisions, count_truth, positives_of
+from thresholds.metrics.judging import (
+    Made,
+    count_truth,
+    f_measure,
+    judge,
+    judge_again,
+    judge_all,
+    positives_of,
+)
 from thresholds.metrics.leaving_out import units_of
 from thresholds.metrics.ranking import aurocs_of
 from thresholds.results import names_of
@@ -119,18 +126,24 @@ def judge_side_by_side(
     scores = _Scores(problem)
     scores.ask_together(rules.values())
 
-    # What each rule decides, and the same where rows count alike; decisions are kept for a second look.
-    keep = confidence is not None or len(rules) > 1
-    judged = judge_all(rules, problem, beta, zero_division, keep=keep)
-    decided = {name: of_rule.decided for name, of_rule in judged.items() if of_rule.decided}
-    unweighted = {name: of_rule.by_label for name, of_rule in judged.items()}
-    if problem.unit_weights is not None:
-        alike = judge_all(rules, _unweighted(problem), beta, zero_division, keep=False)
-        unweighted = {name: of_rule.by_label for name, of_rule in alike.items()}
+    # What each rule decides, and the same where rows count alike, by row as well.
+    judged = judge_all([*rules.values()], problem, keep=True, n_jobs=ALL_CORES)
+    by_label = {name: of_rule.by_label for name, of_rule in zip(names, judged, strict=True)}
+    decided = [of_rule.decided for of_rule in judged if of_rule.decided is not None]
+    alike = _unweighted(problem)
+
+    def look_again(decisions: Made) -> tuple[ConfusionCounts, float]:
+        # Counts of rows take more memory than all else that is kept.
+        again = judge_again(decisions, alike)
+        samples = f_measure(again, problem.sample_weight, "samples", beta, zero_division)
+        return again.by_label, samples
+
+    found = threads.run(look_again, decided, cells=problem.n_stored)
+    unweighted = [counts for counts, _ in found]
 
     agreement = None
     if len(rules) > 1:
-        predicted = [counts.predicted for counts in unweighted.values()]
+        predicted = [counts.predicted for counts in unweighted]
         agreement = agreement_of(rules, decided, predicted, problem)
 
     # Absent entries score as they do for the first rule.
@@ -139,15 +152,15 @@ def judge_side_by_side(
         _measures(
             name,
             rule,
-            judged[name].by_label,
-            judged[name].samples,
-            unweighted[name],
+            by_label[name],
+            samples,
+            counts,
             problem,
             scores,
             beta,
             zero_division,
         )
-        for name, rule in rules.items()
+        for (name, rule), (counts, samples) in zip(rules.items(), found, strict=True)
     ]
 
     # How sure each figure is.
@@ -156,10 +169,11 @@ def judge_side_by_side(
         if not is_sparse(problem.truth):
             _ = problem.bits_of_truth  # once, for all threads
         units = units_of(problem, groups)
+        kept = dict(zip(names, decided, strict=True))
         certainty = certainty_of(
             measures,
             lambda name: leave_out_of(
-                decided[name], problem, judged[name].by_label, beta, units, zero_division
+                kept[name], problem, by_label[name], beta, units, zero_division
             ),
             baseline,
             confidence,
@@ -243,12 +257,12 @@ def counts_side_by_side(
     What `from_rows` has is told all the same.
     """
     if from_rows is None:
-        judged = {name: count_decisions(rule, problem) for name, rule in rules.items()}
+        judged = {name: judge(rule, problem).by_label for name, rule in rules.items()}
         agreement = None
         if len(rules) > 1 and all(isinstance(rule, ThresholdRule) for rule in rules.values()):
             # Of rules that cut the same scores, one predicts all that the other does.
             agreement = agreement_of(
-                rules, {}, [of_rule.predicted for of_rule in judged.values()], problem
+                rules, [], [of_rule.predicted for of_rule in judged.values()], problem
             )
         from_rows = FromRows(judged, dict.fromkeys(rules, np.nan), agreement, None)
     scores = _Scores(problem)

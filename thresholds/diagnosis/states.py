@@ -27,7 +27,7 @@ from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.diagnosis.verdicts import Verdicts, kinds_of_labels, verdicts_of
 from thresholds.metrics.clusters import IndependentShares
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import count_decisions
+from thresholds.metrics.judging import judge
 from thresholds.results import Columns
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.significance import rejected
@@ -195,7 +195,7 @@ def criteria_of(
 
 def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
     """Hold what a rule predicts against the evidence on the same rows."""
-    counts = count_decisions(rule, problem)
+    counts = judge(rule, problem).by_label
     on_own_rows = was_fitted_on(rule, problem)
     return conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=on_own_rows)
 

@@ -293,7 +293,8 @@ def _calibrated(problem: Problem, options: FitOptions, shared: Shared) -> Rule:
     rule = CalibratedRule(calibrator, inner)
     if is_sparse(problem.scores):
         return with_record(rule, problem)
-    judged = judge(inner, replace(problem, scores=probabilities, missing=0.0))
+    calibrated = replace(problem, scores=probabilities, missing=0.0)
+    judged = judge(inner, calibrated, by_row=options.average == "samples")
     return with_record(rule, problem, judged=judged)
 
 

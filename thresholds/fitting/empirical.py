@@ -317,28 +317,26 @@ def rule_of(
     )
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
-    judged = None
     if cuts.tp.size and (problem.exactly_weighted or problem.is_counted):
         sums = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
-        counts = ConfusionCounts(sums, problem.weight_of_label)
-    else:
-        counts, judged = _judged(make(), problem, options)
-    if judged is None:
+        counts, of_rows = ConfusionCounts(sums, problem.weight_of_label), None
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
     else:
         from thresholds.metrics.judging import f_measure
 
+        judged = _judged(make(), problem, options)
         objective = f_measure(
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
         )
+        counts, of_rows, _ = judged
 
     budget = None
     if options.max_predicted is not None:
         predicted = counts.sums[1]  # (n_labels,), or by row where floats were added up
-        if judged is not None:
-            predicted = judged.by_sample.predicted * problem.row_weights
+        if of_rows is not None:
+            predicted = of_rows.predicted * problem.row_weights
         budget = _budget(options.max_predicted, objective, problem, int(predicted.sum()), within)
 
     # What the scores look like is kept, so that others can be compared with them.
@@ -346,24 +344,21 @@ def rule_of(
         fitted_on = data_in_brief(problem, cuts.positives)
         return make(objective=objective, budget=budget, fitted_on=fitted_on)
     predicted = counts.predicted.copy()
-    del counts, judged  # room for what is made of very many labels
+    del counts, of_rows  # room for what is made of very many labels
     described_data = described(problem, cuts.positives, predicted, options.n_jobs)
     return make(objective=objective, budget=budget, **described_data)
 
 
-def _judged(
-    rule: ThresholdRule, problem: Problem, options: FitOptions
-) -> tuple[ConfusionCounts, "Judged | None"]:
-    """Count what a rule decides by label; for averages over rows, and sums of floats, by row as well."""
-    from thresholds.metrics.judging import count_cuts, count_decisions, judge
+def _judged(rule: ThresholdRule, problem: Problem, options: FitOptions) -> "Judged":
+    """Count what a rule decides by label; by row as well for averages over rows, and for a budget."""
+    from thresholds.metrics.judging import judge
 
-    if problem.is_counted:
-        # In the unit of the weights: averages over labels are rounded as those of cuts are.
-        return replace(count_decisions(rule, problem), unit=None), None
-    if problem.is_dense and options.average != "samples" and options.max_predicted is None:
-        return count_cuts(rule.thresholds, problem, options.n_jobs), None
-    judged = judge(rule, problem)
-    return judged.by_label, judged
+    by_row = options.average == "samples" or options.max_predicted is not None
+    judged = judge(rule, problem, by_row=by_row, n_jobs=options.n_jobs)
+    if not problem.is_counted:
+        return judged
+    # In the unit of the weights: averages over labels are rounded as those of cuts are.
+    return judged._replace(by_label=replace(judged.by_label, unit=None))
 
 
 def _with_floors(problem: Problem, options: FitOptions) -> Found:

@@ -111,7 +111,7 @@ def with_record(
     from thresholds.metrics.judging import f_measure, judge, positives_of
 
     if judged is None:
-        judged = judge(rule, problem)
+        judged = judge(rule, problem, by_row=rule.average == "samples")
     assert rule.average is not None, "fits have one"
     objective = f_measure(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division

@@ -4,7 +4,7 @@ Thresholds are chosen on staircases; what is reported about other data, or of a 
 here, on predictions.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.bits import Bits
-from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces, row_blocks
+from thresholds._arrays.blocks import equal_parts, in_pieces, row_blocks
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import run, workers
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 _LABELS_AT_ONCE = 1024
-_LEAST_LABELS = 64  # of a thread: of fewer, rows are read in small pieces
 
 
 class Decided(Protocol):
@@ -49,171 +48,204 @@ class Decisions:
             problem.label_names, rule.label_names, "y_score", "the labels of the rule"
         )
         self._back = None if self._order is None else np.argsort(self._order)  # (n_labels,)
-        self._dense = rule.needs_dense(problem.scores)
+        self.dense = rule.needs_dense(problem.scores)  # However few scores are stored.
 
     def row_blocks(self) -> Iterator[slice]:
         """Return blocks of rows that are small enough for decisions about them."""
-        if self._dense:  # However few scores are stored.
-            return row_blocks(self._problem.n_samples, self._problem.n_labels)
-        return self._problem.row_blocks()
+        return _row_blocks(self._problem, dense=self.dense)
 
-    def about(self, rows: slice | Ints) -> Matrix:
-        """Decide some rows: (n_rows, n_labels); 0 where the truth is not known."""
-        return self.as_in_problem(rows, self._rule.decide(self.scores(rows), dense=self._dense))
+    def about(
+        self, rows: slice | Ints, probabilities: dict[Hashable, Matrix] | None = None
+    ) -> Matrix:
+        """Decide some rows: (n_rows, n_labels); 0 where the truth is not known.
 
-    def scores(self, rows: slice | Ints) -> Matrix:
+        What a calibrator makes of dense scores of these rows is looked up in `probabilities`, and left there.
+        """
+        rule, problem = self._rule, self._problem
+        calibrator = rule.decides_after
+        if calibrator is None or probabilities is None or is_sparse(problem.scores):
+            decided = rule.decide(self._scores(rows), dense=self.dense)
+        else:
+            made_by = id(calibrator), rule.label_names
+            if made_by not in probabilities:
+                probabilities[made_by] = calibrator.transform(self._scores(rows))
+            decided = rule.uncalibrated.decide(probabilities[made_by])
+        decided = _checks.in_order(decided, self._back)
+        return decided if problem.unknown is None else blanked(decided, problem.unknown[rows])
+
+    def _scores(self, rows: slice | Ints) -> Matrix:
         """Return the scores of some rows, labels in the order of the rule's."""
         return _checks.in_order(self._problem.scores[rows], self._order)
 
-    def as_in_problem(self, rows: slice | Ints, decided: Matrix) -> Matrix:
-        """Return what the rule decides about `scores` of some rows as `about` does."""
-        decided = _checks.in_order(decided, self._back)
-        unknown = self._problem.unknown
-        return decided if unknown is None else blanked(decided, unknown[rows])
 
+class Made(NamedTuple):
+    """Decisions that were made once, 0 where the truth is not known.
 
-class KeptDecisions:
-    """Decisions that were made once, as bits (a cell takes 1/32 of a float32 score), or as the sparse matrix they are.
-
-    A few costly rules decide anew for hundreds of times as long as it takes to look them up.
+    A few costly rules decide anew for hundreds of times as long as it takes to look them up. Dense ones are kept as
+    bits: a cell takes 1/32 of a float32 score.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._bits: Bits | None = None
-        self._blocks: list[Matrix] = []
+    cells: Any  # (n_samples, n_labels) a matrix, or `Bits`
 
-    def add(self, rows: slice, predicted: Matrix) -> None:
-        """Keep decisions about the next rows, (n_rows, n_labels), 0 where the truth is not known."""
-        if is_sparse(predicted):
-            self._blocks.append(predicted)
-            return
-        if self._bits is None:
-            self._bits = Bits.zeros(self._problem.n_samples, self._problem.n_labels)
-        self._bits.words[rows] = Bits.of(predicted).words
+    @classmethod
+    def joined(cls, blocks: Sequence[Any]) -> "Made":
+        """Join decisions about consecutive rows."""
+        if len(blocks) == 1:
+            return cls(blocks[0])
+        if isinstance(blocks[0], Bits):
+            words = np.concatenate([block.words for block in blocks])
+            return cls(Bits(words, blocks[0].n_labels))
+        from scipy import sparse
+
+        return cls(sparse.csr_array(sparse.vstack(blocks, format="csr")))
 
     def about(self, rows: slice | Ints) -> Matrix:
-        """Return what was decided about some rows, as `Bits` if it is dense."""
-        if self._bits is not None:
-            return self._bits.at(rows)
-        if len(self._blocks) > 1:
-            from scipy import sparse
-
-            self._blocks = [sparse.csr_array(sparse.vstack(self._blocks, format="csr"))]
-        return self._blocks[0][rows]
+        """Return what was decided about some rows."""
+        return self.cells.at(rows) if isinstance(self.cells, Bits) else self.cells[rows]
 
 
 class Judged(NamedTuple):
-    """Counts of a rule's decisions, by label (in the unit of the weights) and by row (unweighted)."""
+    """Counts of decisions by label, in the unit of the weights; and by row, unweighted, where they are asked for."""
 
     by_label: ConfusionCounts
-    by_sample: ConfusionCounts
-    decided: KeptDecisions | None = None  # the decisions, if they were to be kept
+    by_sample: ConfusionCounts | None = None
+    decided: Made | None = None  # the decisions, if they were to be kept
 
 
-class Counting:
-    """Counts what is decided about rows, a block after another, and keeps it if asked to."""
+def judge(
+    rule: "Rule",
+    problem: Problem,
+    *,
+    by_row: bool = False,
+    keep: bool = False,
+    n_jobs: int | None = 1,
+) -> Judged:
+    """Count the decisions of a rule; arguments as in `judge_all`.
 
-    def __init__(self, problem: Problem, *, keep: bool) -> None:
+    Of a problem that is counted, decisions of a rule that cuts scores are counted, in multiples of its unit.
+    """
+    if isinstance(problem, CountedProblem):
+        return Judged(_count_cuts(rule, problem))
+    return judge_all([rule], problem, by_row=by_row, keep=keep, n_jobs=n_jobs)[0]
+
+
+def judge_all(
+    rules: Sequence["Rule"],
+    problem: Problem,
+    *,
+    by_row: bool = False,
+    keep: bool = False,
+    n_jobs: int | None = 1,
+) -> list[Judged]:
+    """Count the decisions of each rule on all rows, label by label; rules find their labels by name.
+
+    A block of rows is read once for all rules, and calibrated once for those of one calibrator. Decisions are counted
+    row by row, too, and kept, where that is asked for.
+    """
+    decisions = [Decisions(rule, problem) for rule in rules]
+
+    def decide(rows: slice) -> Iterator[Matrix]:
+        probabilities: dict[Hashable, Matrix] = {}
+        return (of_rule.about(rows, probabilities) for of_rule in decisions)
+
+    blocks = _row_blocks(problem, dense=any(of_rule.dense for of_rule in decisions))
+    return _count(decide, list(blocks), problem, by_row=by_row, keep=keep, n_jobs=n_jobs)
+
+
+def judge_again(decided: Made, problem: Problem) -> Judged:
+    """Count decisions that were kept, by label and by row."""
+
+    def look_up(rows: slice) -> Iterator[Matrix]:
+        found = decided.about(rows)
+        yield found.to_dense() if isinstance(found, Bits) else found
+
+    return _count(look_up, list(problem.row_blocks()), problem, by_row=True)[0]
+
+
+def _count(
+    decide: Callable[[slice], Iterable[Matrix]],
+    blocks: Sequence[slice],
+    problem: Problem,
+    *,
+    by_row: bool,
+    keep: bool = False,
+    n_jobs: int | None = 1,
+) -> list[Judged]:
+    """Count the decisions of several rules that `decide` returns for a block of rows."""
+
+    def count(some: Sequence[slice]) -> list[_Counting]:
+        countings: list[_Counting] = []
+        for rows in some:
+            for number, predicted in enumerate(decide(rows)):
+                if number == len(countings):
+                    countings.append(_Counting(problem, by_row=by_row, keep=keep))
+                countings[number].add(rows, predicted)
+        return countings
+
+    # Some rows on each thread; weights add up in the order of rows.
+    n_parts = 1 if problem.sample_weight is not None else workers(n_jobs)
+    parts = [blocks[part] for part in equal_parts(slice(0, len(blocks)), n_parts)]
+    counted = run(count, parts, n_jobs=n_jobs, cells=problem.n_stored)
+    judged = []
+    for first, *others in zip(*counted, strict=True):
+        for later in others:
+            first.join(later)
+        judged.append(first.judged())
+    return judged
+
+
+class _Counting:
+    """Counts what a rule decides about rows, a block after another, and keeps it if asked to."""
+
+    def __init__(self, problem: Problem, *, by_row: bool, keep: bool) -> None:
         self._problem = problem
-        self._kept = KeptDecisions(problem) if keep else None
+        self._by_row = by_row
+        self._keep = keep
         self._by_label: ConfusionCounts | None = None
         self._by_sample: list[ConfusionCounts] = []
+        self._kept: list[Any] = []
 
     def add(self, rows: slice, predicted: Matrix) -> None:
         """Count decisions about the next rows, (n_rows, n_labels), 0 where the truth is not known."""
-        if self._kept is not None:
-            self._kept.add(rows, predicted)
+        if self._keep:
+            self._kept.append(predicted if is_sparse(predicted) else Bits.of(predicted))
+        truth = self._problem.truth[rows]
         given = self._problem.sample_weight
         weights = None if given is None else given[rows]
-        self._by_label, of_rows = count_both_ways(
-            self._problem.truth[rows], predicted, weights, before=self._by_label
-        )
+        if not self._by_row:
+            self._by_label = count_by_label(truth, predicted, weights, before=self._by_label)
+            return
+        self._by_label, of_rows = count_both_ways(truth, predicted, weights, before=self._by_label)
         self._by_sample.append(of_rows)
 
-    def join(self, later: "Counting") -> None:
-        """Go on with what was counted of later rows, whose decisions are not kept."""
+    def join(self, later: "_Counting") -> None:
+        """Go on with what was counted of later rows."""
         assert self._by_label is not None, "parts have rows"
         assert later._by_label is not None, "parts have rows"
         self._by_label += later._by_label
         self._by_sample += later._by_sample
+        self._kept += later._kept
 
     def judged(self) -> Judged:
         """Return the counts of all rows."""
-        by_label = self._by_label
+        problem, by_label = self._problem, self._by_label
         assert by_label is not None, "problems have rows"
-        by_sample = stacked(self._by_sample)
-        problem = self._problem
+        by_sample = stacked(self._by_sample) if self._by_row else None
         if problem.unknown is not None:
             measured = known_weights(problem.unknown, problem.sample_weight)
             by_label = replace(by_label, total=measured)
-            by_sample = replace(by_sample, total=problem.known_in_row)
-        return Judged(by_label, by_sample, self._kept)
+            if by_sample is not None:
+                by_sample = replace(by_sample, total=problem.known_in_row)
+        return Judged(by_label, by_sample, Made.joined(self._kept) if self._keep else None)
 
 
-def judge(rule: "Rule", problem: Problem, *, keep: bool = False, n_jobs: int | None = 1) -> Judged:
-    """Count the decisions of a rule on all rows, and keep them if asked to; the rule finds its labels by name."""
-    decided = Decisions(rule, problem)
-
-    def count(blocks: Sequence[slice]) -> Counting:
-        counting = Counting(problem, keep=keep)
-        for rows in blocks:
-            counting.add(rows, decided.about(rows))
-        return counting
-
-    whole: Counting
-    whole, *others = _in_parts(count, decided, problem, 1 if keep else n_jobs)
-    for later in others:
-        whole.join(later)
-    return whole.judged()
+def _row_blocks(problem: Problem, *, dense: bool) -> Iterator[slice]:
+    """Return blocks of rows that are small enough for decisions about them."""
+    return row_blocks(problem.n_samples, problem.n_labels) if dense else problem.row_blocks()
 
 
-def _in_parts(
-    count: Callable[[Sequence[slice]], Any],
-    decided: Decisions,
-    problem: Problem,
-    n_jobs: int | None,
-) -> list[Any]:
-    """Have blocks of rows counted, some on each thread; all in one part where weights add up in the order of rows."""
-    blocks = list(decided.row_blocks())
-    n_parts = 1 if problem.sample_weight is not None else workers(n_jobs)
-    parts = [blocks[part] for part in equal_parts(slice(0, len(blocks)), n_parts)]
-    return run(count, parts, n_jobs=n_jobs, cells=problem.n_stored)
-
-
-def count_cuts(thresholds: Floats, problem: Problem, n_jobs: int | None) -> ConfusionCounts:
-    """Count by label what thresholds, (n_labels,), decide about dense scores, in the unit of the weights.
-
-    Some labels on each thread: sums of weights add up in the order of rows, as those of metrics do.
-    """
-    dtype, weights, unknown = problem.scores.dtype, problem.sample_weight, problem.unknown
-    cuts = rounded_up(thresholds, dtype) if dtype.kind == "f" else thresholds  # (n_labels,)
-
-    def count(labels: slice) -> ConfusionCounts:
-        counts: ConfusionCounts | None = None
-        for rows in row_blocks(problem.n_samples, labels.stop - labels.start):
-            decided = (problem.scores[rows, labels] >= cuts[labels]).view(np.uint8)
-            if unknown is not None:
-                decided = blanked(decided, unknown[rows, labels])
-            of_rows = None if weights is None else weights[rows]
-            counts = count_by_label(problem.truth[rows, labels], decided, of_rows, before=counts)
-        assert counts is not None, "problems have rows"
-        return counts
-
-    n_parts = min(workers(n_jobs), ceil_div(problem.n_labels, _LEAST_LABELS))
-    parts = list(equal_parts(slice(0, problem.n_labels), n_parts))
-    counts = run(count, parts, n_jobs=n_jobs, cells=problem.n_stored)
-    total = counts[0].total if unknown is None else known_weights(unknown, weights)
-    return ConfusionCounts(np.concatenate([part.sums for part in counts], axis=1), total)
-
-
-def count_decisions(rule: "Rule", problem: Problem, n_jobs: int | None = 1) -> ConfusionCounts:
-    """Count the decisions of a rule label by label; of a problem that is counted, those of rules that cut scores.
-
-    The sums of a counted problem are in multiples of its unit.
-    """
-    if not isinstance(problem, CountedProblem):
-        return _decisions_by_label(rule, problem, n_jobs)
+def _count_cuts(rule: "Rule", problem: CountedProblem) -> ConfusionCounts:
+    """Count what a rule that cuts scores decides about rows that are counted, in multiples of the problem's unit."""
     switches = rule.switch_scores()
     assert switches is not None, "refused before"
     order = _checks.places(
@@ -236,26 +268,6 @@ def count_decisions(rule: "Rule", problem: Problem, n_jobs: int | None = 1) -> C
     sums = np.stack([tp, predicted, positives_of(problem)])  # (3, n_labels)
     unit = problem.unit if problem.totals.weighted else 1  # numbers of rows are whole
     return ConfusionCounts(sums, problem.weight_of_label, unit=unit, labels=range(problem.n_labels))
-
-
-def _decisions_by_label(rule: "Rule", problem: Problem, n_jobs: int | None) -> ConfusionCounts:
-    """Count decisions about rows label by label, as `judge` does."""
-    decided = Decisions(rule, problem)
-    weights = problem.sample_weight
-
-    def count(blocks: Sequence[slice]) -> ConfusionCounts | None:
-        counts: ConfusionCounts | None = None
-        for rows in blocks:
-            of_rows = None if weights is None else weights[rows]
-            counts = count_by_label(
-                problem.truth[rows], decided.about(rows), of_rows, before=counts
-            )
-        return counts
-
-    by_label: ConfusionCounts = sum(_in_parts(count, decided, problem, n_jobs))
-    if problem.unknown is None:
-        return by_label
-    return replace(by_label, total=known_weights(problem.unknown, weights))
 
 
 def _count_at(problem: CountedProblem, scores: Floats) -> Ints:
@@ -293,8 +305,11 @@ def f_measure(
 
     A row without a known cell is left out.
     """
-    counts = judged.by_sample if average == "samples" else judged.by_label
-    if average == "samples" and isinstance(counts.total, np.ndarray):
+    if average != "samples":
+        return average_of(f_score(beta), judged.by_label, average, zero_division)
+    counts = judged.by_sample
+    assert counts is not None, "asked for"
+    if isinstance(counts.total, np.ndarray):
         is_known = counts.total > 0  # (n_samples,)
         counts = counts.take(is_known)
         weights = None if weights is None else weights[is_known]

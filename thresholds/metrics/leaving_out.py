@@ -124,19 +124,17 @@ def averages_without_rows(
     The last are the F of the rows themselves. `all_counts` may be of more rows than those of the problem.
     """
     averages = np.empty((5, problem.n_samples))
-    table = _losses_of_a_row(all_counts, beta, zero_division)  # (4 n_labels, 4)
+    # What a row has, and what labels lose without it, for each cell that it may list.
+    losses_of_cells = _losses_of_a_row(all_counts, beta, zero_division)
+    table = np.hstack([counts_of_cells(problem.n_labels), losses_of_cells])  # (4 n_labels, 7)
     n_active = 0
     for rows in problem.row_blocks():
         cells = Cells.of(truth_of(problem, rows), decided.about(rows))
         n_active += int(np.count_nonzero(np.diff(cells.starts)))
-        # Labels lose what a table says, cell by cell.
-        row = group_of(cells.starts)  # (n_cells,)
-        losses = np.empty((4, cells.n_rows))
-        for of_term, term in zip(losses, table.T, strict=True):
-            of_term[:] = np.bincount(row, term[cells.listed], cells.n_rows)
-        tp, predicted, positives = cells.counts  # (n_rows,) each
-        averages[:4, rows] = _averages(tops, bottoms, losses, cells.counts, beta, zero_division)
-        averages[4, rows] = f_of_counts(tp, predicted, positives, beta, zero_division)
+        sums = cells.sums(table)  # (7, n_rows)
+        counts, losses = sums[:3], sums[3:]
+        averages[:4, rows] = _averages(tops, bottoms, losses, counts, beta, zero_division)
+        averages[4, rows] = f_of_counts(*counts, beta, zero_division)
     return averages, n_active
 
 
@@ -153,10 +151,11 @@ def without_each_unit(
     """Leave out each unit that weighs anything; `tops` and `bottoms` (4,) are those of the averages over labels."""
     by_row = np.empty((3, problem.n_samples))
     losses = _LossesOfUnits(units, all_counts, beta, zero_division)
+    table = counts_of_cells(problem.n_labels)
     for rows in problem.row_blocks():
         chosen = rows if units.order is None else units.order[rows]
         cells = Cells.of(truth_of(problem, chosen), decided.about(chosen))
-        by_row[:, rows] = cells.counts
+        by_row[:, rows] = cells.sums(table)
         losses.add(rows, cells)
 
     # What each unit has: counts, F of its rows, and weight.
@@ -287,10 +286,10 @@ class Cells(NamedTuple):
         if is_sparse(truth) and is_sparse(predicted):
             return cls._of_sparse(truth, predicted)
         kind = 2 * _dense(truth) + _dense(predicted)  # (n_rows, n_labels)
-        n_rows, n_labels = kind.shape
-        place = np.flatnonzero(kind)  # (n_cells,)
-        row, label = np.divmod(place, n_labels)
-        return cls(row.searchsorted(np.arange(n_rows + 1)), 4 * label + kind.reshape(-1)[place])
+        is_listed = kind != 0
+        n_cells = is_listed.sum(axis=1)  # (n_rows,)
+        first = 4 * np.arange(kind.shape[1])  # (n_labels,)
+        return cls(np.append(0, n_cells.cumsum()), (first + kind)[is_listed])
 
     @classmethod
     def _of_sparse(cls, truth: Matrix, predicted: Matrix) -> "Cells":
@@ -315,13 +314,16 @@ class Cells(NamedTuple):
         """Number of rows."""
         return self.starts.size - 1
 
-    @property
-    def counts(self) -> Floats:
-        """True positives, predictions and positives of each row, (3, n_rows)."""
-        row = group_of(self.starts)
-        is_true, is_marked = self.listed // 2 % 2, self.listed % 2
-        columns = (is_true & is_marked, is_marked, is_true)
-        return np.stack([np.bincount(row, column, self.n_rows) for column in columns])
+    def sums(self, table: Floats) -> Floats:
+        """Add up what a table, (4 n_labels, n_columns), has for the cells of each row: (n_columns, n_rows)."""
+        from scipy import sparse
+
+        # Sums go from cell to cell, as listed.
+        ones = np.ones(self.listed.size)
+        lists = sparse.csr_array(
+            (ones, self.listed, self.starts), shape=(self.n_rows, table.shape[0])
+        )
+        return np.ascontiguousarray((lists @ table).T)
 
 
 def _dense(matrix: Matrix) -> Bytes:
@@ -330,6 +332,12 @@ def _dense(matrix: Matrix) -> Bytes:
         return matrix.to_dense()
     cells: Bytes = np.not_equal(to_dense(matrix), 0).view(np.uint8)
     return cells
+
+
+def counts_of_cells(n_labels: int) -> Floats:
+    """Return true positives, predictions and positives of each cell that may be listed, (4 n_labels, 3)."""
+    of_kinds = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]
+    return np.tile(of_kinds, (n_labels, 1))
 
 
 def _losses_of_a_row(all_counts: Floats, beta: float, zero_division: float) -> Floats:

@@ -89,8 +89,9 @@ class Reached(NamedTuple):
 
 def reached_by(rule: Rule, problem: Problem, asked: Asked) -> tuple[Judged, Reached]:
     """Count what a rule decides on all rows, and without each row or group."""
-    judged = judge(rule, problem, keep=True)
+    judged = judge(rule, problem, by_row=True, keep=True)
     assert judged.decided is not None, "decisions are kept"
+    assert judged.by_sample is not None, "rows are counted"
     averages = leave_out_of(
         judged.decided, problem, judged.by_label, asked.beta, asked.groups, asked.zero_division
     )

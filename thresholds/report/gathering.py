@@ -237,6 +237,7 @@ def _summary(found: _Found, asked: Asked) -> Summary:
 
 def _per_row(found: _Found) -> PerRow:
     """Count rows by how many labels they are marked with, and truly have, of those whose truth is known."""
+    assert found.judged.by_sample is not None, "rows are counted"
     _, predicted, true = found.judged.by_sample.sums  # (n_samples,) each
     if found.problem.unknown is not None:
         has_truth = found.problem.known_in_row > 0  # (n_samples,)

@@ -110,6 +110,16 @@ class Rule(Shown):
         return self
 
     @property
+    def decides_after(self) -> Any:
+        """The calibrator that scores go through before `uncalibrated` decides; None of a rule that takes them as is."""
+        return None
+
+    @property
+    def uncalibrated(self) -> "Rule":
+        """The rule for what `decides_after` makes of scores: itself, unless it is a `CalibratedRule`."""
+        return self
+
+    @property
     def predicts_missing(self) -> bool:
         """Whether absent scores are positive for some label, so that a sparse answer would be dense."""
         return bool(self._predicted_if_absent().any())

@@ -152,7 +152,7 @@ class EpochFit:
         )
         rule.warn_if_changed(problem.scores, order=order)
         options = self._options
-        judged = judge(rule, problem)
+        judged = judge(rule, problem, by_row=options.average == "samples")
         reached = f_measure(
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
         )

@@ -34,7 +34,7 @@ from thresholds.fitting.options import (
 from thresholds.guarantees.copies import warn_of_copies
 from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.judging import count_decisions, f_measure, judge
+from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import (
     Columns,
     Drawable,
@@ -464,7 +464,7 @@ def in_sample(rule: Rule, problem: Problem, options: FitOptions) -> float:
     if options.named.needs_labels:
         assert rule.objective is not None, "fits have one"
         return rule.objective
-    judged = judge(rule, problem)
+    judged = judge(rule, problem, by_row=options.average == "samples")
     return f_measure(
         judged, problem.sample_weight, options.average, options.beta, options.zero_division
     )
@@ -536,7 +536,7 @@ def _spread(
         threshold,
         fold_thresholds,
         (most, least),
-        (count_decisions(rule, problem, n_jobs), held_out.by_label),
+        (judge(rule, problem, n_jobs=n_jobs).by_label, held_out.by_label),
         options,
         promises_out_of_fold(held_out),
     )
@@ -589,6 +589,6 @@ def _with_thresholds(fold_thresholds: Floats, columns: Mapping[str, Dense]) -> d
 
 def _predicted(problem: Problem, rule: Rule, n_jobs: int | None) -> Floats:
     """Return the share of rows, by weight, that a rule predicts of each label; 0 of one without a known row."""
-    counts = count_decisions(rule, problem, n_jobs)
+    counts = judge(rule, problem, n_jobs=n_jobs).by_label
     total = np.where(np.equal(counts.total, 0), 1, counts.total)
     return np.asarray(counts.predicted / (total * (counts.unit or 1)))

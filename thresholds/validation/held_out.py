@@ -12,24 +12,17 @@ from thresholds._engine.problem import Problem
 from thresholds.fitting.by_name import Calibrators, Shared, fit_named, fit_named_outside_folds
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.counts import ConfusionCounts, stacked
-from thresholds.metrics.judging import Decisions, Judged, count_decisions, f_measure, judge
+from thresholds.metrics.judging import Decisions, Judged, f_measure, judge
 from thresholds.rule import Rule, ThresholdRule
 
 Folds = list[tuple[Ints, Ints]]  # rows to fit on, rows to judge
-
-
-class OfFold(NamedTuple):
-    """Counts of decisions about the rows of a fold, by label, and by row where an average over rows is asked for."""
-
-    by_label: ConfusionCounts
-    by_sample: ConfusionCounts | None
 
 
 class HeldOut(NamedTuple):
     """The rules of the folds, and the counts of their decisions about the rows that they were not fitted on."""
 
     rules: list[Rule]  # one a fold, as the two others
-    judged: list[OfFold]
+    judged: list[Judged]
     weights: list[Any]  # of the judged rows, as metrics take them; None where each weighs 1
 
     @property
@@ -105,12 +98,8 @@ def _held_out(problem: Problem, rules: list[Rule], folds: Folds, options: FitOpt
     for rule, (_, test) in zip(rules, folds, strict=True):
         # Other rules have threads of their own.
         n_jobs = options.n_jobs if isinstance(rule, ThresholdRule) else 1
-        by_sample = None
-        if options.average == "samples":
-            by_label, by_sample, _ = judge(rule, rows_of(test), n_jobs=n_jobs)
-        else:
-            by_label = count_decisions(rule, rows_of(test), n_jobs)
-        judged.append(OfFold(by_label, by_sample))
+        by_row = options.average == "samples"
+        judged.append(judge(rule, rows_of(test), by_row=by_row, n_jobs=n_jobs))
     return HeldOut(rules, judged, [None if weights is None else weights[test] for _, test in folds])
 
 

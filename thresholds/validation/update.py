@@ -427,7 +427,7 @@ def _updated(
         out_of_fold=replace(known, f=out_of_fold, by_label=_by_label(known, problem, sums)),
         made_by=replace(fresh.made_by, function="update_rule"),
     )
-    judged = judge(rule, problem)
+    judged = judge(rule, problem, by_row=rule.average == "samples")
     assert rule.average is not None, "fits have one"
     objective = f_measure(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
