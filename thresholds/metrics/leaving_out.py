@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.bits import Bits
-from thresholds._arrays.grouped import group_of
 from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
 from thresholds._arrays.types import Bytes, Floats, Ints, Matrix, Numbers
 from thresholds._engine.f_measure import f_of_counts
@@ -286,10 +285,10 @@ class Cells(NamedTuple):
         if is_sparse(truth) and is_sparse(predicted):
             return cls._of_sparse(truth, predicted)
         kind = 2 * _dense(truth) + _dense(predicted)  # (n_rows, n_labels)
-        is_listed = kind != 0
-        n_cells = is_listed.sum(axis=1)  # (n_rows,)
-        first = 4 * np.arange(kind.shape[1])  # (n_labels,)
-        return cls(np.append(0, n_cells.cumsum()), (first + kind)[is_listed])
+        n_rows, n_labels = kind.shape
+        place = np.flatnonzero(kind != 0)  # (n_cells,)
+        starts = place.searchsorted(n_labels * np.arange(n_rows + 1))
+        return cls(starts, 4 * (place % n_labels) + kind.reshape(-1)[place])
 
     @classmethod
     def _of_sparse(cls, truth: Matrix, predicted: Matrix) -> "Cells":
