@@ -286,7 +286,7 @@ def real(folder: Path) -> bool:
         ("", "", "", *[""] * len(VERDICTS), "usable, but on the", "test rows", ""),
         ("file", "guard", "min_f", *VERDICTS, "below bar", "bounds below", "F1 0"),
     ]
-    print(as_text(head, body, left=(0, 1)))
+    print(as_text(head, body, left=(1,)))  # Names of files are not shortened.
     return kept
 
 

@@ -243,7 +243,7 @@ def real(folder: Path, n_splits: int) -> str:
         shares = ["" if is_sparse else f"{named[name]}/{min(n_splits, 5)}" for name in names]
         body.append((file, str(size), f"{n_alarms}/{n_splits}", *shares))
     head = [("file", "rows", "not ok", *names)]
-    return f"Real scores, as logits where they are fractions; how often the change is named\n{as_text(head, body)}"
+    return f"Real scores, as logits where they are fractions; how often the change is named\n{as_text(head, body, left=())}"
 
 
 def main() -> int:
