@@ -36,7 +36,6 @@ class About(NamedTuple):
     label_names: object
 
 
-
 @dataclass(frozen=True)
 class Survey:
     """What the first pass finds in some blocks."""
