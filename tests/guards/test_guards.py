@@ -20,9 +20,10 @@ from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
 from tests.words import flat
 from thresholds import Shrink, fit_empirical
+from thresholds._engine import histograms as histograms_module
 from thresholds._engine.histograms import histograms
 from thresholds._engine.problem import Problem as EngineProblem
-from thresholds.guards import fitting, shrink
+from thresholds.guards import fitting
 from thresholds.guards.base import BaseGuard, GuardedCuts
 from thresholds.guards.cuts import cut_at_ranks
 from thresholds.guards.siblings import Siblings
@@ -562,7 +563,7 @@ def test_siblings_on_a_grid_are_nearly_those_of_each_size() -> None:
 def test_ratios_of_some_labels_at_a_time_are_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for at_once in (1, 2, 4096):
-        monkeypatch.setattr(shrink, "_LABELS_AT_ONCE", at_once)
+        monkeypatch.setattr(histograms_module, "_LABELS_AT_ONCE", at_once)
         found.append(np.concatenate([shrunk(problem).thresholds for problem in PROBLEMS]))
     for other in found[1:]:
         np.testing.assert_array_equal(found[0], other)

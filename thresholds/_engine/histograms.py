@@ -10,26 +10,29 @@ of no more distinct scores has d = 0, and nothing is lost. No more rows take bin
 those of d: so d depends on the rows alone, not on their order, nor on how they came in blocks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
 
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
-from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Keys, Scores
 from thresholds._engine.best_cuts import is_small
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
+from thresholds._engine.sparse import with_absent
 from thresholds._engine.staircase import Columns, Steps
 from thresholds._kernels.keys import to_keys, to_scores
 
 Result = TypeVar("Result")
 
 MOST_BINS = 1024  # of a label
+_BINS_AT_ONCE = 2**20
+_LABELS_AT_ONCE = 2**12
 _CELLS_AT_ONCE = 2**17  # of exact histograms: fresh memory for more costs as much as the sort
 
 
@@ -156,6 +159,11 @@ class Histograms:
             positives=self.positives,
         )
 
+    def blocks_of_labels(self) -> Iterator[slice]:
+        """Return some labels after others, few enough for copies of their bins, and for arrays of their own."""
+        size = min(_LABELS_AT_ONCE, _BINS_AT_ONCE * self.n_labels // max(1, self.lowest.size))
+        return in_pieces(slice(0, self.n_labels), max(1, size))
+
     def of_labels(self, labels: slice) -> "Histograms":
         """Return the histograms of some labels, as views."""
         offsets = self.offsets[labels.start : labels.stop + 1]
@@ -230,27 +238,6 @@ class Histograms:
             np.add.reduceat(self.weights, firsts),
         )
 
-    def with_absent(self, score: float, hits: Ints, weights: Ints) -> "Histograms":
-        """Add the cells of each label that sparse scores leave out: `weights` (n_labels,), of them `hits` positive."""
-        # They join the bin that their score lies in, or are one between two.
-        some = weights > 0
-        n_above = sums_of_groups(self.offsets, self.lowest > score)  # (n_labels,)
-        place = self.offsets[:-1] + n_above
-        has_bin = (place < self.offsets[1:]) & (np.append(self.highest, -np.inf)[place] >= score)
-        joins = has_bin & some
-        all_hits, all_weights = self.hits.copy(), self.weights.copy()
-        all_hits[place[joins]] += hits[joins]
-        all_weights[place[joins]] += weights[joins]
-        is_new = some & ~has_bin
-        at = place[is_new]
-        return Histograms(
-            self.offsets + np.append(0, is_new.cumsum()),
-            np.insert(self.lowest, at, score),
-            np.insert(self.highest, at, score),
-            np.insert(all_hits, at, hits[is_new]),
-            np.insert(all_weights, at, weights[is_new]),
-        )
-
 
 class Reading:
     """Reads histograms off columns: of all scores, or of `most` bins a label."""
@@ -258,8 +245,7 @@ class Reading:
     def __init__(self, problem: Problem, most: int | None = None) -> None:
         self._by_sorting = is_small(problem)
         self._most = most
-        self._missing = problem.missing if is_sparse(problem.scores) else None
-        self._weight_of_label = problem.weight_of_label if self._missing is not None else None
+        self._problem = problem
 
     def __call__(self, columns: Columns, memory: Memory) -> Histograms:
         """Return the histograms of some labels; bins are kept for whoever asks for the same at once."""
@@ -271,16 +257,10 @@ class Reading:
 
     def _read(self, columns: Columns, memory: Memory) -> Histograms:
         """Read the histograms of some labels."""
+        columns = with_absent(self._problem, columns)
         by_sorting = self._by_sorting
         found = tie_groups_by_sorting(columns) if by_sorting else self._by_kernels(columns, memory)
-        if self._most is not None:
-            found = found.merged(self._most)
-        if self._missing is None:
-            return found
-        assert self._weight_of_label is not None, "as there are absent cells"
-        own = slice(columns.first, columns.first + columns.n_labels)
-        absent = self._weight_of_label[own] - found.totals
-        return found.with_absent(self._missing, columns.more, absent)
+        return found if self._most is None else found.merged(self._most)
 
     def _by_kernels(self, columns: Columns, memory: Memory) -> Histograms:
         """Sort or count them with the kernels; more bins than the kernels have room for are sorted."""

@@ -34,9 +34,11 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
 
 
 def next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:
-    """Return the next number above that is not subnormal."""
+    """Return the next number of a dtype above each threshold, which need not be of that dtype; none is subnormal."""
+    rounded = rounded_up(thresholds, dtype)
     with np.errstate(over="ignore"):  # Above the largest number lies +inf.
-        after = np.nextafter(thresholds.astype(dtype), dtype.type(np.inf)).astype(np.float64)
+        after = np.nextafter(rounded, dtype.type(np.inf)).astype(np.float64)
+    after = np.where(rounded > thresholds, rounded, after)
     tiny = float(np.finfo(dtype).tiny)
     normal = np.where(thresholds >= 0, tiny, 0.0)  # `after` counts as 0 where subnormals do.
     return np.where(np.abs(after) < tiny, normal, after)

@@ -56,7 +56,7 @@ def predictable(problem: Problem, columns: Columns) -> Columns:
     if not is_sparse(problem.scores):
         return columns
     if not problem.keep_sparse:
-        return _with_absent(problem, columns)
+        return with_absent(problem, columns)
     counts = columns.scores > problem.missing  # (n_cells,)
     if counts.all():
         return columns
@@ -84,8 +84,10 @@ def _are_stored(scores: Any, truth: Any) -> Booleans:
     return are_stored
 
 
-def _with_absent(problem: Problem, columns: Columns) -> Columns:
-    """Add two cells to each label for all that are absent, those of them that have weight."""
+def with_absent(problem: Problem, columns: Columns) -> Columns:
+    """Return all cells of some labels, those that are absent as two: the positives and the others, if they weigh."""
+    if not is_sparse(problem.scores):
+        return columns
     weights = columns.weights
     if weights is None:
         weights = np.ones(columns.scores.size, np.int64)

@@ -38,6 +38,42 @@ def among_highest(
 
 
 @kernel
+def counts_at_cuts(
+    offsets: Ints,
+    lowest: AnyFloats,
+    highest: AnyFloats,
+    hits: Ints,
+    weights: Ints,
+    cuts: Floats,
+    tp: AnyFloats,
+    predicted: AnyFloats,
+) -> None:
+    """Add what each label has at or above cuts, which fall, to `tp` and `predicted`, (n_labels or 1, n_cuts).
+
+    With a single row labels are added up. The cells of a bin of several scores are spread over it evenly. Bins and cuts
+    are gone through together: NumPy's bisection takes ten times as long.
+    """
+    for label in range(offsets.size - 1):
+        row = label if tp.shape[0] > 1 else 0
+        at, last = offsets[label], offsets[label + 1]
+        hits_above, above = 0.0, 0.0
+        for k in range(cuts.size):
+            while at < last and lowest[at] >= cuts[k]:
+                hits_above += hits[at]
+                above += weights[at]
+                at += 1
+            share = 0.0
+            if at < last and highest[at] > cuts[k]:
+                bottom, top = np.float64(lowest[at]), np.float64(highest[at])
+                share = (top - cuts[k]) / (top - bottom)
+            own_hits, own = 0.0, 0.0
+            if share > 0:
+                own_hits, own = share * hits[at], share * weights[at]
+            tp[row, k] += hits_above + own_hits
+            predicted[row, k] += above + own
+
+
+@kernel
 def pooled_depths(
     tp: AnyFloats,
     predicted: AnyFloats,

@@ -91,7 +91,7 @@ class Evidence(NamedTuple):
 
 
 class LabelTests:
-    """Tests labels by their columns: a function for `over_labels`, which is to give those that are stored."""
+    """Tests labels by their columns: a function for `over_labels`."""
 
     def __init__(self, problem: Problem, criteria: Criteria) -> None:
         self._criteria = criteria

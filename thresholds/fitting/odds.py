@@ -69,7 +69,7 @@ def odds_by_score(
 
 
 class Curves:
-    """Fits the curves of the labels of a problem: a function for `over_labels`, which is to give those stored."""
+    """Fits the curves of the labels of a problem: a function for `over_labels`."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem

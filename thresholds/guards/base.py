@@ -1,6 +1,7 @@
 """What a guard is, and what it makes of labels: a cut of each, and why it was moved."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -136,6 +137,11 @@ class BaseGuard(ABC):
             if getattr(self, field.name) != getattr(usual, field.name)
         ]
         return f"{self.name} ({', '.join(changed)})" if changed else self.name
+
+
+def joined(parts: Sequence[GuardedCuts]) -> GuardedCuts:
+    """Join the cuts of consecutive labels."""
+    return GuardedCuts(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def either(where: Booleans, first: GuardedCuts, second: GuardedCuts) -> GuardedCuts:

@@ -91,7 +91,7 @@ def cut_at_ranks(
     is_missing = (thresholds <= problem.missing) & (problem.missing <= np.fmax(thresholds, highest))
     left_out = nearer_without | (ranks <= 0) | (is_missing & several)
     ends = np.where(counts.tied > 0, highest, thresholds)
-    thresholds = np.where(left_out, next_above(ends, dtype), thresholds)
+    thresholds = np.where(left_out, next_above(ends, dtype), rounded_up(thresholds, dtype))
     tp = counts.tp_above + np.where(left_out, 0, counts.tp_tied)
     predicted = counts.above + np.where(left_out, 0, counts.tied)
 

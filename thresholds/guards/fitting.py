@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from thresholds._checks import Placement
 from thresholds._engine.best_cuts import AllLabels, EachLabel, WithinLimits
 from thresholds._engine.choosing import best_joint_steps, best_steps
@@ -22,7 +20,8 @@ from thresholds._engine.histograms import (
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
 from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
-from thresholds.guards.base import BaseGuard, GuardedCuts, GuardedFit
+from thresholds.guards.base import BaseGuard, GuardedFit
+from thresholds.guards.base import joined as joined_guarded
 from thresholds.guards.groups import groups_of, rows_alike
 from thresholds.guards.limited import keep_limits, limited_fit, shown_fit
 from thresholds.guards.limits import Limits
@@ -143,7 +142,7 @@ def fit_with_floors(
     run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}
     pieces = over_histograms(problem, choose, **run)
     fits, of_floors = zip(*pieces, strict=True)
-    cuts = GuardedCuts(*map(np.concatenate, zip(*(fit.guarded_cuts for fit in fits), strict=True)))
+    cuts = joined_guarded([fit.guarded_cuts for fit in fits])
     return GuardedFit(cuts, joined_cuts([fit.optimum for fit in fits])), joined_floors(of_floors)
 
 

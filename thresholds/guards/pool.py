@@ -38,20 +38,20 @@ predictions".
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import in_pieces
-from thresholds._arrays.dtypes import threshold_dtype
+from thresholds._arrays.dtypes import rounded_up, threshold_dtype
 from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints
 from thresholds._checks import Placement
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.placement import next_above
 from thresholds._engine.problem import Problem
-from thresholds._kernels.guards import left_out_groups, pooled_depths
+from thresholds._kernels.guards import counts_at_cuts, left_out_groups, pooled_depths
 from thresholds.guards.base import NO_POSITIVES, POOLED, UNMOVED, BaseGuard, GuardedCuts
 from thresholds.guards.cuts import count_at, representable, rows_per_unit_of
 from thresholds.guards.groups import Alike, Runs
@@ -64,7 +64,6 @@ _CUTS_PER_OCTAVE = 12
 _MOST_POSITIVES = 1024  # whose scores are tried as cuts
 _LABELS_PER_BLOCK = 256  # whatever the number of threads, so that sums do not depend on it
 _LABELS_PER_BLOCK_OF_GROUPS = 2  # One takes longer: an interrupt is heard between blocks.
-_PARTS_OF_BIN = 4  # that the cells of a bin of several scores are spread over
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +93,12 @@ class Pool(BaseGuard):
         rows_per_unit = rows_per_unit_of(problem)
         if alike is not None:
             rows_per_unit /= alike.in_all()
-        cells = _Cells.of(found)
-        cuts = _cuts(found, cells, problem, rows_per_unit)
+        cuts = _cuts(found, problem, rows_per_unit)
         if not cuts.size:  # No positive has a score to cut at: there is nothing to learn.
             return _as_they_are(optimum, problem, placement)
 
         # What each label counts at the cuts, where that puts its threshold, what this predicts.
-        counts = cells.counts(cuts, rows_per_unit)
+        counts = _counts(found, cuts, rows_per_unit)
         depth = _depths(counts)
         positives = optimum.positives * np.float64(rows_per_unit)  # (n_labels,)
         runs = None
@@ -110,7 +108,7 @@ class Pool(BaseGuard):
         return _decided(found, problem, _scores_at(u, depth, cuts, problem), optimum.positives)
 
 
-def _cuts(found: Histograms, cells: "_Cells", problem: Problem, rows_per_unit: float) -> Floats:
+def _cuts(found: Histograms, problem: Problem, rows_per_unit: float) -> Floats:
     """Return the scores to cut at (n_cuts,), from the highest down: those of positives."""
     # 1. The lowest score in each 1,024th of the positives. What is `missing` is one tie group of many cells, of which
     #    the sample says nothing.
@@ -130,56 +128,27 @@ def _cuts(found: Histograms, cells: "_Cells", problem: Problem, rows_per_unit: f
     tried = score[_is_last(np.ceil(tp / float(tp[-1]) * _MOST_POSITIVES))]
 
     # 2. The lowest in each twelfth of an octave of what all labels predict.
-    predicted = cells.predicted(tried)
-    rows = np.maximum(predicted * rows_per_unit, 1)
+    tp_of_all, predicted = np.zeros((2, 1, tried.size))
+    _at_cuts(found, tried, tp_of_all, predicted)
+    rows = np.maximum(predicted[0] * rows_per_unit, 1)
     return np.asarray(tried[_is_last(np.floor(np.log2(rows) * _CUTS_PER_OCTAVE))])
 
 
-class _Cells(NamedTuple):
-    """The cells of all bins, some taken together, (n_parts,) each.
+def _at_cuts(found: Histograms, cuts: Floats, tp: AnyFloats, predicted: AnyFloats) -> None:
+    """Add what labels have at or above cuts that fall to `tp` and `predicted`, (n_labels or 1, n_cuts)."""
+    columns = found.lowest, found.highest, found.hits, found.weights
+    counts_at_cuts(found.offsets, *columns, cuts, tp, predicted)
 
-    Of a bin of several scores it is not known where its cells lie: they are spread over it evenly.
-    """
 
-    n_labels: int
-    label: Ints
-    negated: Floats  # scores, falling ones of which rise
-    hits: Floats
-    weights: Floats
-
-    @classmethod
-    def of(cls, found: Histograms) -> "_Cells":
-        """Part the bins of several scores."""
-        is_wide = found.lowest < found.highest  # (n_bins,)
-        n_parts = np.where(is_wide, _PARTS_OF_BIN, 1)
-        bin_of_part = np.repeat(np.arange(n_parts.size), n_parts)
-        number = np.arange(bin_of_part.size) - np.repeat(n_parts.cumsum() - n_parts, n_parts)
-        share = number / _PARTS_OF_BIN
-        lowest, highest = found.lowest[bin_of_part], found.highest[bin_of_part]
-        with np.errstate(invalid="ignore"):  # Masked cells have a bin of one score.
-            score = np.where(number > 0, (1 - share) * lowest + share * highest, lowest)
-        return cls(
-            found.n_labels,
-            found.label[bin_of_part],
-            -score,
-            (found.hits / n_parts)[bin_of_part],
-            (found.weights / n_parts)[bin_of_part],
-        )
-
-    def predicted(self, cuts: Floats) -> Floats:
-        """Return what all labels together predict at cuts that fall, (n_cuts,)."""
-        place = np.searchsorted(-cuts, self.negated)  # (n_parts,) the first cut that predicts each
-        return np.bincount(place, self.weights, cuts.size + 1)[:-1].cumsum()
-
-    def counts(self, cuts: Floats, rows_per_unit: float) -> AnyFloats:
-        """Count each label's tp and predictions in rows, (2, n_labels, 1 + n_cuts); the first cut is never."""
-        n_places = cuts.size + 2
-        place = self.label * n_places + 1 + np.searchsorted(-cuts, self.negated)  # (n_parts,)
-        counts = np.empty((2, self.n_labels, 1 + cuts.size), np.float32)
-        for own, values in zip(counts, (self.hits, self.weights), strict=True):
-            each = np.bincount(place, values, self.n_labels * n_places)
-            own[:] = each.reshape(-1, n_places)[:, :-1].cumsum(axis=1) * rows_per_unit
-        return counts
+def _counts(found: Histograms, cuts: Floats, rows_per_unit: float) -> AnyFloats:
+    """Count each label's tp and predictions in rows, (2, n_labels, 1 + n_cuts); the first cut is never."""
+    with_never = np.append(np.inf, cuts)
+    counts = np.zeros((2, found.n_labels, with_never.size), np.float32)
+    for labels in found.blocks_of_labels():
+        own = np.zeros((2, labels.stop - labels.start, with_never.size))
+        _at_cuts(found.of_labels(labels), with_never, own[0], own[1])
+        counts[:, labels] = own * rows_per_unit
+    return counts
 
 
 def _decided(
@@ -193,8 +162,10 @@ def _decided(
     )
     is_inside = (counts.tied > 0) & (lowest < highest)
     is_left_out = is_inside & (thresholds > lowest / 2 + highest / 2)
-    above = next_above(highest, threshold_dtype(problem.scores.dtype))
-    thresholds = np.where(is_left_out, above, np.where(is_inside, lowest, thresholds))
+    dtype = threshold_dtype(problem.scores.dtype)
+    above = next_above(highest, dtype)
+    kept = rounded_up(np.where(is_inside, lowest, thresholds), dtype)
+    thresholds = np.where(is_left_out, above, kept)
     return GuardedCuts(
         thresholds,
         counts.tp_above + np.where(is_left_out, 0, counts.tp_tied),

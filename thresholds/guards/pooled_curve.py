@@ -6,7 +6,7 @@ curve depends neither on the order of cells nor on threads.
 
 import numpy as np
 
-from thresholds._arrays.types import Dense, Floats
+from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
 from thresholds._kernels import guards as kernels
@@ -17,45 +17,70 @@ from thresholds.log_odds import sigmoid
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def probabilities_of_bins(
-    found: Histograms, problem: Problem, weight_of_row: float
-) -> Floats | None:
-    """Fit Platt's curve to the cells of all labels, and return the probability in each bin, (n_bins,).
+class PooledCurve:
+    """What a cell of any label is worth at each score.
 
-    None if truth does not rise with the score. `weight_of_row` is that of one row, in the unit of the weights. Scores
-    in [0, 1] enter by their log odds, others as they are. Cells that are `missing` get the share of positives among
-    them, those that are masked nothing.
+    Scores in [0, 1] enter by their log odds, others as they are. Cells that are `missing` get the share of positives
+    among them, those that are masked nothing.
     """
-    # 1. Whether scores are probabilities, but for those apart.
-    is_missing, is_masked = found.lowest == problem.missing, found.lowest == -np.inf  # (n_bins,)
-    on_curve = ~(is_missing | is_masked)
-    probable = bool((found.lowest[on_curve] >= 0).all() and (found.highest[on_curve] <= 1).all())
 
-    # 2. Add up the bins of all labels by the middle of their scores.
+    def __init__(
+        self, missing: float, p_missing: float, of_bins: Floats, *, probable: bool
+    ) -> None:
+        self._missing = missing
+        self._p_missing = p_missing
+        self._of_bins = of_bins  # the probability in each bin that labels share
+        self._probable = probable
+
+    @classmethod
+    def of(cls, found: Histograms, problem: Problem, weight_of_row: float) -> "PooledCurve | None":
+        """Fit Platt's curve to the cells of all labels; None if truth does not rise with the score.
+
+        `weight_of_row` is that of one row, in the unit of the weights.
+        """
+        # 1. Whether scores are probabilities, but for those apart.
+        apart = (found.lowest == problem.missing) | (found.lowest == -np.inf)  # (n_bins,)
+        is_inside = (found.lowest >= 0) & (found.highest <= 1)
+        probable = bool((is_inside | apart).all())
+
+        # 2. Add up the bins of all labels by the middle of their scores.
+        n_bins = 2 * kernels.SIDE if probable else kernels.MARGIN_BINS
+        total, positive = np.zeros((2, n_bins), np.int64)
+        of_missing = np.zeros(2, np.int64)
+        for labels in found.blocks_of_labels():
+            own = found.of_labels(labels)
+            is_missing = own.lowest == problem.missing
+            of_missing += own.weights[is_missing].sum(), own.hits[is_missing].sum()
+            on_curve = ~(is_missing | (own.lowest == -np.inf))
+            place = _places(own, probable)[on_curve]
+            np.add.at(total, place, own.weights[on_curve])
+            np.add.at(positive, place, own.hits[on_curve])
+
+        # 3. Fit the curve to the bins that have cells.
+        filled = np.flatnonzero(total)
+        if not positive.any() or not (total - positive).any():
+            return None
+        x, group = _values(probable)[filled], np.array([0, filled.size])
+        curve = fit_logistic(group, x, positive[filled], total[filled], weight_of_row)  # (4, 1)
+        if not curve[2, 0] > 0:  # the slope
+            return None
+        p_missing = (of_missing[1] + weight_of_row / 2) / (of_missing[0] + weight_of_row)
+        return cls(problem.missing, p_missing, _read(curve[:, 0], probable), probable=probable)
+
+    def probabilities(self, found: Histograms) -> Floats:
+        """Return the probability in each bin of some labels, (n_bins,)."""
+        p = self._of_bins[_places(found, self._probable)]
+        p[found.lowest == self._missing] = self._p_missing
+        p[found.lowest == -np.inf] = 0.0
+        return p
+
+
+def _places(found: Histograms, probable: bool) -> Ints:
+    """Return the bin that labels share in which the middle of each bin lies, (n_bins,)."""
     middle = np.where(
         found.lowest == found.highest, found.lowest, found.lowest / 2 + found.highest / 2
     )
-    place = kernels.bins_of(_narrow_keys(middle), probable)
-    n_bins = 2 * kernels.SIDE if probable else kernels.MARGIN_BINS
-    total, positive = np.zeros((2, n_bins), np.int64)
-    np.add.at(total, place[on_curve], found.weights[on_curve])
-    np.add.at(positive, place[on_curve], found.hits[on_curve])
-
-    # 3. Fit the curve to the bins that have cells.
-    filled = np.flatnonzero(total)
-    if not positive.any() or not (total - positive).any():
-        return None
-    x, group = _values(probable)[filled], np.array([0, filled.size])
-    curve = fit_logistic(group, x, positive[filled], total[filled], weight_of_row)  # (4, 1)
-    if not curve[2, 0] > 0:  # the slope
-        return None
-
-    # 4. Read the curve in each bin.
-    p = _read(curve[:, 0], probable)[place]
-    missing_total, missing_positive = found.weights[is_missing].sum(), found.hits[is_missing].sum()
-    p[is_missing] = (missing_positive + weight_of_row / 2) / (missing_total + weight_of_row)
-    p[is_masked] = 0.0
-    return p
+    return kernels.bins_of(_narrow_keys(middle), probable)
 
 
 def _narrow_keys(scores: Dense) -> Dense:

@@ -30,25 +30,23 @@ bounds for statistical estimation"; the shrinkage towards siblings is empirical 
 "Large-Scale Inference", chapter 1.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Placement
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
 from thresholds._kernels.guards import among_highest
-from thresholds.guards.base import BaseGuard, GuardedCuts
+from thresholds.guards.base import BaseGuard, GuardedCuts, joined
 from thresholds.guards.cuts import cut_at_ranks, rows_per_unit_of
 from thresholds.guards.fall_back import fall_back, is_below_always
 from thresholds.guards.groups import Alike
-from thresholds.guards.pooled_curve import probabilities_of_bins
+from thresholds.guards.pooled_curve import PooledCurve
 from thresholds.guards.siblings import Siblings
 
 # (n_ratios,) of predictions to positives; it has 1, which perfectly separated labels need.
@@ -58,7 +56,6 @@ PRIOR_ROWS = 20.0  # that the prior is worth; 10 to 80 do nearly as well
 _EXTRA_RANKS = 1.0  # .5 to 1.5 do nearly as well, 0 and 2 worse
 _ABOVE_MAX = 0  # a rank
 _NEVER = -1
-_LABELS_AT_ONCE = 4096  # Each takes some arrays of 121 ratios.
 
 Unsupported = Literal["above_max", "never"]
 
@@ -114,35 +111,26 @@ class Shrink(BaseGuard):
 
         # 2. What labels borrow: from their siblings, and from one curve of all.
         said = _Said(found, optimum.positives, optimum.positives * worth, beta**2)
-        siblings = Siblings(said.positives_in_rows, RATIOS.size) if self.siblings else None
-        if siblings is not None:
-            for labels in said.blocks():
-                siblings.add(labels.start, said.own_f(labels))
-        sibling_f = None if siblings is None else siblings.means()  # (n_sizes, n_ratios)
-        p = None
-        if self.probabilities:
-            p = probabilities_of_bins(found, problem, weight_of_row)  # (n_bins,)
+        siblings = said.siblings() if self.siblings else None
+        curve = PooledCurve.of(found, problem, weight_of_row) if self.probabilities else None
 
-        # 3. The rank of each label, from what it says itself and what it borrows.
-        ranks = np.full(
-            problem.n_labels, _ABOVE_MAX if self.unsupported == "above_max" else _NEVER, np.float64
-        )
-        for labels in said.blocks():
-            own = said.own_f(labels)
-            borrowed = []
-            if siblings is not None and sibling_f is not None:
-                borrowed.append(sibling_f[siblings.size_of_label[labels]])
-            if p is not None:
-                borrowed.append(said.expected_f(labels, p))
-            prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(own)
-            rows = said.positives_in_rows[labels]
-            evidence = rows[:, np.newaxis] * own + PRIOR_ROWS * prior
-            ranks[said.supported[labels]] = _EXTRA_RANKS + rows * _mean_ratio(evidence)
-        cuts = cut_at_ranks(found, problem, ranks, worth)
+        # 3. The rank of each label, from what it says itself and what it borrows, and its cut there.
+        others = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
+        parts = []
+        for labels in found.blocks_of_labels():
+            ranks = np.full(labels.stop - labels.start, others, np.float64)
+            supported = said.supported_in(labels)
+            ranks[said.supported[supported] - labels.start] = said.ranks(supported, siblings, curve)
+            own = found.of_labels(labels)
+            cuts = cut_at_ranks(own, problem, ranks, worth[labels])
 
-        # 4. Or always.
+            # 4. Always, if that is better; it is taken only where labels do worse than that on average.
+            always = fall_back(own, problem, cuts, optimum.positives[labels], beta, placement)
+            parts.append((cuts, always))
+        of_ranks, of_always = zip(*parts, strict=True)
+        cuts = joined(of_ranks)
         if is_below_always(problem, cuts, optimum.positives, average, beta):
-            cuts = fall_back(found, problem, cuts, optimum.positives, beta, placement)
+            return joined(of_always)
         return cuts
 
 
@@ -153,31 +141,54 @@ class _Said:
         self, found: Histograms, positives: Ints, positives_in_rows: Floats, beta2: float
     ) -> None:
         self.supported = np.flatnonzero(positives > 0)  # (n_supported,) labels
-        self.positives_in_rows = positives_in_rows[self.supported]
+        self._in_rows = positives_in_rows[self.supported]
         self._found = found
         self._positives = positives[self.supported]
-        self._totals = found.totals[self.supported]
         self._beta2 = beta2
 
-    def blocks(self) -> Iterator[slice]:
-        """Return some of the supported labels after others: the ratios of all would take much memory."""
-        return in_pieces(slice(0, self.supported.size), _LABELS_AT_ONCE)
+    def supported_in(self, labels: slice) -> slice:
+        """Return which of the supported labels are among some labels."""
+        return slice(*self.supported.searchsorted([labels.start, labels.stop]).tolist())
 
-    def own_f(self, labels: slice) -> Floats:
+    def siblings(self) -> tuple[Floats, Ints]:
+        """Return F of labels with as many positives at each ratio, (n_sizes, n_ratios), and the size of each label."""
+        siblings = Siblings(self._in_rows, RATIOS.size)
+        for labels in self._found.blocks_of_labels():
+            supported = self.supported_in(labels)
+            siblings.add(supported.start, self._own_f(supported))
+        return siblings.means(), siblings.size_of_label
+
+    def ranks(
+        self, some: slice, siblings: tuple[Floats, Ints] | None, curve: PooledCurve | None
+    ) -> Floats:
+        """Return the ranks of some supported labels, (n_some,)."""
+        own = self._own_f(some)
+        borrowed = []
+        if siblings is not None:
+            sibling_f, size_of_label = siblings
+            borrowed.append(sibling_f[size_of_label[some]])
+        if curve is not None:
+            borrowed.append(self._expected_f(some, curve))
+        prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(own)
+        rows = self._in_rows[some]
+        evidence = rows[:, np.newaxis] * own + PRIOR_ROWS * prior
+        return np.asarray(_EXTRA_RANKS + rows * _mean_ratio(evidence))
+
+    def _own_f(self, some: slice) -> Floats:
         """Return F-beta at each ratio on the label's own sample, (n_some, n_ratios)."""
-        return f_at_ratios(
-            self._found, self.supported[labels], self._positives[labels], self._beta2
-        )
+        found = self._found.take(self.supported[some])
+        return f_at_ratios(found, np.arange(found.n_labels), self._positives[some], self._beta2)
 
-    def expected_f(self, labels: slice, p: Floats) -> Floats:
-        """Return F-beta of expected counts at each ratio, (n_some, n_ratios); `p` (n_bins,) are probabilities."""
-        expected = self._found.weights * p  # (n_bins,)
-        totals = np.bincount(self._found.label, expected, self._found.n_labels)
-        wanted = RATIOS * self._positives[labels, np.newaxis]
-        wanted = np.minimum(wanted, self._totals[labels, np.newaxis])
-        found = self._found
-        tp = among_highest(found.offsets, self.supported[labels], found.weights, expected, wanted)
-        denominator = self._beta2 * totals[self.supported[labels], np.newaxis] + wanted
+    def _expected_f(self, some: slice, curve: PooledCurve) -> Floats:
+        """Return F-beta of expected counts at each ratio, (n_some, n_ratios)."""
+        found = self._found.take(self.supported[some])
+        expected = found.weights * curve.probabilities(found)  # (n_bins,)
+        totals = np.bincount(found.label, expected, found.n_labels)[:, np.newaxis]
+        wanted = RATIOS * self._positives[some, np.newaxis]
+        wanted = np.minimum(wanted, found.totals[:, np.newaxis])
+        labels = np.arange(found.n_labels)
+        tp = among_highest(found.offsets, labels, found.weights, expected, wanted)
+        denominator = self._beta2 * totals + wanted
         f = np.zeros_like(tp)
         np.divide((1.0 + self._beta2) * tp, denominator, out=f, where=denominator > 0)
         return f
