@@ -10,7 +10,7 @@ of no more distinct scores has d = 0, and nothing is lost. No more rows take bin
 those of d: so d depends on the rows alone, not on their order, nor on how they came in blocks.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
@@ -335,18 +335,27 @@ def over_histograms(
     return list(chain.from_iterable(over_labels(problem, apply, n_jobs=n_jobs, progress=progress)))
 
 
-def joined(parts: Sequence[Histograms]) -> Histograms:
-    """Join the histograms of consecutive labels."""
+def joined(parts: list[Histograms]) -> Histograms:
+    """Join the histograms of consecutive labels, which are let go one after another: many labels take much memory."""
     if len(parts) == 1:
         return parts[0]
-    n_bins = np.concatenate([np.diff(part.offsets) for part in parts])  # (n_labels,)
-    return Histograms(
-        np.append(0, n_bins.cumsum()),
-        np.concatenate([part.lowest for part in parts]),
-        np.concatenate([part.highest for part in parts]),
-        np.concatenate([part.hits for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-    )
+    offsets = np.append(0, np.concatenate([np.diff(part.offsets) for part in parts]).cumsum())
+    first = parts[0]
+    columns = [
+        np.empty(offsets[-1], column.dtype)
+        for column in (first.lowest, first.highest, first.hits, first.weights)
+    ]
+    del first
+    start = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        bins = slice(start, start + part.lowest.size)
+        own = (part.lowest, part.highest, part.hits, part.weights)
+        for column, values in zip(columns, own, strict=True):
+            column[bins] = values
+        start = bins.stop
+    return Histograms(offsets, *columns)
 
 
 def tie_groups_by_sorting(columns: Columns) -> Histograms:

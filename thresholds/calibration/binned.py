@@ -64,7 +64,7 @@ def binned(
     parts = over_labels(problem, read, n_jobs=n_jobs, progress=progress)
     bins, class_edges, squared, are_shares = zip(*parts, strict=True)
     return Binned(
-        joined(bins),
+        joined(list(bins)),
         np.concatenate(class_edges),
         None if squared[0] is None else np.concatenate(squared, axis=1),
         all(are_shares),

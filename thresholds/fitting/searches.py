@@ -3,7 +3,6 @@
 `cross_fit` asks the same of the rows outside each fold, label by label, while these are at hand.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from thresholds._arrays.types import Floats
@@ -41,7 +40,7 @@ class Search(Protocol):
     def __call__(self, columns: Columns, memory: Memory) -> Any:
         """Read some labels."""
 
-    def found(self, answers: Sequence[Any]) -> Found:
+    def found(self, answers: list[Any]) -> Found:
         """Choose the cuts of all labels."""
 
 
@@ -81,7 +80,7 @@ class _Best:
         """Read some labels."""
         return self._search(columns, memory)
 
-    def found(self, answers: Sequence[Any]) -> Found:
+    def found(self, answers: list[Any]) -> Found:
         """Choose the cuts of all labels."""
         return Found(self._search.cuts(answers))
 
@@ -105,7 +104,7 @@ class _Guarded:
         """Read some labels."""
         return self._search(columns, memory)
 
-    def found(self, answers: Sequence[Any]) -> Found:
+    def found(self, answers: list[Any]) -> Found:
         """Choose the cuts of all labels."""
         return of_guard(self._problem, self._options, self._search.fit(answers))
 

@@ -64,10 +64,12 @@ class GuardedSearch:
         """Read some labels."""
         return self._best(columns, memory), self._read(columns, memory)
 
-    def fit(self, found: Sequence[tuple[Any, Histograms]]) -> GuardedFit:
-        """Choose the cuts of all labels."""
-        best, read = zip(*found, strict=True)
-        return self.fit_to(self._best.cuts(best), joined(read))
+    def fit(self, found: list[tuple[Any, Histograms]]) -> GuardedFit:
+        """Choose the cuts of all labels; what was found is let go."""
+        optimum = self._best.cuts([best for best, _ in found])
+        read = [bins for _, bins in found]
+        found.clear()
+        return self.fit_to(optimum, joined(read))
 
     def fit_to(self, optimum: Cuts, found: Histograms) -> GuardedFit:
         """Choose the cuts of all labels, from the best in the sample and from histograms."""
