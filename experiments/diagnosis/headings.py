@@ -63,8 +63,10 @@ def show_repairs(data: LabelledFile, found: Diagnosis, rule: thresholds.Threshol
 
 def one_way(data: LabelledFile, fit: Rows, rest: Rows) -> bool:
     """Fit and diagnose on some rows, judge on others; tell whether the bounds hold."""
-    rule = thresholds.fit_empirical(data.y_true[fit], data.y_score[fit], label_names=data.label_names)
-    found = thresholds.diagnose(data.y_true[fit], data.y_score[fit], rule)
+    # The exact optimum may predict scores that sparse lists leave out.
+    truth, scores = data.y_true[fit], data.y_score[fit]
+    rule = thresholds.fit_empirical(truth, scores, label_names=data.label_names, keep_sparse=False)
+    found = thresholds.diagnose(truth, scores, rule)
     print(f"{rule}\n\n{found}\n\n{found.most_predicted()}\n")
     flagged = found.platypus | found.suspect
     there: Any = auroc(data.y_true[rest], data.y_score[rest])
