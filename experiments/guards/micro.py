@@ -149,7 +149,7 @@ def print_means(title: str, found: dict[tuple[str, str], Floats]) -> None:
     names = list(RULES)
     head = [
         ("", "", *(text for name in names for text in (name, "")), "pool, against the better", ""),
-        (title, "rows", *("claims", "reaches") * 3, "mean", "worst"),
+        ("", "rows", *("claims", "reaches") * 3, "mean", "worst"),
     ]
     body = []
     for size in map(str, SIZES):
@@ -167,7 +167,7 @@ def print_means(title: str, found: dict[tuple[str, str], Floats]) -> None:
                 f"{loss.min():+.4f} {worst}",
             )
         )
-    print(as_text(head, body), "\n")
+    print(f"{title}\n{as_text(head, body)}", "\n")
 
 
 def print_shared(folder: Path, group: tuple[tuple[str, str], ...], title: str) -> None:
