@@ -243,7 +243,8 @@ def real(folder: Path, n_splits: int) -> str:
         shares = ["" if is_sparse else f"{named[name]}/{min(n_splits, 5)}" for name in names]
         body.append((file, str(size), f"{n_alarms}/{n_splits}", *shares))
     head = [("file", "rows", "not ok", *names)]
-    return f"Real scores, as logits where they are fractions; how often the change is named\n{as_text(head, body, left=())}"
+    cells = as_text(head, body, left=())  # Names of files are not shortened.
+    return f"Real scores, as logits where they are fractions; how often the change is named\n{cells}"
 
 
 def main() -> int:
