@@ -94,17 +94,15 @@ def shown_precision(
     bins = _bins_of(cuts, n_above)
     hits = _hits_above(found, cuts, bins, rows, first, floor, n_above, shares)
     passes = is_shown(hits, n_above, floor, shares)  # (n_starts, n_labels)
-    if rows.is_counted:
-        counted: Any = rows
-        for own in np.where(
-            passes, cuts.cut[bins], np.nan
-        ):  # The scores of starts are tested next.
-            counted.ask_inside(own, first + np.arange(floor.size))
     reached = np.zeros(floor.size)  # rows at or above the lowest cut that is shown
     for k in np.flatnonzero(passes.any(axis=1)):
         # A sequence that has come as far is tested at a higher level, and goes on at least as far.
         wanted = passes[k] & (n_above[k] >= reached)
         if wanted.any():
+            if rows.is_counted:
+                counted: Any = rows  # It may not know the score of the start.
+                start = np.where(wanted, cuts.cut[bins[k]], np.nan)
+                counted.ask_inside(start, first + np.arange(floor.size))
             shown = _down_from(found, cuts, bins[k], floor, shares[k], wanted)
             low[k], high[k] = shown.low, shown.high
             reached = np.maximum(reached, shown.reached)
