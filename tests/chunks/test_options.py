@@ -130,6 +130,15 @@ def test_a_run_of_many_cells_is_parted_before_it_is_opened():
     assert 0 < max(sizes) < 2**16
 
 
+def test_guards_of_counts_do_not_look_for_rows_however_many_cells_there_are(monkeypatch):
+    monkeypatch.setattr("thresholds._engine.best_cuts._MOST_SORTED_CELLS", 0)
+    rows = rows_of("plain", np.random.default_rng(4))
+    options = {"average": "micro", "guard": "pool"}
+    counts, n_passes = passes([rows], options)
+    assert n_passes == 2
+    assert differences(counts.fit(**options), fitted(rows, options)) == []
+
+
 def probable_rows(rng, n=200, m=3):
     """Truth, and probabilities."""
     truth = rng.random((n, m)) < 0.2

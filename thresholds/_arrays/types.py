@@ -13,7 +13,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 AnyFloats: TypeAlias = npt.NDArray[np.floating[Any]]  # of any width
 Booleans: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]  # 0 and 1, mostly
-Codes: TypeAlias = npt.NDArray[np.int8]  # scores in 8 bits
 Buckets: TypeAlias = npt.NDArray[np.uint16]
 Halves: TypeAlias = npt.NDArray[np.uint16]  # bits of float16
 Words: TypeAlias = npt.NDArray[np.uint64]  # eight bytes at once
@@ -22,8 +21,6 @@ Texts: TypeAlias = npt.NDArray[np.str_]
 Scores: TypeAlias = npt.NDArray[Any]  # float32 or float64
 # Scores as unsigned integers in the same order: uint32 or uint64.
 Keys: TypeAlias = npt.NDArray[Any]
-# int64, in the unit of the weights; or uint8, where each weighs one.
-Weights: TypeAlias = npt.NDArray[Any]
 Dense: TypeAlias = npt.NDArray[Any]  # of any dtype
 Numbers: TypeAlias = npt.NDArray[Any]  # counts: int64, or float64 where rows have weights
 Matrix: TypeAlias = Any  # a dense 2-D array, or a canonical scipy.sparse CSR array

@@ -438,9 +438,9 @@ class Counts(OfBlocks):
         """Return what one more pass over the rows has to count at before these counts can be fitted.
 
         Whoever has the rows counts them at what is returned, and asks again, until the answer is None. Counts at a few
-        scores of each label show where the best cut cannot be; what is left is a small part of the candidates. A guard,
-        a limit or a promise may ask for what lies between two scores of positives: for the score at a rank, or for what
-        lies above another score. So much more is counted then; mostly in one pass more, or two.
+        scores of each label show where the best cut cannot be; what is left is a small part of the candidates. A limit
+        or a promise may ask for what lies between two scores of positives: for the score at a rank, or for what lies
+        above another score. So much more is counted then; mostly in one pass more, or two. A guard asks for all scores.
 
         Parameters
         ----------

@@ -1,11 +1,11 @@
 """What a fit asks of counts that these do not tell, and what has to be counted so that they do.
 
 Counts at candidates know of a *run*, the cells of a label between two candidates, weight and highest key alone
-(`tallies.py`). A fit that reads staircases asks for no more. A guard, a limit or a promise may ask for the score at a
-rank, or for what lies above a score of its own, within a run. Such items answer as if all of the run lay at its highest
-key, and note what was asked: a key to be counted apart, or a run to be known whole. Once a fit has run through, the
-notes say at which candidates the next pass over the rows has to count (`Asked.candidates`); a fit without notes has the
-result of the rows.
+(`tallies.py`). A fit that reads steps asks for no more, and a guard for all. A limit or a promise may ask for the score
+at a rank, or for what lies above a score of its own, within a run. Such items answer as if all of the run lay at its
+highest key, and note what was asked: a key to be counted apart, or a run to be known whole. Once a fit has run through,
+the notes say at which candidates the next pass over the rows has to count (`Asked.candidates`); a fit without notes has
+the result of the rows.
 
 A run of many cells is not opened at once, but parted: at 1,024 keys that are evenly spaced between its ends. The next
 fit asks for one of the parts. So a pass keeps few cells of each label, however many there are.

@@ -53,7 +53,7 @@ class Items(NamedTuple):
     @classmethod
     def of_histograms(cls, found: Histograms) -> "Items":
         """Return the bins of exact histograms, whose keys rise then."""
-        rising = reversed_groups(found.offsets)
+        rising = _reversed(found.offsets)
         return cls(
             found.offsets, to_keys(found.lowest[rising]), found.hits[rising], found.weights[rising]
         )
@@ -380,7 +380,7 @@ def _begins(label: Ints, keys: Keys) -> Booleans:
     return begins
 
 
-def reversed_groups(starts: Ints) -> Ints:
+def _reversed(starts: Ints) -> Ints:
     """Return the places of items, each label's from its last to its first, (n_items,)."""
     sizes = np.diff(starts)
     return np.repeat(starts[:-1] + starts[1:] - 1, sizes) - np.arange(starts[-1])

@@ -69,16 +69,24 @@ class GuardedSearch:
         optimum = self._best.cuts([best for best, _ in found])
         read = [bins for _, bins in found]
         found.clear()
-        return self.fit_to(optimum, joined(read))
+        return _guarded(self._problem, self._guard, self._limits, self._aim, optimum, joined(read))
 
-    def fit_to(self, optimum: Cuts, found: Histograms) -> GuardedFit:
-        """Choose the cuts of all labels, from the best in the sample and from histograms."""
-        problem, (average, beta, placement, n_jobs, _) = self._problem, self._aim
-        groups = groups_of(problem)
-        alike = None if groups is None else rows_alike(problem, groups, optimum, beta)
-        chosen = self._guard.cuts(found, problem, optimum, alike, average, beta, placement, n_jobs)
-        chosen = keep_limits(problem, chosen, optimum, self._limits, placement, n_jobs)
-        return GuardedFit(chosen, optimum)
+
+def _guarded(
+    problem: Problem,
+    guard: BaseGuard,
+    limits: Limits,
+    aim: Aim,
+    optimum: Cuts,
+    found: Histograms,
+) -> GuardedFit:
+    """Choose the cuts of all labels under a guard, from the best in the sample and from histograms."""
+    average, beta, placement, n_jobs, _ = aim
+    groups = groups_of(problem)
+    alike = None if groups is None else rows_alike(problem, groups, optimum, beta)
+    chosen = guard.cuts(found, problem, optimum, alike, average, beta, placement, n_jobs)
+    chosen = keep_limits(problem, chosen, optimum, limits, placement, n_jobs)
+    return GuardedFit(chosen, optimum)
 
 
 class LimitedSearch:
@@ -116,7 +124,7 @@ def fit_counted(problem: Problem, guard: BaseGuard | None, limits: Limits, aim: 
         optimum = steps.at(best_joint_steps(steps, aim.beta**2)[0])
     else:
         optimum = steps.at(best_steps(steps, aim.beta**2))
-    return GuardedSearch(problem, guard, limits, aim).fit_to(optimum, found.merged())
+    return _guarded(problem, guard, limits, aim, optimum, found.merged())
 
 
 def fit_with_floors(
