@@ -103,7 +103,8 @@ def fit(
     row if rows have weights. Without guards, limits and floors counts are narrowed until about 4 million scores are
     kept, where quantiles of positives can part them: 100 MB to send, .5 GB measured where they are added up and fitted.
     Under limits and floors they take 40 bytes for each distinct score of a positive. A guard reads all scores: its
-    counts take 20 bytes (24 of float64) for each distinct score of a label, positives' or not.
+    counts take 20 bytes (24 of float64) for each distinct score of a label, positives' or not; for 20 million such
+    scores 1 GB was measured in all, on one thread.
 
     Rows are compared between passes: their number, a sum over all bits of scores, truth and weights, and a checksum of
     every 64th row. A source that shuffles its rows within shards is refused.

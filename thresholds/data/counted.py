@@ -15,9 +15,10 @@ from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
 from thresholds._checks import InputError, different, names_of_labels, places
 from thresholds._engine.cuts import Cuts
-from thresholds._engine.histograms import Histograms
+from thresholds._engine.histograms import Histograms, joined
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Steps
+from thresholds._engine.staircase import joined as joined_steps
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.asked import Asked, CountedItems
 from thresholds.data.tallies import Opened, Tally
@@ -403,20 +404,21 @@ class CountedProblem(Problem):
 
     def histograms(self, most: int | None, labels: Ints | None = None) -> Histograms:
         """Return what weighs at which score, in at most so many bins. A run is one, at its highest score."""
-        found = self.items(0, self.n_labels).histograms
-        if most is not None:
-            found = found.merged(most)
+        parts = [found for found, _ in self.histograms_in_pieces(most)]
+        found = joined(parts)
         return found if labels is None else found.take(labels)
 
-    def histograms_in_pieces(self) -> Iterator[tuple[Histograms, int]]:
-        """Return the exact histograms of some labels at a time, and the number of the first of these."""
+    def histograms_in_pieces(self, most: int | None = None) -> Iterator[tuple[Histograms, int]]:
+        """Return the histograms of some labels at a time, and the number of the first of these."""
         for labels, items in self.pieces():
-            yield items.histograms, labels.start
+            found = items.histograms
+            yield found if most is None else found.merged(most), labels.start
 
     @property
     def steps(self) -> Steps:
         """The steps of all labels at which a fit may cut: no positive is in a run."""
-        return self.histograms(None).steps.cuttable(self)
+        parts = [found.steps for found, _ in self.histograms_in_pieces()]
+        return joined_steps(parts).cuttable(self)
 
     def ask_for_all(self) -> None:
         """Say that all scores are to be known apart, if they are not."""

@@ -18,7 +18,7 @@ from thresholds._engine.histograms import (
     over_histograms,
 )
 from thresholds._engine.problem import Problem
-from thresholds._engine.staircase import Columns
+from thresholds._engine.staircase import Columns, Steps
 from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
 from thresholds.guards.base import BaseGuard, GuardedFit
 from thresholds.guards.base import joined as joined_guarded
@@ -110,21 +110,19 @@ class LimitedSearch:
 
 def fit_counted(problem: Problem, guard: BaseGuard | None, limits: Limits, aim: Aim) -> GuardedFit:
     """Choose the cuts of rows that were counted elsewhere, under a guard or within limits."""
-    if guard is not None:
-        counted: Any = problem
-        counted.ask_for_all()  # What lies in the bins of a guard is to be known.
-    found = histograms(problem, None)
-    steps = found.steps.cuttable(problem)
+    counted: Any = problem
+    steps: Steps = counted.steps
     if guard is None:
-        allowed = limits.candidates(problem, found)
+        allowed = limits.candidates(problem, histograms(problem, None))
         optimum = steps.at(best_steps(steps, aim.beta**2))
         best = allowed.at(best_steps(allowed, aim.beta**2))
         return limited_fit(problem, optimum, best, limits, aim.placement, aim.n_jobs)
+    counted.ask_for_all()  # What lies in the bins of a guard is to be known.
     if aim.average == "micro":
         optimum = steps.at(best_joint_steps(steps, aim.beta**2)[0])
     else:
         optimum = steps.at(best_steps(steps, aim.beta**2))
-    return _guarded(problem, guard, limits, aim, optimum, found.merged())
+    return _guarded(problem, guard, limits, aim, optimum, histograms(problem))
 
 
 def fit_with_floors(
