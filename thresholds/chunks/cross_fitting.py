@@ -48,7 +48,7 @@ from thresholds.validation.held_out import HeldOut
 from thresholds.validation.promises import promises_out_of_fold, row_promises_out_of_fold
 
 _HOW = "by a hash of keys"  # folds are made
-_N_PASSES = 3  # candidates, counts, decisions; a guard may need one or two more
+_N_PASSES = 3  # candidates, counts, decisions; a floor may need one or two more
 
 
 @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
