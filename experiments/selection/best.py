@@ -168,7 +168,7 @@ def halves(
         of_folds = rules_of_folds(rows.problem, options, rows.pairs, None, calibrators)
         decided[rule.name] = decided_out_of_fold(of_folds, rows.problem, rows.pairs)
         fitted[rule.name] = fit_named(rows.problem, options, of_half)
-        judged[rule.name] = judge(fitted[rule.name], there)
+        judged[rule.name] = judge(fitted[rule.name], there, by_row=True)
 
     pairs, pairs_there = (None if given is None else group_numbers(given, len(given)) for given in both_groups)
     found = {}

@@ -133,7 +133,7 @@ def averages_without_rows(
         sums = cells.sums(table)  # (7, n_rows)
         counts, losses = sums[:3], sums[3:]
         averages[:4, rows] = _averages(tops, bottoms, losses, counts, beta, zero_division)
-        tp, predicted, positives = counts
+        tp, predicted, positives = counts  # (n_rows,) each
         averages[4, rows] = f_of_counts(tp, predicted, positives, beta, zero_division)
     return averages, n_active
 

@@ -26,6 +26,7 @@ from thresholds._engine.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_both_ways
 from thresholds.metrics.jackknife import LeftOut, leave_out_of, standard_error_of
+from thresholds.metrics.judging import Made
 
 LEVEL = 0.05  # one-sided, of the test that a gain is above 0
 
@@ -59,16 +60,6 @@ class Entry(NamedTuple):
     gains: list[Gain]  # on all folds, then without one after the other
     may_win: bool
     by_fold: list[Figures]
-
-
-class _Made(NamedTuple):
-    """Decisions that are made already."""
-
-    cells: Matrix  # (n_samples, n_labels)
-
-    def about(self, rows: slice | Ints) -> Matrix:
-        """Return those about some rows."""
-        return self.cells[rows]
 
 
 class Contest:
@@ -165,7 +156,7 @@ class Contest:
         problem: Any = replace(self._problem, sample_weight=weights)
         by_label = sum((fold.by_label for fold in by_fold[1:]), by_fold[0].by_label)
         return leave_out_of(
-            _Made(decided),
+            Made(decided),
             problem,
             by_label,
             self._beta,
