@@ -381,6 +381,17 @@ def of_among_highest(rng: Generator, dtype: Any) -> Arguments:
     return offsets, labels, weights, rng.random(weights.size) * weights, wanted
 
 
+def of_counts_at_cuts(rng: Generator, dtype: Any) -> Arguments:
+    """Bins of one score and of several that fall, some labels without any; cuts of labels by themselves or together."""
+    sizes = rng.integers(0, 9, rng.integers(1, 6))
+    ends = [-np.sort(-np.round(rng.normal(size=2 * n), 2)).reshape(n, 2) for n in sizes]
+    highest, lowest = np.concatenate(ends).astype(dtype).T.copy()
+    weights = weights_of(rng, lowest.size) + 1
+    cuts = np.append(np.inf, -np.sort(-np.round(rng.normal(size=5), 2)))
+    counts = np.zeros((2, sizes.size if rng.random() < 0.5 else 1, cuts.size))
+    return np.append(0, sizes.cumsum()), lowest, highest, weights // 2, weights, cuts, *counts
+
+
 def of_pooled_depths(rng: Generator, dtype: Any) -> Arguments:
     """Counts that rise from cut to cut, the first of which predicts nothing; of weights they are no whole numbers."""
     n_labels, n_cuts, n_priors = rng.integers(1, 6), rng.integers(2, 30), rng.integers(1, 4)
@@ -527,6 +538,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "calibration.pull_lines": of_pulled_lines,
     "guards.left_out_groups": of_left_out_groups,
     "guards.among_highest": of_among_highest,
+    "guards.counts_at_cuts": of_counts_at_cuts,
     "guards.pooled_depths": of_pooled_depths,
     "tallies.add_lists": of_added_lists,
     "histograms.leading_bits": of_leading_bits,
