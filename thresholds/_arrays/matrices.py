@@ -1,4 +1,4 @@
-"""Parts of matrices as problems take them: some rows, tiles of columns, entries of sparse ones."""
+"""Parts of matrices as problems take them: some rows, columns side by side, entries of sparse ones."""
 
 from typing import Any
 

@@ -44,8 +44,10 @@ class Histograms:
     """
 
     offsets: Ints  # (n_labels + 1,)
-    lowest: Scores  # (n_bins,) No score of a bin is lower, nor any of the bin above it,
-    highest: Scores  # (n_bins,) and none is higher. Both are the score of a bin that has but one.
+    # (n_bins,) each: no score of a bin is lower, or higher, and bins do not overlap. Where a label has a bin for each of
+    # its scores, both are that score; else they are where the leading bits begin and end.
+    lowest: Scores
+    highest: Scores
     hits: Ints  # (n_bins,) weight of the positives
     weights: Ints  # (n_bins,) weight of all cells, above 0
 

@@ -6,7 +6,7 @@ sum of c such weights is Poisson(c). So a replicate draws two numbers for each s
 
 Random words are SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", figure 16):
 a counter, mixed. Each seed, label, replicate and place in the staircase has a counter of its own. So what is drawn does
-not depend on threads, tiles, other labels, the number of replicates, or which of the words are needed.
+not depend on threads, blocks, other labels, the number of replicates, or which of the words are needed.
 
 Poisson numbers of small means are read off tables, exact to 2^-62; of larger ones, they come from PTRS (Hoermann 1993,
 "The transformed rejection method for generating Poisson random variables").

@@ -175,7 +175,7 @@ def bins_of_scores(
         groups = _groups(found)
         return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
-    return _side_by_side(over_histograms(problem, bins_of, n_jobs=n_jobs, progress=progress))
+    return _joined(over_histograms(problem, bins_of, n_jobs=n_jobs, progress=progress))
 
 
 def best_regions(
@@ -258,10 +258,10 @@ def _blocks(groups: BinsOfScores) -> BinsOfScores:
     return groups.joined(tp.size - 1 - last[::-1])
 
 
-def _side_by_side(tiles: list[BinsOfScores]) -> BinsOfScores:
+def _joined(parts: list[BinsOfScores]) -> BinsOfScores:
     """Return the bins of all labels."""
-    sizes = np.concatenate([np.diff(tile.starts) for tile in tiles])  # (n_labels,)
-    _, *columns = (np.concatenate(parts) for parts in zip(*tiles, strict=True))
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])  # (n_labels,)
+    _, *columns = (np.concatenate(values) for values in zip(*parts, strict=True))
     return BinsOfScores(np.append(0, sizes.cumsum()), *columns)
 
 
