@@ -44,8 +44,8 @@ class Histograms:
     """
 
     offsets: Ints  # (n_labels + 1,)
-    # (n_bins,) each: no score of a bin is lower, or higher, and bins do not overlap. Where a label has a bin for each of
-    # its scores, both are that score; else they are where the leading bits begin and end.
+    # (n_bins,) each: no score of a bin is lower, or higher, and bins do not overlap. Where a label has a bin for each
+    # of its scores, both are that score; else they are where the leading bits begin and end.
     lowest: Scores
     highest: Scores
     hits: Ints  # (n_bins,) weight of the positives
