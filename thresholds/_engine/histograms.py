@@ -23,6 +23,7 @@ from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Keys, Scores
 from thresholds._engine.best_cuts import is_small
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
+from thresholds._engine.leading_bits import differing_bits, fewest_dropped
 from thresholds._engine.problem import Problem
 from thresholds._engine.sparse import with_absent
 from thresholds._engine.staircase import Columns, Steps
@@ -206,20 +207,13 @@ class Histograms:
         if (np.diff(self.offsets) <= most).all():
             return self
         keys, label = to_keys(self.lowest.copy()), self.label
-        # 1. In how many of the last bits each key differs from the one above it; in all, where that is another label's.
-        n_bits = 8 * keys.itemsize
-        differing = np.full(keys.size, n_bits + 1)
-        differing[1:] = _bit_length(keys[1:] ^ keys[:-1])
-        differing[1:][label[1:] != label[:-1]] = n_bits + 1
-
-        # 2. The least d that leaves each label few enough: it has as many bins as keys that differ in more than d bits.
+        # 1. Find the least d that leaves each label few enough.
+        differing = differing_bits(keys, label)  # (n_bins,)
         is_masked = self.lowest == -np.inf  # (n_bins,)
-        kinds = np.zeros((self.n_labels, n_bits + 2), np.int64)
-        np.add.at(kinds, (label[~is_masked], differing[~is_masked]), 1)
-        n_bins = kinds[:, ::-1].cumsum(axis=1)[:, ::-1]  # of keys that differ in d bits or more
-        dropped = (n_bins[:, 1:] > most).sum(axis=1)  # (n_labels,)
+        of_unmasked = differing[~is_masked], label[~is_masked]
+        dropped = fewest_dropped(*of_unmasked, self.n_labels, most)  # (n_labels,)
 
-        # 3. Bins reach as far as their leading bits, within the scores of the label.
+        # 2. Let bins reach as far as their leading bits, within the scores of the label.
         firsts = np.flatnonzero((differing > dropped[label]) | is_masked)
         if firsts.size == keys.size:
             return self
@@ -395,12 +389,3 @@ def _highest_scores(keys: Keys) -> Scores:
 def _sums(values: Ints, firsts: Ints) -> Ints:
     """Add up values from each place to the next; there may be none."""
     return np.add.reduceat(values, firsts) if firsts.size else np.empty(0, np.int64)
-
-
-def _bit_length(numbers: Keys) -> Ints:
-    """Return the number of binary digits of whole numbers, (n_numbers,)."""
-    # The exponent of a float is exact up to 32 bits.
-    upper = (numbers.astype(np.uint64) >> np.uint64(32)).astype(np.float64)
-    lower = (numbers.astype(np.uint64) & np.uint64(0xFFFFFFFF)).astype(np.float64)
-    _, digits = np.frexp(np.where(upper > 0, upper, lower))
-    return np.where(upper > 0, digits + 32, digits).astype(np.int64)

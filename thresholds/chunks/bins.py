@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresholds._arrays.grouped import group_of, sums_of_groups
-from thresholds._arrays.types import Booleans, Dense, Ints, Keys
+from thresholds._arrays.types import Booleans, Ints, Keys
 from thresholds._engine.histograms import Histograms
+from thresholds._engine.leading_bits import differing_bits, fewest_dropped
 from thresholds._kernels.keys import to_keys
 from thresholds.data.tallies import Items, items_in_order
 
@@ -113,10 +114,10 @@ class Bins:
     def _merged(self) -> "Bins":
         """Return bins, given in parts from the highest down, with the least d that leaves few enough of each label."""
         label = self.label
-        differing = _n_differing(self.lowest, label)  # (n_parts,)
+        differing = differing_bits(self.lowest, label)  # (n_parts,)
         dropped = self.dropped
         if self.most is not None:
-            dropped = np.maximum(dropped, _least_dropped(differing, label, dropped.size, self.most))
+            dropped = np.maximum(dropped, fewest_dropped(differing, label, dropped.size, self.most))
 
         # A bin begins where the keys differ in more than the bits that are dropped.
         firsts = np.flatnonzero(differing > dropped[label])
@@ -129,38 +130,3 @@ class Bins:
                 np.add.reduceat(self.weights, firsts),
             )
         return Bins(np.searchsorted(firsts, self.starts), *arrays, dropped, self.most)
-
-
-def _n_differing(keys: Keys, label: Ints) -> Ints:
-    """Return the number of last bits in which each key differs from the one before, (n_keys,); of a label's first, all.
-
-    Two keys are in one bin if no more than these are dropped.
-    """
-    differences = keys[1:] ^ keys[:-1]
-    n_bits = 8 * keys.itemsize
-    differing = np.full(keys.size, n_bits + 1)
-    if n_bits <= 32:
-        differing[1:] = _bit_length(differences)
-    else:
-        upper = (differences >> np.uint64(32)).astype(np.uint32)
-        in_lower = _bit_length(differences.astype(np.uint32))
-        differing[1:] = np.where(upper > 0, _bit_length(upper) + 32, in_lower)
-    differing[1:][label[1:] != label[:-1]] = n_bits + 1
-    return differing
-
-
-def _bit_length(numbers: Dense) -> Ints:
-    """Return the number of binary digits of numbers of at most 32 bits: floats are exact, and their exponents tell."""
-    exponents = (numbers.astype(np.float64).view(np.int64) >> 52) - 1022  # below 0 for 0
-    return np.asarray(np.maximum(exponents, 0))
-
-
-def _least_dropped(differing: Ints, label: Ints, n_labels: int, most: int) -> Ints:
-    """Return for each label the least number of bits that leaves at most so many bins, (n_labels,)."""
-    n_kinds = int(differing.max(initial=0)) + 1
-    kinds = np.bincount(label * n_kinds + differing, minlength=n_labels * n_kinds)
-    of_label = kinds.reshape(n_labels, n_kinds)
-    # With d bits dropped a label has as many bins as keys that differ in more than d bits.
-    falling = of_label[:, ::-1]
-    n_bins = falling.cumsum(axis=1)[:, ::-1]  # (n_labels, n_kinds) that differ in d or more
-    return np.asarray((n_bins[:, 1:] > most).sum(axis=1))
