@@ -90,6 +90,21 @@ class Evidence(NamedTuple):
         return (getattr(self, name) for name in self._fields if name not in others)
 
 
+class _BestF1(NamedTuple):
+    """What the test of the best F1 is asked of labels; one entry a label."""
+
+    n: Ints  # rows
+    positives: Ints
+    tp: Ints  # of the cut of best F1
+    predicted: Ints
+    enough: Floats  # a p-value above that is 1
+
+    def take(self, labels: Ints | slice) -> "_BestF1":
+        """Return that of some labels."""
+        columns: Any = (column[labels] for column in self)
+        return _BestF1(*columns)
+
+
 class LabelTests:
     """Tests labels by their columns: a function for `over_labels`."""
 
@@ -147,9 +162,8 @@ def _evidence_of(order: Order, tie_sizes: TieSizes, n: Ints, criteria: Criteria)
     is_open = p_higher > _CERTAIN
     p_best_f1 = np.ones(positives.size)
     if is_open.any():
-        counts = n, positives, tp, predicted
-        enough = np.minimum(p_higher, 0.5)
-        p_best_f1 = _p_of_best_f1(tie_sizes(is_open), is_open, *counts, enough)
+        asked = _BestF1(n, positives, tp, predicted, np.minimum(p_higher, 0.5))
+        p_best_f1 = _p_of_best_f1(tie_sizes(is_open), is_open, asked)
     return Evidence(
         auroc=ranks.auroc,
         p_informative=np.minimum(2 * np.minimum(p_higher, p_best_f1), 1.0),
@@ -166,64 +180,33 @@ def _evidence_of(order: Order, tie_sizes: TieSizes, n: Ints, criteria: Criteria)
 
 
 def _p_of_best_f1(
-    tie_sizes: Iterator[tuple[Ints, Ints]],
-    is_open: Booleans,
-    n: Ints,
-    positives: Ints,
-    tp: Ints,
-    predicted: Ints,
-    enough: Floats,
+    tie_sizes: Iterator[tuple[Ints, Ints]], is_open: Booleans, asked: _BestF1
 ) -> Floats:
-    """Test the best F1 of labels that are open; a p-value above `enough` is 1, as that of other labels.
-
-    All are (n_labels,): rows, positives, true positives and predictions among them.
-    """
+    """Test the best F1 of labels that are open, (n_labels,); the p-value of others is 1."""
     p = np.ones(is_open.size)
     first = 0
     for offsets, sizes in tie_sizes:
         last = first + offsets.size - 1
         own = np.flatnonzero(is_open[first:last])
         labels = first + own
-        p[labels] = _p_of_some(
-            offsets,
-            sizes,
-            own,
-            n[labels],
-            positives[labels],
-            tp[labels],
-            predicted[labels],
-            enough[labels],
-        )
+        p[labels] = _p_of_some(offsets, sizes, own, asked.take(labels))
         first = last
     return p
 
 
-def _p_of_some(
-    offsets: Ints,
-    sizes: Ints,
-    labels: Ints,
-    n: Ints,
-    positives: Ints,
-    tp: Ints,
-    predicted: Ints,
-    enough: Floats,
-) -> Floats:
+def _p_of_some(offsets: Ints, sizes: Ints, labels: Ints, asked: _BestF1) -> Floats:
     """Test the best F1 of some labels; the tie groups of label j are `offsets[j]:offsets[j + 1]`."""
     # At once where it takes microseconds, as for most of many labels.
     most_steps = min(_FEW_STEPS, _MAX_STEPS)
-    p, steps = p_values_of_best_f1(
-        offsets, sizes, labels, n, positives, tp, predicted, enough, most_steps
-    )
+    p, steps = p_values_of_best_f1(offsets, sizes, labels, *asked, most_steps)
     # The others one by one, so that Ctrl-C is heard in between.
     for i in np.flatnonzero(np.isnan(p)):
         if steps[i] > _MAX_STEPS:
-            p[i] = _bound_of_best_f1(int(n[i]), int(positives[i]), int(tp[i]), int(predicted[i]))
+            n, positives, tp, predicted, _ = (column[i].item() for column in asked)
+            p[i] = _bound_of_best_f1(n, positives, tp, predicted)
             continue
         one = slice(i, i + 1)
-        counts = n[one], positives[one], tp[one], predicted[one]
-        p[one], _ = p_values_of_best_f1(
-            offsets, sizes, labels[one], *counts, enough[one], _MAX_STEPS
-        )
+        p[one], _ = p_values_of_best_f1(offsets, sizes, labels[one], *asked.take(one), _MAX_STEPS)
     return p
 
 
