@@ -85,8 +85,25 @@ def all_steps(problem: Problem, *, n_jobs: int | None = -1, progress: bool = Fal
     return joined(over_labels(problem, distinct, n_jobs=n_jobs, progress=progress))
 
 
+def best_of(
+    problem: Problem,
+    average: str,
+    beta: float,
+    *,
+    ratio: float | None = None,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> "AllLabels | EachLabel":
+    """Return the search for the cuts that an average asks for: jointly for "micro", else of each label by itself."""
+    if average == "micro":
+        return AllLabels(problem, beta, ratio=ratio, n_jobs=n_jobs, progress=progress)
+    return EachLabel(problem, beta)
+
+
 class EachLabel:
     """The search for the cut of highest F-beta of each label: of columns, then of all that was found."""
+
+    ratio: float | None = None  # No label needs to know of the others.
 
     def __init__(self, problem: Problem, beta: float) -> None:
         self._search = _Search(problem, Aim(beta**2))

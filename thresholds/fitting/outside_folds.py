@@ -33,11 +33,11 @@ def fit_outside_folds(
     folds = _folds_of(problem, pairs)
     if folds is None or not _can_go_together(problem, options, len(pairs)):
         return None
-    outside = [np.flatnonzero(folds != k) for k in range(len(pairs))]
-    parts = [problem.view_of_rows(rows, copies_truth=False) for rows in outside]
     whole = search_of(problem, options)
     if whole is None:
         return None
+    outside = [rows for rows, _ in pairs]
+    parts = [problem.view_of_rows(rows, copies_truth=False) for rows in outside]
     searches = [search_of(part, options, ratio=whole.ratio) for part in parts]
     found: list[Any] = [search for search in searches if search is not None]
     of_all, of_outside = over_folds(

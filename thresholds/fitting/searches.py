@@ -6,7 +6,7 @@
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from thresholds._arrays.types import Floats
-from thresholds._engine.best_cuts import AllLabels, EachLabel
+from thresholds._engine.best_cuts import best_of
 from thresholds._engine.columns import Memory
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
@@ -63,18 +63,15 @@ class _Best:
     """The search for the best step of each label by itself; for micro, for those that are best together."""
 
     def __init__(self, problem: Problem, options: FitOptions, ratio: float | None) -> None:
-        self._search: AllLabels | EachLabel
-        if options.average == "micro":
-            self._search = AllLabels(
-                problem,
-                options.beta,
-                ratio=ratio,
-                n_jobs=options.n_jobs,
-                progress=options.progress,
-            )
-        else:
-            self._search = EachLabel(problem, options.beta)
-        self.ratio = getattr(self._search, "ratio", None)
+        self._search: Any = best_of(
+            problem,
+            options.average,
+            options.beta,
+            ratio=ratio,
+            n_jobs=options.n_jobs,
+            progress=options.progress,
+        )
+        self.ratio: float | None = self._search.ratio
 
     def __call__(self, columns: Columns, memory: Memory) -> Any:
         """Read some labels."""
@@ -98,7 +95,7 @@ class _Guarded:
             self._search = LimitedSearch(problem, limits, aim)
         else:
             self._search = GuardedSearch(problem, guard, limits, aim, ratio)
-        self.ratio = getattr(self._search, "ratio", None)
+        self.ratio = self._search.ratio
 
     def __call__(self, columns: Columns, memory: Memory) -> Any:
         """Read some labels."""

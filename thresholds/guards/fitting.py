@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from thresholds._checks import Placement
-from thresholds._engine.best_cuts import AllLabels, EachLabel, WithinLimits
+from thresholds._engine.best_cuts import WithinLimits, best_of
 from thresholds._engine.choosing import best_joint_steps, best_steps
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
@@ -50,14 +50,9 @@ class GuardedSearch:
     ) -> None:
         """Prepare it; `ratio` is a guess of T / (B P + K), where all labels are searched jointly."""
         self._problem, self._guard, self._limits, self._aim = problem, guard, limits, aim
-        self._best: Any
-        if aim.average == "micro":
-            run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}
-            self._best = AllLabels(problem, aim.beta, ratio=ratio, **run)
-            self.ratio: float | None = self._best.ratio
-        else:
-            self._best = EachLabel(problem, aim.beta)
-            self.ratio = None
+        run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}
+        self._best: Any = best_of(problem, aim.average, aim.beta, ratio=ratio, **run)
+        self.ratio: float | None = self._best.ratio
         self._read = Reading(problem, MOST_BINS)
 
     def __call__(self, columns: Columns, memory: Memory) -> tuple[Any, Histograms]:
@@ -91,6 +86,8 @@ def _guarded(
 
 class LimitedSearch:
     """The search for the best cuts within limits of counts."""
+
+    ratio: float | None = None  # No label needs to know of the others.
 
     def __init__(self, problem: Problem, limits: Limits, aim: Aim) -> None:
         self._problem, self._limits, self._aim = problem, limits, aim
