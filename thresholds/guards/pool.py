@@ -1,7 +1,7 @@
 """The guard "pool": a threshold for each label, drawn towards one that all labels share, for micro F-beta.
 
 At the highest micro-F a label is to be predicted while that gains more tp a prediction than r =
-F / (1 + B), B = beta^2 (`search/joint_micro.py`). So for each label j and each cut
+F / (1 + B), B = beta^2 (`best_joint_steps` in `_engine/choosing.py`). So for each label j and each cut
 
     G_j(cut) = tp_j(cut) - r predicted_j(cut)
 

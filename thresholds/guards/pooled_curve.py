@@ -77,10 +77,7 @@ class PooledCurve:
 
 def _places(found: Histograms, probable: bool) -> Ints:
     """Return the bin that labels share in which the middle of each bin lies, (n_bins,)."""
-    middle = np.where(
-        found.lowest == found.highest, found.lowest, found.lowest / 2 + found.highest / 2
-    )
-    return kernels.bins_of(_narrow_keys(middle), probable)
+    return kernels.bins_of(_narrow_keys(found.middle), probable)
 
 
 def _narrow_keys(scores: Dense) -> Dense:
