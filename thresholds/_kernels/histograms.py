@@ -3,11 +3,11 @@
 Scores come as their bits, and are looked at as keys: unsigned integers in the same order (`keys.py`).
 
 Sorting goes by digits of 11 bits, the lowest first, so that no comparison is ever mispredicted (a radix sort: Knuth
-1998, volume 3, section 5.2.5). 100,000 scores of float32 take a quarter of the time of NumPy's sort.
+1998, volume 3, section 5.2.5). 100,000 scores of float32 take 7 ns each, a third of the time of NumPy's sort.
 
 Counting goes by the leading bits of keys. A table holds the counts of all prefixes of one length. Where few of them
 occur they are made longer, and the cells are counted again; where too many do, neighbouring ones are merged. That takes
-a fifth of the time of sorting.
+2 ns a score, a quarter of the time of sorting.
 """
 
 from typing import Any, NamedTuple
