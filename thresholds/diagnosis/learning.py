@@ -36,10 +36,9 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._engine.choosing import best_steps
-from thresholds._engine.columns import Memory, over_labels
-from thresholds._engine.histograms import Histograms, Reading
+from thresholds._engine.histograms import Histograms, over_histograms
 from thresholds._engine.problem import Problem
-from thresholds._engine.staircase import Columns, Steps
+from thresholds._engine.staircase import Steps
 from thresholds._kernels.bootstrap import resample
 from thresholds.guards.shrink import PRIOR_ROWS, RATIOS, f_at_ratios
 from thresholds.guards.siblings import BANDWIDTH, Siblings
@@ -48,7 +47,6 @@ EXPONENT = 2 / 3  # of the number of rows, in how the loss falls
 
 _MOST_STEPS = 2**27  # in all replicates of all labels: some seconds
 _FEWEST_REPLICATES = 10
-_CELLS_AT_ONCE = 2**17  # whose histograms stay in the cache
 
 
 class Resampling(NamedTuple):
@@ -90,15 +88,11 @@ def learn(
     most = max(_MOST_STEPS // n_positives, _FEWEST_REPLICATES)
     resampling = resampling._replace(n_bootstraps=min(resampling.n_bootstraps, most))
 
-    read = Reading(problem, None)
+    def fit(found: Histograms, first: int) -> _Fits:
+        return _fit(problem, found, resampling, first)
 
-    def fit(columns: Columns, memory: Memory) -> list[_Fits]:
-        pieces = columns.in_pieces(_CELLS_AT_ONCE)
-        return [_fit(problem, read(piece, memory), resampling, piece.first) for piece in pieces]
-
-    parts = over_labels(problem, fit, n_jobs=n_jobs, progress=progress)
-    of_pieces = zip(*(piece for part in parts for piece in part), strict=True)
-    fits = _Fits(*map(np.concatenate, of_pieces))
+    parts = over_histograms(problem, fit, n_jobs=n_jobs, progress=progress)
+    fits = _Fits(*map(np.concatenate, zip(*parts, strict=True)))
     n = problem.rows_of_label  # (n_labels,)
     loss, f_now = _loss(fits, is_useless)
     gain = loss * (1 - (n / (n + more)) ** EXPONENT)
@@ -110,9 +104,8 @@ def learn(
 def _fit(problem: Problem, found: Histograms, resampling: Resampling, first: int) -> _Fits:
     """Fit labels from `first` on, of which what weighs at each score is known, to the rows and to replicates."""
     beta, n_bootstraps, seed = resampling
-    steps, totals = found.steps, found.totals
+    steps, totals = found.steps.cuttable(problem), found.totals
     if problem.keep_sparse:  # No fit cuts at `missing`, nor below.
-        steps = steps.where(steps.cut > problem.missing)
         found = found.where(found.lowest > problem.missing)
     counts = steps.offsets, steps.tp, steps.predicted - steps.tp, steps.positives
     # (n_labels, n_bootstraps), -1 for never.
