@@ -100,6 +100,13 @@ def best_of(
     return EachLabel(problem, beta)
 
 
+def best_among(steps: Steps, average: str, beta: float) -> Cuts:
+    """Return the cuts that an average asks for, where all steps are at hand."""
+    if average == "micro":
+        return steps.at(best_joint_steps(steps, beta**2)[0])
+    return steps.at(best_steps(steps, beta**2))
+
+
 class EachLabel:
     """The search for the cut of highest F-beta of each label: of columns, then of all that was found."""
 

@@ -19,7 +19,7 @@ import numpy as np
 from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor
-from thresholds._engine.choosing import best_joint_steps, best_steps
+from thresholds._engine.best_cuts import all_steps, best_among
 from thresholds._engine.columns import over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
@@ -281,10 +281,7 @@ def _of_counts(problem: Problem, options: FitOptions) -> Found:
     """Choose the cut of every label of rows that were counted elsewhere."""
     if options.guarded_by is None:
         counted: Any = problem
-        steps: Steps = counted.steps
-        if options.average == "micro":
-            return Found(steps.at(best_joint_steps(steps, options.beta**2)[0]))
-        return Found(steps.at(best_steps(steps, options.beta**2)))
+        return Found(best_among(counted.steps, options.average, options.beta))
     from thresholds.guards.fitting import fit_counted
 
     limits = limits_of(problem, options)
@@ -432,7 +429,6 @@ def _most_units(problem: Problem, options: FitOptions) -> int | None:
 
 def _within_budget(problem: Problem, options: FitOptions) -> Found:
     """Choose the cuts of highest F-beta within a budget of predictions."""
-    from thresholds._engine.best_cuts import all_steps
     from thresholds._engine.budget import best_cuts_within
 
     steps: Steps

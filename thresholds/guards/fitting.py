@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from thresholds._checks import Placement
-from thresholds._engine.best_cuts import WithinLimits, best_of
-from thresholds._engine.choosing import best_joint_steps, best_steps
+from thresholds._engine.best_cuts import WithinLimits, best_among, best_of
+from thresholds._engine.choosing import best_steps
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.cuts import joined as joined_cuts
@@ -115,10 +115,7 @@ def fit_counted(problem: Problem, guard: BaseGuard | None, limits: Limits, aim: 
         best = allowed.at(best_steps(allowed, aim.beta**2))
         return limited_fit(problem, optimum, best, limits, aim.placement, aim.n_jobs)
     counted.ask_for_all()  # What lies in the bins of a guard is to be known.
-    if aim.average == "micro":
-        optimum = steps.at(best_joint_steps(steps, aim.beta**2)[0])
-    else:
-        optimum = steps.at(best_steps(steps, aim.beta**2))
+    optimum = best_among(steps, aim.average, aim.beta)
     return _guarded(problem, guard, limits, aim, optimum, histograms(problem))
 
 
