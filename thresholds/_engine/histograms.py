@@ -10,7 +10,7 @@ of no more distinct scores has d = 0, and nothing is lost. No more rows take bin
 those of d: so d depends on the rows alone, not on their order, nor on how they came in blocks.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Keys, Scores
 from thresholds._engine.best_cuts import is_small
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
-from thresholds._engine.leading_bits import differing_bits, fewest_dropped
+from thresholds._engine.leading_bits import bit_length, differing_bits, fewest_dropped
 from thresholds._engine.problem import Problem
 from thresholds._engine.sparse import with_absent
 from thresholds._engine.staircase import Columns, Steps
@@ -200,39 +200,15 @@ class Histograms:
         )
 
     def merged(self, most: int = MOST_BINS) -> "Histograms":
-        """Return at most so many bins of each label, of histograms that have a bin for each score.
+        """Return at most so many bins of each label.
 
         Masked cells, which score -inf, have a bin of their own beside these.
         """
-        if (np.diff(self.offsets) <= most).all():
-            return self
-        keys, label = to_keys(self.lowest.copy()), self.label
-        # 1. Find the least d that leaves each label few enough.
-        differing = differing_bits(keys, label)  # (n_bins,)
-        is_masked = self.lowest == -np.inf  # (n_bins,)
-        of_unmasked = differing[~is_masked], label[~is_masked]
-        dropped = fewest_dropped(*of_unmasked, self.n_labels, most)  # (n_labels,)
+        return self if (np.diff(self.offsets) <= most).all() else _merged(self, most)
 
-        # 2. Let bins reach as far as their leading bits, within the scores of the label.
-        firsts = np.flatnonzero((differing > dropped[label]) | is_masked)
-        if firsts.size == keys.size:
-            return self
-        of_bin, shift = label[firsts], dropped[label[firsts]].astype(keys.dtype)
-        starts, ends = self.offsets[:-1][of_bin], self.offsets[1:][of_bin] - 1
-        ends -= is_masked[ends]
-        low, high = (
-            keys[firsts] >> shift << shift,
-            keys[firsts] | ((keys.dtype.type(1) << shift) - keys.dtype.type(1)),
-        )
-        low, high = np.maximum(low, keys[ends]), np.minimum(high, keys[starts])
-        low[is_masked[firsts]] = high[is_masked[firsts]] = keys[firsts][is_masked[firsts]]
-        return Histograms(
-            np.searchsorted(firsts, self.offsets),
-            to_scores(low),
-            _highest_scores(high),
-            np.add.reduceat(self.hits, firsts),
-            np.add.reduceat(self.weights, firsts),
-        )
+    def in_place_of(self, wanted: Booleans, others: "Histograms") -> "Histograms":
+        """Take others in place of the bins that are wanted, (n_bins,), of the same labels and scores."""
+        return _by_score([self.where(~wanted), others])
 
 
 class Reading:
@@ -329,6 +305,94 @@ def over_histograms(
         return [function(read(piece, memory), piece.first) for piece in pieces]
 
     return list(chain.from_iterable(over_labels(problem, apply, n_jobs=n_jobs, progress=progress)))
+
+
+def added(parts: Sequence[Histograms], most: int | None = MOST_BINS) -> Histograms:
+    """Add up histograms of the same labels on other rows each, with at most so many bins of each label; None for any.
+
+    The parts have a bin for each score, or were merged to no fewer bins. The sum is what all rows give at once.
+    """
+    together = _by_score(parts)
+    return together if len(parts) == 1 and most is None else _merged(together, most)
+
+
+def _by_score(parts: Sequence[Histograms]) -> Histograms:
+    """Put the bins of the same labels in order, the highest first; those of equal scores stay apart."""
+    label = np.concatenate([part.label for part in parts])
+    lowest, highest, hits, weights = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("lowest", "highest", "hits", "weights")
+    )
+    keys = to_keys(lowest.copy())
+    if keys.itemsize == 4:
+        # Parts are in order already, and are merged in less time than they are sorted.
+        order = ((label.astype(np.uint64) << np.uint64(32)) | ~keys).argsort(kind="stable")
+    else:
+        order = np.lexsort((~keys, label))
+    offsets = np.sum([part.offsets for part in parts], axis=0)
+    return Histograms(offsets, lowest[order], highest[order], hits[order], weights[order])
+
+
+def _merged(found: Histograms, most: int | None) -> Histograms:
+    """Merge bins of equal leading bits, the least d of each label that leaves at most so many; None for any number.
+
+    The bins are in order. Those of one label may be of several histograms, each of which has its own d.
+    """
+    label, n_labels = found.label, found.n_labels
+    lowest, highest = to_keys(found.lowest.copy()), to_keys(found.highest.copy())
+    n_bits = 8 * lowest.itemsize
+    is_masked = found.lowest == -np.inf  # (n_bins,)
+    is_first = np.append(True, label[1:] != label[:-1])[: label.size]
+
+    # 1. See how many bits were dropped before: no bin lies in two of those that are made.
+    dropped = np.zeros(n_labels, np.int64)
+    np.maximum.at(dropped, label, bit_length(lowest ^ highest))
+    cells = lowest >> _shift(dropped[label], n_bits)
+
+    # 2. Find the least d that leaves each label few enough.
+    differing = differing_bits(lowest, label)  # (n_bins,)
+    if most is not None:
+        # Bins that belong together already are one.
+        begins = is_first | (np.append(0, cells[:-1]) != cells)
+        of_unmasked = begins & ~is_masked
+        fewest = fewest_dropped(differing[of_unmasked], label[of_unmasked], n_labels, most)
+        dropped = np.maximum(dropped, fewest)
+
+    # 3. Let bins reach as far as their leading bits, within the scores of the label.
+    shift = _shift(dropped[label], n_bits)
+    cells = lowest >> shift
+    begins = np.append(True, cells[1:] != cells[:-1])[: cells.size]
+    begins |= np.append(False, is_masked[:-1])[: cells.size] != is_masked
+    firsts = np.flatnonzero(begins | is_first)
+    of_bin, shift, is_masked = label[firsts], shift[firsts], is_masked[firsts]
+    low = lowest[firsts] >> shift << shift
+    high = low | ((lowest.dtype.type(1) << shift) - lowest.dtype.type(1))
+    least, greatest = _ends_of_scores(found, lowest, highest)
+    low, high = np.maximum(low, least[of_bin]), np.minimum(high, greatest[of_bin])
+    low[is_masked] = high[is_masked] = lowest[firsts][is_masked]
+    return Histograms(
+        np.searchsorted(firsts, found.offsets),
+        to_scores(low),
+        _highest_scores(high),
+        np.add.reduceat(found.hits, firsts) if firsts.size else found.hits,
+        np.add.reduceat(found.weights, firsts) if firsts.size else found.weights,
+    )
+
+
+def _shift(dropped: Ints, n_bits: int) -> Keys:
+    """Return numbers of bits as keys are shifted by."""
+    return dropped.astype(f"u{n_bits // 8}")
+
+
+def _ends_of_scores(found: Histograms, lowest: Keys, highest: Keys) -> tuple[Keys, Keys]:
+    """Return the lowest and the highest key of each label, (n_labels,) each, but for masked cells."""
+    least = np.full(found.n_labels, np.iinfo(lowest.dtype).max, lowest.dtype)
+    greatest = np.zeros(found.n_labels, lowest.dtype)
+    is_some = found.lowest > -np.inf
+    label = found.label[is_some]
+    np.minimum.at(least, label, lowest[is_some])
+    np.maximum.at(greatest, label, highest[is_some])
+    return least, greatest
 
 
 def joined(parts: list[Histograms]) -> Histograms:
