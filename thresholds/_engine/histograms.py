@@ -342,7 +342,7 @@ def _merged(found: Histograms, most: int | None) -> Histograms:
     lowest, highest = to_keys(found.lowest.copy()), to_keys(found.highest.copy())
     n_bits = 8 * lowest.itemsize
     is_masked = found.lowest == -np.inf  # (n_bins,)
-    is_first = np.append(True, label[1:] != label[:-1])[: label.size]
+    is_first = _differs(label)
 
     # 1. See how many bits were dropped before: no bin lies in two of those that are made.
     dropped = np.zeros(n_labels, np.int64)
@@ -353,17 +353,13 @@ def _merged(found: Histograms, most: int | None) -> Histograms:
     differing = differing_bits(lowest, label)  # (n_bins,)
     if most is not None:
         # Bins that belong together already are one.
-        begins = is_first | (np.append(0, cells[:-1]) != cells)
-        of_unmasked = begins & ~is_masked
+        of_unmasked = (is_first | _differs(cells)) & ~is_masked
         fewest = fewest_dropped(differing[of_unmasked], label[of_unmasked], n_labels, most)
         dropped = np.maximum(dropped, fewest)
 
     # 3. Let bins reach as far as their leading bits, within the scores of the label.
     shift = _shift(dropped[label], n_bits)
-    cells = lowest >> shift
-    begins = np.append(True, cells[1:] != cells[:-1])[: cells.size]
-    begins |= np.append(False, is_masked[:-1])[: cells.size] != is_masked
-    firsts = np.flatnonzero(begins | is_first)
+    firsts = np.flatnonzero(is_first | _differs(lowest >> shift) | _differs(is_masked))
     of_bin, shift, is_masked = label[firsts], shift[firsts], is_masked[firsts]
     low = lowest[firsts] >> shift << shift
     high = low | ((lowest.dtype.type(1) << shift) - lowest.dtype.type(1))
@@ -377,6 +373,11 @@ def _merged(found: Histograms, most: int | None) -> Histograms:
         np.add.reduceat(found.hits, firsts) if firsts.size else found.hits,
         np.add.reduceat(found.weights, firsts) if firsts.size else found.weights,
     )
+
+
+def _differs(values: Any) -> Booleans:
+    """Tell which values differ from the one before, (n_values,); the first does."""
+    return np.append(True, values[1:] != values[:-1])[: values.size]
 
 
 def _shift(dropped: Ints, n_bits: int) -> Keys:
