@@ -11,7 +11,7 @@ those of d: so d depends on the rows alone, not on their order, nor on how they 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -56,6 +56,12 @@ class Histograms:
     def n_labels(self) -> int:
         """Number of labels."""
         return self.offsets.size - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        columns = (self.offsets, self.lowest, self.highest, self.hits, self.weights)
+        return sum(column.nbytes for column in columns)
 
     @property
     def middle(self) -> Floats:
@@ -206,6 +212,12 @@ class Histograms:
         """
         return self if (np.diff(self.offsets) <= most).all() else _merged(self, most)
 
+    def divided_by(self, divisor: int) -> "Histograms":
+        """Return the same with weights in another unit, so many times as large: it divides all of them."""
+        if divisor == 1:
+            return self
+        return replace(self, hits=self.hits // divisor, weights=self.weights // divisor)
+
     def in_place_of(self, wanted: Booleans, others: "Histograms") -> "Histograms":
         """Take others in place of the bins that are wanted, (n_bins,), of the same labels and scores."""
         return _by_score([self.where(~wanted), others])
@@ -229,7 +241,10 @@ class Reading:
 
     def _read(self, columns: Columns, memory: Memory) -> Histograms:
         """Read the histograms of some labels."""
-        columns = with_absent(self._problem, columns)
+        return self.of_cells(with_absent(self._problem, columns), memory)
+
+    def of_cells(self, columns: Columns, memory: Memory) -> Histograms:
+        """Return the histograms of the cells of some labels, what is absent of sparse scores among them."""
         by_sorting = self._by_sorting
         found = tie_groups_by_sorting(columns) if by_sorting else self._by_kernels(columns, memory)
         return found if self._most is None else found.merged(self._most)

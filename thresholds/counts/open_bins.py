@@ -1,0 +1,164 @@
+"""In which bins the best cuts may lie.
+
+A bin is known by its weight and that of its positives, and so are the cuts at its ends. A cut within it predicts, with
+so many true positives, no less than these; so it is at best a cut at which all positives of the bin are predicted, and
+nothing else of it (docs/proofs.md, inequality (2) of docs/performance.md). Where that is worse than a cut that is
+known, the bin needs no closer look. A hundredth of the bins are left, mostly less.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._engine.choosing import Limits, best_joint_steps
+from thresholds._engine.histograms import Histograms
+from thresholds._engine.staircase import Steps
+
+_ROUNDING = 1e-12  # of the weight of a label's cells: a hundred times what rounding can do
+
+
+class _Cases(NamedTuple):
+    """What the cuts of each bin may reach, (n_bins,) each."""
+
+    label: Ints
+    tp: Ints  # down to the end of the bin
+    predicted: Ints  # at its end
+    fewest: Ints  # with which all positives of the bin can be predicted
+    before: Ints  # predicted above the bin
+    base: Floats  # beta^2 times the positives of the label
+    ends_are_cuts: Booleans  # whether its end may be cut at
+    may_be_cut: Booleans  # whether it has positives, and may be cut somewhere
+
+
+def open_bins(
+    bins: Histograms,
+    average: str,
+    beta: float,
+    *,
+    above: float | None = None,
+    limits: Limits | None = None,
+) -> Booleans:
+    """Tell which bins have to be known score by score, (n_bins,), so that the best cuts are found.
+
+    Cuts lie `above` a score, None for anywhere; limits are those of each label. Bins of a single score may be among
+    them.
+    """
+    cases = _cases(bins, beta, above)
+    wanted = _open_jointly(bins, cases, beta) if average == "micro" else _open_each(bins, cases)
+    if limits is not None:
+        wanted |= _open_within(bins, cases, limits)
+    # A threshold lies in the gap below its cut, which ends at the next lower score.
+    below = np.append(False, wanted[:-1])[: wanted.size]
+    is_first = np.append(True, cases.label[1:] != cases.label[:-1])[: wanted.size]
+    return wanted | (below & ~is_first)
+
+
+def _cases(bins: Histograms, beta: float, above: float | None) -> _Cases:
+    """Work out what the cuts of each bin may reach."""
+    label, predicted = bins.label, bins.predicted
+    everywhere = np.ones(label.size, np.bool_)
+    return _Cases(
+        label,
+        bins.tp,
+        predicted,
+        fewest=predicted - bins.weights + bins.hits,
+        before=predicted - bins.weights,
+        base=(beta**2 * bins.positives)[label],
+        ends_are_cuts=everywhere if above is None else bins.lowest > above,
+        may_be_cut=(bins.hits > 0) & (everywhere if above is None else bins.highest > above),
+    )
+
+
+def _open_each(bins: Histograms, cases: _Cases) -> Booleans:
+    """Tell in which bins the best cut of a label by itself may lie: as good a one as is known."""
+    reached = np.where(cases.ends_are_cuts, _ratio(cases, cases.predicted), 0.0)
+    best = _highest(bins, reached)[cases.label]
+    return cases.may_be_cut & (_ratio(cases, cases.fewest) >= best * (1 - _ROUNDING))
+
+
+def _open_within(bins: Histograms, cases: _Cases, limits: Limits) -> Booleans:
+    """Tell the same of the best cut that keeps the limits, or of the lowest cut that predicts no more than allowed."""
+    own = Limits(*(limit[cases.label] for limit in limits))
+    positives = bins.positives[cases.label]
+    most = np.full(positives.size, np.inf)  # predictions that the limit allows, (n_bins,)
+    is_limited = np.isfinite(own.most_over)
+    most[is_limited] = (own.most_over * positives)[is_limited] * (1 + _ROUNDING)
+    is_allowed = own.allow(cases.tp, cases.predicted, positives) & cases.ends_are_cuts
+    # The best case has all positives of the bin, and predicts nothing else of it.
+    of_floors = own._replace(most_over=np.full(positives.size, np.inf))
+    may_be = of_floors.allow(cases.tp, cases.fewest, positives) & (cases.before < most)
+    best = _highest(bins, np.where(is_allowed, _ratio(cases, cases.predicted), 0.0))[cases.label]
+    is_better = _ratio(cases, cases.fewest) >= best * (1 - _ROUNDING)
+    wanted = cases.may_be_cut & may_be & is_better
+
+    # Where no cut is known to keep them, a label is predicted as much as is allowed: the bin in which that much is
+    # reached, and the one before.
+    is_reached = (cases.before <= most) & (cases.predicted > most) & (best == 0)
+    ends_before = np.append(is_reached[1:], False)[: is_reached.size]
+    is_last = np.append(cases.label[1:] != cases.label[:-1], True)[: is_reached.size]
+    return wanted | is_reached | (ends_before & ~is_last)
+
+
+def _open_jointly(bins: Histograms, cases: _Cases, beta: float) -> Booleans:
+    """Tell in which bins the cuts of the highest micro F-beta may lie."""
+    # 1. The best ratio T / (B P + K) lies between what is reached at ends of bins, and what the best cases would reach.
+    ends = _steps(bins, cases.predicted).where(cases.ends_are_cuts)
+    chosen, low = best_joint_steps(ends, beta**2)
+    best_cases = _steps(bins, cases.fewest).where(cases.may_be_cut)
+    high = max(low, best_joint_steps(best_cases, beta**2)[1])
+
+    # 2. Two cuts of each label: the best at either ratio. Never is one that is worth nothing.
+    at_low, at_high = (
+        _at(ends, one) for one in (chosen, _best_at(ends, high))
+    )
+    # Both are worth the same at a ratio between: there the better of them is worth least.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = (at_low[0] - at_high[0]) / (at_low[1] - at_high[1])
+    between = np.where(np.isfinite(between), np.clip(between, low, high), low)  # (n_labels,)
+
+    # 3. A bin whose best case is worse at all three ratios is so at each between, as the difference is convex.
+    is_worse = np.ones(cases.label.size, np.bool_)
+    for ratio in (np.full(bins.n_labels, low), np.full(bins.n_labels, high), between):
+        worth = np.maximum(at_low[0] - ratio * at_low[1], at_high[0] - ratio * at_high[1])
+        slack = _ROUNDING * np.maximum(bins.totals, 1)
+        of_bin = cases.tp - ratio[cases.label] * cases.fewest
+        is_worse &= of_bin < (worth - slack)[cases.label]
+    return cases.may_be_cut & ~is_worse
+
+
+def _ratio(cases: _Cases, predicted: Ints) -> Floats:
+    """Return T / (B P + K) of cuts, 0 where nothing is predicted or true."""
+    return np.asarray(cases.tp / np.maximum(cases.base + predicted, 1))
+
+
+def _highest(bins: Histograms, values: Floats) -> Floats:
+    """Return the highest value of each label's bins, (n_labels,), 0 for a label without any."""
+    highest = np.zeros(bins.n_labels)
+    has_bins = np.diff(bins.offsets) > 0
+    if has_bins.any():
+        highest[has_bins] = np.maximum.reduceat(values, bins.offsets[:-1][has_bins])
+    return highest
+
+
+def _steps(bins: Histograms, predicted: Ints) -> Steps:
+    """Return the bins as steps that predict so much."""
+    score = bins.lowest.astype(np.float64)
+    return Steps(bins.offsets, score, score, bins.tp, predicted, bins.positives)
+
+
+def _best_at(steps: Steps, ratio: float) -> Ints:
+    """Return the step of each label that is worth most at a ratio, (n_labels,), -1 for never."""
+    worth = steps.tp - ratio * steps.predicted  # (n_steps,)
+    has_steps = np.diff(steps.offsets) > 0
+    chosen = np.full(has_steps.size, -1)
+    order = np.lexsort((-worth, steps.label))  # stable: of equal ones the highest cut
+    best = order[steps.offsets[:-1][has_steps]]
+    chosen[has_steps] = np.where(worth[best] > 0, best, -1)
+    return chosen
+
+
+def _at(steps: Steps, chosen: Ints) -> tuple[Ints, Ints]:
+    """Return what a step of each label counts: true positives and predictions, (n_labels,) each."""
+    cuts = steps.at(chosen)
+    return cuts.tp, cuts.predicted
