@@ -19,7 +19,6 @@ _HOME = {
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
     "Calibrator": "calibration",
-    "Candidates": "chunks.candidates",
     "CappedRule": "rule.capped",
     "Comparison": "comparison.result",
     "Counts": "chunks.counts",
@@ -113,7 +112,6 @@ if TYPE_CHECKING:
     from thresholds.calibration import estimate_base_rates as estimate_base_rates
     from thresholds.calibration import measure_calibration as measure_calibration
     from thresholds.chunks.accumulator import Accumulator as Accumulator
-    from thresholds.chunks.candidates import Candidates as Candidates
     from thresholds.chunks.counts import Counts as Counts
     from thresholds.chunks.fitting import fit_chunks as fit_chunks
     from thresholds.comparison.agreement import Agreement as Agreement

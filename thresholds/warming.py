@@ -26,8 +26,6 @@ from thresholds.calibration.calibrator import METHODS, Calibrator
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.measures import UNKNOWN
-from thresholds.chunks.counts import Counts
-from thresholds.chunks.expected import fit_expected as fit_expected_in_chunks
 from thresholds.comparison.compare import compare
 from thresholds.diagnosis import plan_annotation
 from thresholds.errors import InputError, shown
@@ -207,19 +205,11 @@ def _fitting() -> Iterator[Call]:
             for method in METHODS:
                 yield partial(calibrate, *data, method, "label", **about)
                 yield partial(calibrate, *data, method, "shrink", **about)
-        yield partial(_count_blocks, data)
         for average in AVERAGES:
             yield partial(fit_expected, data.scores, average)
             yield partial(fit_expected, data.scores, average, per_label=False)
         yield partial(fit_expected, data.scores, exact=True)
-        yield partial(fit_expected_in_chunks, {"y_score": data.scores}, n_jobs=1)
     yield from _searching()
-
-
-def _count_blocks(data: _Data) -> None:
-    """Count rows at all scores, twice, and add these up."""
-    counts = Counts.of(*data)
-    (counts + counts).fit("micro")
 
 
 def _searching() -> Iterator[Call]:

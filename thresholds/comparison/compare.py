@@ -98,9 +98,9 @@ def compare(
     confidence = None if confidence is None else _checks.inside(confidence, "confidence")
     if isinstance(rules, Mapping):
         _refuse_what_is_for_fits(label_names, random_state, missing)
-        refuse_no_rules(rules)
-        baseline = baseline_of(rules, baseline)
-        label_names = common_names(rules)
+        _refuse_no_rules(rules)
+        baseline = _baseline_of(rules, baseline)
+        label_names = _common_names(rules)
     else:
         chosen_rules(rules)  # refuses what names no rules
         if baseline is not None:
@@ -160,7 +160,7 @@ def _refuse_what_is_for_fits(label_names: object, random_state: object, missing:
             )
 
 
-def baseline_of(rules: Mapping[str, Rule], baseline: object) -> str:
+def _baseline_of(rules: Mapping[str, Rule], baseline: object) -> str:
     """Return the name of the rule that others are held against: the first, unless another is named."""
     if baseline is None:
         return next(iter(rules))
@@ -171,7 +171,7 @@ def baseline_of(rules: Mapping[str, Rule], baseline: object) -> str:
     return baseline
 
 
-def refuse_no_rules(rules: Mapping[str, Rule]) -> None:
+def _refuse_no_rules(rules: Mapping[str, Rule]) -> None:
     """Refuse a mapping that is not of names to rules."""
     if not rules:
         raise InputError("rules is {}, expected a mapping of names to rules, or None")
@@ -247,7 +247,7 @@ def about_given_rules(rows: str, fitted_here: tuple[str, ...]) -> str:
     return f"{judged}; fitted on these: {names}, whose figures are too high"
 
 
-def common_names(rules: Mapping[str, Rule]) -> tuple[str, ...] | None:
+def _common_names(rules: Mapping[str, Rule]) -> tuple[str, ...] | None:
     """Return the label names of the first rule that has any, and refuse rules of labels of other names."""
     known = {name: rule.label_names for name, rule in rules.items() if rule.label_names is not None}
     if not known:

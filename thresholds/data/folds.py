@@ -1,6 +1,5 @@
 """Folds that keep rare labels: every split that this library makes is made here."""
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Dense, Ints, Matrix, SmallInts, Words
+from thresholds._arrays.types import Booleans, Dense, Ints, Matrix, SmallInts
 from thresholds._checks import InputError
 from thresholds._kernels.folds import deal_out, units_by_label
 from thresholds.results import counted
@@ -152,52 +151,6 @@ def _stratified(
         n_folds,
     )
     return fold_of_unit[unit]
-
-
-def hashed_folds(keys: object, n_folds: int, random_state: int) -> Ints:
-    """Choose the fold of each row, (n_rows,), by its key, a whole number or a string, and by nothing else.
-
-    So a row is in the same fold whoever reads it, and whatever rows are read with it. Each key falls into each fold
-    with a probability of 1 / n_folds, whatever its labels: a label of P positives has none in a given fold with a
-    probability of (1 - 1 / n_folds)^P.
-    """
-    given = np.asarray(keys)  # (n_rows,)
-    if given.dtype.kind in "iub":
-        numbers = given.astype(np.int64).view(np.uint64)
-    else:
-        distinct, place = np.unique(given, return_inverse=True)
-        numbers = np.array([_number_of(key) for key in distinct.tolist()], np.uint64)[place]
-    shares = _mixed(_mixed(numbers) ^ np.uint64(random_state % 2**64)) >> np.uint64(32)
-    return np.asarray((shares * np.uint64(n_folds)) >> np.uint64(32), np.int64)
-
-
-def mark_of_folds(folds: Ints, first: int) -> int:
-    """Return a number that tells which rows, `first` and those after it, are in which folds.
-
-    Numbers of consecutive blocks add up to that of all rows, modulo 2**64, however rows are cut into blocks. Other
-    folds have the same number with a probability of 2**-64.
-    """
-    rows = np.arange(first, first + folds.size).astype(np.uint64)
-    return int(_mixed(_mixed(rows) ^ folds.astype(np.uint64)).sum(dtype=np.uint64))
-
-
-def _mixed(numbers: Words) -> Words:
-    """Scatter the bits of numbers, each to another (Steele, Lea & Flood 2014, "Fast splittable generators")."""
-    bits = numbers + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(bits ^ (bits >> np.uint64(31)))
-
-
-def _number_of(key: object) -> int:
-    """Return 64 bits that stand for a key: itself if it is a whole number, else a digest of the string."""
-    if isinstance(key, int) or (isinstance(key, float) and key.is_integer()):
-        return int(key) % 2**64
-    if not isinstance(key, str | bytes):
-        found = _checks.shown(key)
-        raise InputError(f"keys has {found}, expected whole numbers or strings, one for each row")
-    given = key.encode() if isinstance(key, str) else key
-    return int.from_bytes(hashlib.blake2b(given, digest_size=8).digest(), "little")
 
 
 def halves(

@@ -177,7 +177,9 @@ def diagnose(
     rule.validate(problem.scores)
     rule.warn_if_changed(problem.scores)
     evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
-    return conclude(problem, rule, evidence, criteria)
+    counts = judge(rule, problem).by_label
+    on_own_rows = was_fitted_on(rule, problem)
+    return conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=on_own_rows)
 
 
 def criteria_of(
@@ -191,13 +193,6 @@ def criteria_of(
         min_f=_checks.inside(min_f, "min_f"),
         min_skill=checked_skill(min_skill),
     )
-
-
-def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
-    """Hold what a rule predicts against the evidence on the same rows."""
-    counts = judge(rule, problem).by_label
-    on_own_rows = was_fitted_on(rule, problem)
-    return conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=on_own_rows)
 
 
 def conclude_from(

@@ -11,6 +11,7 @@ from thresholds._engine.histograms import MOST_BINS
 from thresholds._engine.problem import Problem
 from thresholds.fitting.empirical import rule_of
 from thresholds.fitting.options import FitOptions
+from thresholds.fitting.record import data_in_brief
 from thresholds.fitting.searches import search_of
 from thresholds.rule import ThresholdRule
 
@@ -50,7 +51,9 @@ def fit_outside_folds(
     )
     rules = [rule_of(problem, options, whole.found(of_all[0]))]
     for part, search, answers in zip(parts, found, of_outside, strict=True):
-        rules.append(rule_of(part, options, search.found(answers), keeps_profile=False))
+        found = search.found(answers)
+        kept = {"fitted_on": data_in_brief(part, found.cuts.positives)}
+        rules.append(rule_of(part, options, found, kept=kept))
     return rules, of_all[1:]
 
 

@@ -22,7 +22,7 @@ from thresholds._engine.folds import Question
 from thresholds._engine.problem import Problem
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.diagnosis import Diagnosis, Verdicts
-from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence
+from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence, evidence_of
 from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.odds import Curves
 from thresholds.fitting.options import (
@@ -422,8 +422,7 @@ def cross_fit_rows(
     if are_tested_here:
         evidence = all_evidence(answers[-1])
     elif tells_verdicts:
-        (found,) = ask(judged, [tests], **run)
-        evidence = all_evidence(found)
+        evidence = evidence_of(judged, criteria, **run)
     kept = OutOfFold(
         held_out.f(fit),
         len(pairs),
@@ -530,7 +529,7 @@ def _spread(
         most = shares.max(axis=0)
         least = shares.min(axis=0)
     positives = count_by_label(problem.truth, problem.truth, problem.unit_weights).positives
-    return spread_of(
+    return _spread_of(
         problem.label_names,
         positives * problem.unit,
         threshold,
@@ -542,7 +541,7 @@ def _spread(
     )
 
 
-def spread_of(
+def _spread_of(
     label_names: Sequence[str] | None,
     n_positives: Numbers,
     threshold: Floats,
