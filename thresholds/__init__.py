@@ -21,7 +21,7 @@ _HOME = {
     "Calibrator": "calibration",
     "CappedRule": "rule.capped",
     "Comparison": "comparison.result",
-    "Counts": "chunks.counts",
+    "Counts": "counts.counts",
     "CrossFit": "validation.cross_fit",
     "Diagnosis": "diagnosis",
     "ExpectedDiagnosis": "diagnosis",
@@ -66,7 +66,7 @@ _HOME = {
     "expected_f": "expectation.value",
     "fit": "fitting.by_name",
     "fit_adapted": "fitting.adapted",
-    "fit_chunks": "chunks.fitting",
+    "fit_chunks": "counts.chunks",
     "fit_empirical": "fitting.empirical",
     "fit_expected": "fitting.expected",
     "fit_regions": "fitting.regions",
@@ -87,7 +87,6 @@ _HOME = {
 }
 
 _FOLDERS = (
-    "chunks",
     "metrics",
     "plots",
     "sklearn",
@@ -97,7 +96,6 @@ _FOLDERS = (
 __all__ = sorted([*_HOME, *_FOLDERS])
 
 if TYPE_CHECKING:
-    from thresholds import chunks as chunks
     from thresholds import metrics as metrics
     from thresholds import plots as plots
     from thresholds import sklearn as sklearn
@@ -112,8 +110,8 @@ if TYPE_CHECKING:
     from thresholds.calibration import estimate_base_rates as estimate_base_rates
     from thresholds.calibration import measure_calibration as measure_calibration
     from thresholds.chunks.accumulator import Accumulator as Accumulator
-    from thresholds.chunks.counts import Counts as Counts
-    from thresholds.chunks.fitting import fit_chunks as fit_chunks
+    from thresholds.counts.chunks import fit_chunks as fit_chunks
+    from thresholds.counts.counts import Counts as Counts
     from thresholds.comparison.agreement import Agreement as Agreement
     from thresholds.comparison.compare import compare as compare
     from thresholds.comparison.differences import RuleDifference as RuleDifference

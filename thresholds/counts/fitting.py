@@ -4,12 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 from thresholds._checks import InputError
 from thresholds._engine.best_cuts import best_among
-from thresholds.counts.open_bins import open_bins
+from thresholds._engine.cuts import Cuts
+from thresholds.counts.open_bins import open_bins, open_near
 from thresholds.counts.problem import CountedProblem
 from thresholds.counts.ranges import ScoreRanges
 from thresholds.fitting.empirical import rule_of
 from thresholds.fitting.options import FitOptions
 from thresholds.fitting.searches import Found, aim_of, limits_of, of_guard
+from thresholds.guards.base import GuardedFit
+from thresholds.guards.fitting import guarded_fit
+from thresholds.guards.limited import breaks_limits, limited_fit
+from thresholds.guards.limits import Limits
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.fitted_on import SAMPLE_CELLS
 
@@ -39,44 +44,60 @@ def fit_counts(counts: "Counts", options: FitOptions) -> ThresholdRule:
         problem.known,
         some_scores=problem.some_scores(SAMPLE_CELLS),
     )
-    return rule_of(problem, options, found, described={"fitted_on": in_brief})
+    return rule_of(problem, options, found, kept={"fitted_on": in_brief})
 
 
 def _search(problem: CountedProblem, options: FitOptions) -> Found:
     """Choose the cut of every label."""
-    steps = problem.finest.steps.cuttable(problem)
+    optimum = _optimum(problem, options)
     if options.guarded_by is None:
-        return Found(best_among(steps, options.average, options.beta))
-    from thresholds.guards.fitting import guarded_fit
-    from thresholds.guards.limited import limited_fit
-
-    limits, aim = limits_of(problem, options), aim_of(options)
-    optimum = best_among(steps, options.average, options.beta)
-    guard = options.chosen_guard
-    if guard is not None:
-        # The guard reads the bins that it reads of rows.
-        bins = problem.bins.merged()
-        return of_guard(problem, options, guarded_fit(problem, guard, limits, aim, optimum, bins))
+        return Found(optimum)
+    limits = limits_of(problem, options)
+    if options.chosen_guard is not None:
+        return of_guard(problem, options, _guarded(problem, options, limits))
     allowed = limits.candidates(problem, problem.finest)
     best = best_among(allowed, "macro", options.beta)
     fit = limited_fit(problem, optimum, best, limits, options.placement, options.n_jobs)
     return of_guard(problem, options, fit)
 
 
+def _optimum(problem: CountedProblem, options: FitOptions) -> Cuts:
+    """Choose the best cuts in the sample."""
+    steps = problem.finest.steps.cuttable(problem)
+    return best_among(steps, options.average, options.beta)
+
+
+def _guarded(problem: CountedProblem, options: FitOptions, limits: Limits) -> GuardedFit:
+    """Choose the cuts of a guard, which reads the bins that it reads of rows."""
+    guard, aim = options.chosen_guard, aim_of(options)
+    assert guard is not None, "asked for where there is one"
+    bins = problem.bins.merged()
+    return guarded_fit(problem, guard, limits, aim, _optimum(problem, options), bins)
+
+
 def _needed(
     counts: "Counts", problem: CountedProblem, options: FitOptions
 ) -> ScoreRanges | None:
     """Return in which ranges every score is to be counted."""
-    limits = None
-    if options.guarded_by is not None and options.chosen_guard is None:
-        limits = limits_of(problem, options).of_counts(problem.n_labels)
+    above = problem.missing if problem.keep_sparse else None
+    limits = limits_of(problem, options)
+    of_counts = limits.of_counts(problem.n_labels) if limits.any else None
+    is_guarded = options.chosen_guard is not None
     wanted = open_bins(
         problem.finest,
         options.average,
         options.beta,
-        above=problem.missing if problem.keep_sparse else None,
-        limits=limits,
+        above=above,
+        limits=None if is_guarded else of_counts,
     )
+    if is_guarded and of_counts is not None:
+        # Labels whose cuts by the guard break limits are cut near them.
+        guarded = _guarded(problem, options, Limits())
+        broken = breaks_limits(guarded.guarded_cuts, limits, guarded.optimum.positives)
+        predicted = guarded.guarded_cuts.predicted
+        wanted |= open_near(
+            problem.finest, options.beta, predicted, broken, of_counts, above=above
+        )
     wanted &= problem.finest.lowest < problem.finest.highest
     return ScoreRanges.of_bins(counts.kind, problem.finest, wanted) if wanted.any() else None
 

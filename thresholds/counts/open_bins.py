@@ -49,9 +49,7 @@ def open_bins(
     if limits is not None:
         wanted |= _open_within(bins, cases, limits)
     # A threshold lies in the gap below its cut, which ends at the next lower score.
-    below = np.append(False, wanted[:-1])[: wanted.size]
-    is_first = np.append(True, cases.label[1:] != cases.label[:-1])[: wanted.size]
-    return wanted | (below & ~is_first)
+    return wanted | _after(wanted, cases.label)
 
 
 def _cases(bins: Histograms, beta: float, above: float | None) -> _Cases:
@@ -79,25 +77,60 @@ def _open_each(bins: Histograms, cases: _Cases) -> Booleans:
 
 def _open_within(bins: Histograms, cases: _Cases, limits: Limits) -> Booleans:
     """Tell the same of the best cut that keeps the limits, or of the lowest cut that predicts no more than allowed."""
+    within = _within(bins, cases, limits)
+    best = _highest(bins, np.where(within.ends, _ratio(cases, cases.predicted), 0.0))[cases.label]
+    is_better = _ratio(cases, cases.fewest) >= best * (1 - _ROUNDING)
+    # Where no cut is known to keep them, a label may be predicted as much as is allowed.
+    return (within.may_be & is_better) | (within.is_last & (best == 0))
+
+
+class _Within(NamedTuple):
+    """Which bins have cuts that keep limits, (n_bins,) each."""
+
+    ends: Booleans  # at its end
+    may_be: Booleans  # somewhere, at best
+    is_last: Booleans  # the bin in which no more may be predicted, and the one before
+
+
+def _within(bins: Histograms, cases: _Cases, limits: Limits) -> _Within:
+    """Tell which bins have cuts that keep the limits of their labels."""
     own = Limits(*(limit[cases.label] for limit in limits))
     positives = bins.positives[cases.label]
-    most = np.full(positives.size, np.inf)  # predictions that the limit allows, (n_bins,)
-    is_limited = np.isfinite(own.most_over)
-    most[is_limited] = (own.most_over * positives)[is_limited] * (1 + _ROUNDING)
-    is_allowed = own.allow(cases.tp, cases.predicted, positives) & cases.ends_are_cuts
+    ends = own.allow(cases.tp, cases.predicted, positives) & cases.ends_are_cuts
     # The best case has all positives of the bin, and predicts nothing else of it.
-    of_floors = own._replace(most_over=np.full(positives.size, np.inf))
-    may_be = of_floors.allow(cases.tp, cases.fewest, positives) & (cases.before < most)
-    best = _highest(bins, np.where(is_allowed, _ratio(cases, cases.predicted), 0.0))[cases.label]
-    is_better = _ratio(cases, cases.fewest) >= best * (1 - _ROUNDING)
-    wanted = cases.may_be_cut & may_be & is_better
+    no_limit = np.full(positives.size, np.inf)
+    floors = own._replace(most_over=no_limit)
+    most = np.where(np.isfinite(own.most_over), own.most_over, 0.0) * positives * (1 + _ROUNDING)
+    most = np.where(np.isfinite(own.most_over), most, no_limit)
+    may_be = floors.allow(cases.tp, cases.fewest, positives) & (cases.before < most)
+    is_reached = (cases.before <= most) & (cases.predicted > most)
+    return _Within(ends, may_be & cases.may_be_cut, is_reached | _before(is_reached, cases.label))
 
-    # Where no cut is known to keep them, a label is predicted as much as is allowed: the bin in which that much is
-    # reached, and the one before.
-    is_reached = (cases.before <= most) & (cases.predicted > most) & (best == 0)
-    ends_before = np.append(is_reached[1:], False)[: is_reached.size]
-    is_last = np.append(cases.label[1:] != cases.label[:-1], True)[: is_reached.size]
-    return wanted | is_reached | (ends_before & ~is_last)
+
+def open_near(
+    bins: Histograms,
+    beta: float,
+    predicted: Ints,
+    labels: Booleans,
+    limits: Limits,
+    *,
+    above: float | None = None,
+) -> Booleans:
+    """Tell which bins have to be known score by score to find the cuts within limits that are nearest to others.
+
+    `predicted` is what these predict, (n_labels,); `labels` are those whose cuts break the limits.
+    """
+    cases = _cases(bins, beta, above)
+    within = _within(bins, cases, limits)
+    aim = np.maximum(predicted, 0.5)[cases.label]  # (n_bins,)
+    # The nearest of ends that keep them; a bin has cuts between one more than above it and all of it.
+    distance = np.abs(np.log(cases.predicted / aim))
+    nearest = _highest(bins, np.where(within.ends, -distance, -np.inf), of_none=-np.inf)
+    least = np.abs(np.log(np.clip(aim, cases.before + 1, cases.predicted) / aim))
+    is_near = least <= -nearest[cases.label] * (1 + _ROUNDING)
+    wanted = (within.may_be & is_near) | within.is_last
+    wanted &= labels[cases.label]
+    return wanted | _after(wanted, cases.label)
 
 
 def _open_jointly(bins: Histograms, cases: _Cases, beta: float) -> Booleans:
@@ -132,9 +165,20 @@ def _ratio(cases: _Cases, predicted: Ints) -> Floats:
     return np.asarray(cases.tp / np.maximum(cases.base + predicted, 1))
 
 
-def _highest(bins: Histograms, values: Floats) -> Floats:
-    """Return the highest value of each label's bins, (n_labels,), 0 for a label without any."""
-    highest = np.zeros(bins.n_labels)
+def _after(wanted: Booleans, label: Ints) -> Booleans:
+    """Tell which bins come after one that is wanted, in the same label, (n_bins,)."""
+    is_same = np.append(False, label[1:] == label[:-1])[: label.size]
+    return np.append(False, wanted[:-1])[: label.size] & is_same
+
+
+def _before(wanted: Booleans, label: Ints) -> Booleans:
+    """Tell which bins come before one that is wanted, in the same label, (n_bins,)."""
+    return _after(wanted[::-1], label[::-1])[::-1]
+
+
+def _highest(bins: Histograms, values: Floats, *, of_none: float = 0.0) -> Floats:
+    """Return the highest value of each label's bins, (n_labels,)."""
+    highest = np.full(bins.n_labels, of_none)
     has_bins = np.diff(bins.offsets) > 0
     if has_bins.any():
         highest[has_bins] = np.maximum.reduceat(values, bins.offsets[:-1][has_bins])
