@@ -327,8 +327,7 @@ def added(parts: Sequence[Histograms], most: int | None = MOST_BINS) -> Histogra
 
     The parts have a bin for each score, or were merged to no fewer bins. The sum is what all rows give at once.
     """
-    together = _by_score(parts)
-    return together if len(parts) == 1 and most is None else _merged(together, most)
+    return _merged(_by_score(parts), most)
 
 
 def _by_score(parts: Sequence[Histograms]) -> Histograms:

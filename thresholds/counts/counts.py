@@ -506,7 +506,11 @@ class Counts:
         """
         from thresholds.counts.arrow import from_tables
 
-        return added_counts(from_tables(data))
+        return from_tables(data)
+
+    def with_bins(self, bins: Histograms) -> "Counts":
+        """Return the same with bins of several parts, by label, added up."""
+        return replace(self, bins=added([bins], self.most))
 
     def problem(self, *, keep_sparse: bool = False) -> CountedProblem:
         """Return the counts as what a fit takes."""
