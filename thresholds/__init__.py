@@ -29,6 +29,7 @@ _HOME = {
     "Finding": "rule.watching.findings",
     "FixedRule": "rule",
     "FlushToZeroWarning": "_checks",
+    "GatheredRows": "sources.gathering",
     "GuardReport": "rule",
     "Guarantees": "rule.guarantees",
     "InputError": "errors",
@@ -73,6 +74,7 @@ _HOME = {
     "fit_regions": "fitting.regions",
     "fit_top_k": "fitting.top_k",
     "from_label_lists": "data.label_lists",
+    "gather": "sources.gathering",
     "keep_odds": "comparison.keeping_odds",
     "load_rule": "rule",
     "make_report": "report.report",
@@ -168,6 +170,8 @@ if TYPE_CHECKING:
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile
+    from thresholds.sources.gathering import GatheredRows as GatheredRows
+    from thresholds.sources.gathering import gather as gather
     from thresholds.validation.bootstrap import ThresholdBootstrap as ThresholdBootstrap
     from thresholds.validation.bootstrap import bootstrap_thresholds as bootstrap_thresholds
     from thresholds.validation.cross_fit import CrossFit as CrossFit
