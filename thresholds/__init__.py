@@ -10,7 +10,7 @@ from thresholds._names import when_used
 from thresholds._version import __version__ as __version__
 
 _HOME = {
-    "Accumulator": "chunks.accumulator",
+    "Accumulator": "training.accumulator",
     "Agreement": "comparison.agreement",
     "AnnotationPlan": "diagnosis",
     "BaseRates": "calibration",
@@ -114,7 +114,6 @@ if TYPE_CHECKING:
     from thresholds.calibration import calibrate as calibrate
     from thresholds.calibration import estimate_base_rates as estimate_base_rates
     from thresholds.calibration import measure_calibration as measure_calibration
-    from thresholds.chunks.accumulator import Accumulator as Accumulator
     from thresholds.chunks.candidates import Candidates as Candidates
     from thresholds.chunks.counts import Counts as Counts
     from thresholds.chunks.fitting import fit_chunks as fit_chunks
@@ -172,6 +171,7 @@ if TYPE_CHECKING:
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile
     from thresholds.sources.gathering import GatheredRows as GatheredRows
     from thresholds.sources.gathering import gather as gather
+    from thresholds.training.accumulator import Accumulator as Accumulator
     from thresholds.validation.bootstrap import ThresholdBootstrap as ThresholdBootstrap
     from thresholds.validation.bootstrap import bootstrap_thresholds as bootstrap_thresholds
     from thresholds.validation.cross_fit import CrossFit as CrossFit

@@ -179,22 +179,22 @@ def gather(
                     bar.step(block.n_rows)
         if not len(rows):
             raise InputError("source has no rows, expected at least one")
-        found = rows.all()
+        return GatheredRows(
+            rows.y_true,
+            rows.y_score,
+            rows.sample_weight,
+            rows.groups,
+            rows.label_names,
+            rows.missing,
+            rows.unknown,
+        )
     except BaseException:
+        # Whoever looks at the error may hold these rows for long.
         rows.close()
         raise
     finally:
         if bar is not None:
             bar.close()
-    return GatheredRows(
-        found.y_true,
-        found.y_score,
-        found.sample_weight,
-        found.groups,
-        found.label_names,
-        missing,
-        rows.unknown,
-    )
 
 
 def _as_described(

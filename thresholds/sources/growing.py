@@ -140,14 +140,30 @@ class GrowingRows:
         self.label_names = known or rows.label_names
         self._weights = weights_before
 
+    @property
+    def y_true(self) -> Matrix | None:
+        """All truth, (n_rows, n_labels), read-only; None where only scores are known."""
+        return _read_only(self._truth.matrix()) if self._truth.n_rows else None
+
+    @property
+    def y_score(self) -> Matrix:
+        """All scores, (n_rows, n_labels), read-only."""
+        return _read_only(self._scores.matrix())
+
+    @property
+    def sample_weight(self) -> Floats | None:
+        """All weights, (n_rows,), read-only; None if no block had weights."""
+        return None if self._weights is None else _read_only(self._weights.matrix())[:, 0]
+
+    @property
+    def groups(self) -> Dense | None:
+        """The groups of all rows, (n_rows,)."""
+        return np.concatenate(self._groups) if self._groups else None
+
     def all(self) -> CheckedRows:
-        """Return all rows so far, read-only."""
+        """Return all rows."""
         return CheckedRows(
-            _read_only(self._truth.matrix()) if self._truth.n_rows else None,
-            _read_only(self._scores.matrix()),
-            self.label_names,
-            None if self._weights is None else _read_only(self._weights.matrix())[:, 0],
-            np.concatenate(self._groups) if self._groups else None,
+            self.y_true, self.y_score, self.label_names, self.sample_weight, self.groups
         )
 
     def close(self) -> None:

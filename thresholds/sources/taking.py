@@ -68,7 +68,8 @@ def _with_rows(bound: BoundArguments, own: Signature) -> BoundArguments:
 
     # 3. Rules that are given have names and a score of absent entries of their own.
     if not _rules_among(given):
-        given |= {"missing": rows.missing, "label_names": rows.label_names}
+        about = {"missing": rows.missing, "label_names": rows.label_names}
+        given |= {name: value for name, value in about.items() if name in own.parameters}
     return own.bind(**given)
 
 
