@@ -10,7 +10,7 @@ from thresholds._names import when_used
 from thresholds._version import __version__ as __version__
 
 _HOME = {
-    "Accumulator": "chunks.accumulator",
+    "Accumulator": "training.accumulator",
     "Agreement": "comparison.agreement",
     "AnnotationPlan": "diagnosis",
     "BaseRates": "calibration",
@@ -28,6 +28,7 @@ _HOME = {
     "Finding": "rule.watching.findings",
     "FixedRule": "rule",
     "FlushToZeroWarning": "_checks",
+    "GatheredRows": "sources.gathering",
     "GuardReport": "rule",
     "Guarantees": "rule.guarantees",
     "InputError": "errors",
@@ -72,6 +73,7 @@ _HOME = {
     "fit_regions": "fitting.regions",
     "fit_top_k": "fitting.top_k",
     "from_label_lists": "data.label_lists",
+    "gather": "sources.gathering",
     "keep_odds": "comparison.keeping_odds",
     "load_rule": "rule",
     "make_report": "report.report",
@@ -109,7 +111,6 @@ if TYPE_CHECKING:
     from thresholds.calibration import calibrate as calibrate
     from thresholds.calibration import estimate_base_rates as estimate_base_rates
     from thresholds.calibration import measure_calibration as measure_calibration
-    from thresholds.chunks.accumulator import Accumulator as Accumulator
     from thresholds.counts.chunks import fit_chunks as fit_chunks
     from thresholds.counts.counts import Counts as Counts
     from thresholds.comparison.agreement import Agreement as Agreement
@@ -164,6 +165,9 @@ if TYPE_CHECKING:
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile
+    from thresholds.sources.gathering import GatheredRows as GatheredRows
+    from thresholds.sources.gathering import gather as gather
+    from thresholds.training.accumulator import Accumulator as Accumulator
     from thresholds.validation.bootstrap import ThresholdBootstrap as ThresholdBootstrap
     from thresholds.validation.bootstrap import bootstrap_thresholds as bootstrap_thresholds
     from thresholds.validation.cross_fit import CrossFit as CrossFit

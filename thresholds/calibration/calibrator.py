@@ -32,6 +32,7 @@ from thresholds.errors import need
 from thresholds.results import Shown, Table, names_of
 from thresholds.rule.base import as_row, in_kind, like_row
 from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.sources.taking import takes_source
 
 if TYPE_CHECKING:
     from thresholds.calibration.base_rates import BaseRates
@@ -413,9 +414,10 @@ class Calibrator(Shown):
         return sparse.csc_array(entries, shape=scores.shape).tocsr()
 
 
+@takes_source
 def calibrate(
     y_true: object,
-    y_score: object,
+    y_score: object = None,
     method: Method = "isotonic",
     by: By = "shrink",
     *,
@@ -431,6 +433,7 @@ def calibrate(
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+        Or a source of such rows, with `y_score` left out: files, blocks, more than memory holds (docs/scale.md).
     y_score : same shape, real scores of any scale, dense or scipy.sparse
         `-inf` marks a masked cell: left out of the fit, with probability 0.
     method :

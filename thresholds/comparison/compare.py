@@ -15,12 +15,14 @@ from thresholds.comparison.side_by_side import judge_side_by_side
 from thresholds.data.folds import SEED, fitted_and_judged, halves
 from thresholds.results import counted, shown_name
 from thresholds.rule import Rule
+from thresholds.sources.taking import takes_source
 
 
+@takes_source
 def compare(
     rules: Mapping[str, Rule] | Sequence[str] | None,
     y_true: object,
-    y_score: object,
+    y_score: object = None,
     *,
     beta: float = 1.0,
     zero_division: float = 0.0,
@@ -47,6 +49,7 @@ def compare(
            beside them: their sum over the number of positives, and the calibration slope (`measure_calibration`).
         2. Labels go by name where rules have names; the columns of an array are those of the first rule that has any.
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
+        Or a source of such rows as `y_true`, with `y_score` left out (docs/scale.md).
     beta : weight of recall in the F-measures
     zero_division : 0.0 or 1.0, the F of a label (or row) with neither positives nor predictions
         Rules that are fitted here are fitted for it.

@@ -31,12 +31,14 @@ from thresholds.metrics.judging import judge
 from thresholds.results import Columns
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.significance import rejected
+from thresholds.sources.taking import takes_source
 
 
+@takes_source
 def diagnose(
     y_true: object,
-    y_score: object,
-    rule: Rule,
+    y_score: object = None,
+    rule: Rule | None = None,
     *,
     alpha: float = 0.05,
     min_auroc: float = 0.7,
@@ -83,6 +85,7 @@ def diagnose(
     Parameters
     ----------
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
+        Or a source of such rows as `y_true`, with `y_score` left out, and the rule by its name (docs/scale.md).
         Rows that the rule was not fitted on. On those of its fit verdicts flatter it, and say so. The states allow for
         the choice of thresholds: evidence is about scores and truth, not about the rule.
         Rows count as independent. Of repeats, and of groups such as images of one patient, give one each, else

@@ -29,6 +29,7 @@ from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import ThresholdRule
 from thresholds.rule.made_by import MadeBy
+from thresholds.sources.taking import takes_source
 
 if TYPE_CHECKING:
     from thresholds._engine.budget import CutsWithin
@@ -43,7 +44,7 @@ _MOST_UNITS = 2**62  # no counts are higher
 @overload
 def fit_empirical(
     y_true: object,
-    y_score: object,
+    y_score: object = ...,
     average: Average = ...,
     *,
     max_predicted_per_row: None = ...,
@@ -59,7 +60,7 @@ def fit_empirical(
 @overload
 def fit_empirical(
     y_true: object,
-    y_score: object,
+    y_score: object = ...,
     average: Average = ...,
     *,
     max_predicted_per_row: int | None,
@@ -72,9 +73,10 @@ def fit_empirical(
 ) -> "ThresholdRule | CappedRule": ...
 
 
+@takes_source
 def fit_empirical(
     y_true: object,
-    y_score: object,
+    y_score: object = None,
     average: Average = "macro",
     *,
     beta: float = 1.0,
@@ -103,6 +105,7 @@ def fit_empirical(
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+        Or a source of such rows, with `y_score` left out: files, blocks, more than memory holds (docs/scale.md).
     y_score : same shape, real scores of any scale, dense or scipy.sparse
         Entries that a sparse matrix leaves out form one tie group with score `missing`. `-inf` is legal.
     average :

@@ -48,6 +48,7 @@ from thresholds.results import (
 )
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
+from thresholds.sources.taking import takes_source
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, fit_and_hold_out
 from thresholds.validation.promises import (
@@ -231,10 +232,11 @@ class CrossFit(Result, Drawable):
         return Table(head, body, note=n_more(self.spread.size, k))
 
 
+@takes_source
 @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
 def cross_fit(
     y_true: object,
-    y_score: object,
+    y_score: object = None,
     average: Average = "macro",
     *,
     rule: str | None = None,
@@ -254,6 +256,7 @@ def cross_fit(
     Parameters
     ----------
     y_true, y_score, average : as in `fit_empirical`
+        Or a source of such rows as `y_true`, with `y_score` left out (docs/scale.md).
     rule : any rule by its name, as in `fit`, in place of an average, a guard and `per_label`
         None (default): thresholds, by these.
     cv : a number of folds, which `multilabel_folds` makes, (n_samples,) fold numbers (rows of negative number are

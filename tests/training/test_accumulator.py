@@ -17,7 +17,7 @@ from scipy import sparse
 import thresholds
 from tests.cases import Case, cases, small_cases
 from thresholds import InputError, fit_empirical
-from thresholds.chunks.accumulator import Accumulator
+from thresholds.training.accumulator import Accumulator
 from thresholds.data import growing as gathering
 
 pytestmark = pytest.mark.each_value
