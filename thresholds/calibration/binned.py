@@ -42,6 +42,20 @@ class Binned(NamedTuple):
     squares: Floats | None
     of_shares: bool  # whether all scores are in [0, 1], those apart that are missing
 
+    @classmethod
+    def of_histograms(
+        cls, found: Histograms, missing: float, squares: Floats | None = None
+    ) -> "Binned":
+        """Take histograms of all labels as they are, of rows that need not be at hand.
+
+        Cells that are `missing` are to have bins of their own.
+        """
+        bins = _unmasked(found)
+        is_probable = (bins.lowest >= 0) & (bins.highest <= 1)  # (n_bins,)
+        is_missing = (bins.lowest == missing) & (bins.highest == missing)
+        of_shares = bool((is_probable | is_missing).all())
+        return cls(bins, edges_of(bins), squares, of_shares)
+
     @property
     def are_shares(self) -> bool:
         """Whether all scores are in [0, 1]."""
