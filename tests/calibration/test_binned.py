@@ -260,7 +260,8 @@ def test_histograms_of_few_bins_are_calibrated_nearly_as_rows_are(kind: str, met
     expected, found = (made(truth, scores, method, by, missing=-9.0) for made in (calibrate, of_histograms))
     losses = [measure_calibration(truth, made.transform(scores)).log_loss for made in (expected, found)]
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
-    np.testing.assert_allclose(found.base_rates, expected.base_rates, rtol=0.02)
+    # Next to 1 bins are wide in log odds.
+    np.testing.assert_allclose(found.base_rates, expected.base_rates, rtol=0.05 if kind == "certain" else 1e-3)
     p = found.transform(np.sort(scores, axis=0))
     if method == "isotonic":
         assert (np.diff(p, axis=0) >= 0).all()
