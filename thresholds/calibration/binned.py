@@ -12,6 +12,7 @@ A label of few scores has a bin for each, and nothing is lost.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -46,13 +47,18 @@ class Binned(NamedTuple):
     def of_histograms(
         cls, found: Histograms, missing: float, squares: Floats | None = None
     ) -> "Binned":
-        """Take histograms of all labels as they are, of rows that need not be at hand.
+        """Take histograms of all labels, of rows that need not be at hand.
 
-        Cells that are `missing` are to have bins of their own.
+        All cells of a bin that has `missing` between its ends count as missing. `squares` as in `Binned`.
         """
         bins = _unmasked(found)
+        is_missing = (bins.lowest <= missing) & (missing <= bins.highest)  # (n_bins,)
+        bins = replace(
+            bins,
+            lowest=np.where(is_missing, bins.lowest.dtype.type(missing), bins.lowest),
+            highest=np.where(is_missing, bins.highest.dtype.type(missing), bins.highest),
+        )
         is_probable = (bins.lowest >= 0) & (bins.highest <= 1)  # (n_bins,)
-        is_missing = (bins.lowest == missing) & (bins.highest == missing)
         of_shares = bool((is_probable | is_missing).all())
         return cls(bins, edges_of(bins), squares, of_shares)
 
