@@ -141,12 +141,9 @@ def calls(data: Data, form: int) -> Iterator[Call]:
 
 
 def count_blocks(truth: Any, scores: Any, sample_weight: Array | None) -> None:
-    """Count rows at all scores, and at those of positives, twice."""
-    candidates = thresholds.Candidates.of(truth, scores, sample_weight=sample_weight)
-    unit = None if sample_weight is None else candidates.weight_unit
-    for at in (None, candidates):
-        counts = thresholds.Counts.of(truth, scores, at, sample_weight=sample_weight, weight_unit=unit)
-        (counts + counts).fit()
+    """Count rows twice, and add these up."""
+    counts = thresholds.Counts.of(truth, scores, sample_weight=sample_weight)
+    (counts + counts).fit()
 
 
 def large() -> Iterator[Call]:
