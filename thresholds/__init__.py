@@ -111,14 +111,14 @@ if TYPE_CHECKING:
     from thresholds.calibration import calibrate as calibrate
     from thresholds.calibration import estimate_base_rates as estimate_base_rates
     from thresholds.calibration import measure_calibration as measure_calibration
-    from thresholds.counts.chunks import fit_chunks as fit_chunks
-    from thresholds.counts.counts import Counts as Counts
     from thresholds.comparison.agreement import Agreement as Agreement
     from thresholds.comparison.compare import compare as compare
     from thresholds.comparison.differences import RuleDifference as RuleDifference
     from thresholds.comparison.differences import diff_rules as diff_rules
     from thresholds.comparison.keeping_odds import keep_odds as keep_odds
     from thresholds.comparison.result import Comparison as Comparison
+    from thresholds.counts.chunks import fit_chunks as fit_chunks
+    from thresholds.counts.counts import Counts as Counts
     from thresholds.data.folds import multilabel_folds as multilabel_folds
     from thresholds.data.label_lists import from_label_lists as from_label_lists
     from thresholds.data.label_lists import to_label_lists as to_label_lists

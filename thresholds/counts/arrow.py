@@ -75,7 +75,9 @@ def from_tables(data: object) -> "Counts":
     table = _as_table(pa, data)
     lacking = [name for name in (*_COLUMNS, "about") if name not in table.column_names]
     if lacking:
-        raise InputError(f"data has no column {lacking[0]!r}, expected a table of Counts.to_arrow()")
+        raise InputError(
+            f"data has no column {lacking[0]!r}, expected a table of Counts.to_arrow()"
+        )
     abouts = [_unsealed(text) for text in table.column("about").drop_null().to_pylist()]
     if not abouts:
         raise InputError("data has no row with 'about', expected all rows of Counts.to_arrow()")

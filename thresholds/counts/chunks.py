@@ -24,7 +24,7 @@ from thresholds.sources.growing import GrowingRows
 from thresholds.sources.shards import Shard, blocks_of, where_in
 from thresholds.sources.source import BlockSource
 
-# Rows are counted together as long as they take so many bytes: to add bins takes as long as to count some million cells.
+# Rows are counted together until they take so many bytes: to add bins takes as long as to count some million cells.
 _BYTES_AT_ONCE = 2**26
 
 Map: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -156,7 +156,9 @@ def _fit_counted(source: object, map: Map, about: _About, options: FitOptions) -
             try:
                 counts = counts.with_scores(found)
             except InputError as error:
-                raise InputError(f"source has other rows the second time it is read: {error}") from None
+                raise InputError(
+                    f"source has other rows the second time it is read: {error}"
+                ) from None
         return fit_counts(counts, options)
     finally:
         if bar is not None:

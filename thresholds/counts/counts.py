@@ -70,7 +70,9 @@ class Counts:
     bins: Histograms = field(repr=False)
     most: int | None = MOST_BINS  # bins of a label; None where there is one for each score
     ranges: ScoreRanges | None = None
-    finest: Histograms | None = field(default=None, repr=False)  # where scores were counted one by one
+    finest: Histograms | None = field(
+        default=None, repr=False
+    )  # where scores were counted one by one
 
     @classmethod
     def of(
@@ -352,7 +354,7 @@ class Counts:
         >>> rng = np.random.default_rng(0)
         >>> y_true = rng.random((10_000, 2)) < 0.1
         >>> y_score = rng.normal(size=(10_000, 2)) + y_true
-        >>> rule = thresholds.FixedRule(0.5, 2)
+        >>> rule = thresholds.FixedRule(0.6, 2)
         >>> counts = Counts.of(y_true, y_score)
         >>> needed = counts.needed_to_judge(rule)
         >>> counts = counts.with_scores(Counts.of(y_true, y_score, needed))
@@ -454,12 +456,20 @@ class Counts:
         -------
         Calibrator
             Where labels have a bin for each score it is that of the rows. Of others scores in one bin count as its
-            middle. It has no `profile`, which takes rows.
+            middle: log loss on other rows differs by some 1e-4 of itself. Probabilities close to 1 are an exception, as
+            bins are wide there in log odds: count log odds in their place. It has no `profile`, which takes rows.
 
         Raises
         ------
         InputError
-            As `calibrate`.
+            As `calibrate`, and for counts of weighted rows.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> counts = thresholds.Counts.of([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+        >>> counts.calibrate().transform([0.2, 0.35, 0.5])
+        array([0. , 0.5, 1. ])
         """
         from thresholds.counts.calibrating import calibrate
 
@@ -548,7 +558,7 @@ def added_counts(parts: Sequence[Counts]) -> Counts:
     most = min(several, default=None)
     totals = first.totals
     for other in whole[1:]:
-        totals += other.totals  # type: ignore[assignment]
+        totals += other.totals
     return replace(first, totals=totals, bins=added([part.bins for part in whole], most), most=most)
 
 
@@ -561,9 +571,9 @@ def _like(other: object, first: Counts) -> Counts:
             "counts have scores where they are needed, expected counts of all rows to be added before with_scores"
         )
     if (first.ranges is None) != (other.ranges is None):
+        whole, part = ("other", "these") if other.ranges is None else ("these", "other")
         raise InputError(
-            "other is counted in some ranges of scores, and these counts in all, or the other way round, expected both"
-            " in the same"
+            f"{whole} counts are of all scores, and {part} of some ranges of them, expected both of the same"
         )
     order = first.kind.order_of(other.kind)
     if order is not None:
@@ -571,9 +581,8 @@ def _like(other: object, first: Counts) -> Counts:
         totals, bins = other.totals.in_order(order), other.bins.take(order)
         other = replace(other, kind=kind, totals=totals, bins=bins)
     first.kind.refuse_other(other.kind)
-    if first.ranges is not None and other.ranges is not None:
-        if order is not None or not first.ranges.are_those_of(other.ranges):
-            raise InputError("other is counted in other ranges of scores, expected the same as here")
+    if first.ranges is not None and not first.ranges.are_those_of(other.ranges):
+        raise InputError("other is counted in other ranges of scores, expected the same as here")
     return other
 
 

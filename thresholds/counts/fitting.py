@@ -1,5 +1,6 @@
 """Fitting counts: which scores have to be known one by one, and the rule of all rows."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from thresholds._checks import InputError
@@ -44,7 +45,9 @@ def fit_counts(counts: "Counts", options: FitOptions) -> ThresholdRule:
         problem.known,
         some_scores=problem.some_scores(SAMPLE_CELLS),
     )
-    return rule_of(problem, options, found, kept={"fitted_on": in_brief})
+    rule = rule_of(problem, options, found, kept={"fitted_on": in_brief})
+    assert rule.made_by is not None, "fits say so"
+    return replace(rule, made_by=replace(rule.made_by, function="Counts.fit"))
 
 
 def _search(problem: CountedProblem, options: FitOptions) -> Found:
@@ -75,9 +78,7 @@ def _guarded(problem: CountedProblem, options: FitOptions, limits: Limits) -> Gu
     return guarded_fit(problem, guard, limits, aim, _optimum(problem, options), bins)
 
 
-def _needed(
-    counts: "Counts", problem: CountedProblem, options: FitOptions
-) -> ScoreRanges | None:
+def _needed(counts: "Counts", problem: CountedProblem, options: FitOptions) -> ScoreRanges | None:
     """Return in which ranges every score is to be counted."""
     above = problem.missing if problem.keep_sparse else None
     limits = limits_of(problem, options)
@@ -95,9 +96,7 @@ def _needed(
         guarded = _guarded(problem, options, Limits())
         broken = breaks_limits(guarded.guarded_cuts, limits, guarded.optimum.positives)
         predicted = guarded.guarded_cuts.predicted
-        wanted |= open_near(
-            problem.finest, options.beta, predicted, broken, of_counts, above=above
-        )
+        wanted |= open_near(problem.finest, options.beta, predicted, broken, of_counts, above=above)
     wanted &= problem.finest.lowest < problem.finest.highest
     return ScoreRanges.of_bins(counts.kind, problem.finest, wanted) if wanted.any() else None
 

@@ -56,15 +56,15 @@ class Kind:
     def refuse_other(self, other: "Kind", what: str = "other") -> None:
         """Refuse what was counted of other labels, scores or weights."""
         if other.n_labels != self.n_labels:
-            raise InputError(f"{what} has {other.n_labels} labels, expected {self.n_labels} as here")
+            raise InputError(
+                f"{what} has {other.n_labels} labels, expected {self.n_labels} as here"
+            )
         if other.label_names != self.label_names:
             raise InputError(f"{what} {self._other_names(other)}, expected the same labels as here")
         if other.form != self.form:
             raise InputError(f"{what} has {other.form} scores, expected {self.form} ones as here")
         if other.missing != self.missing:
-            raise InputError(
-                f"{what} has missing={other.missing}, expected {self.missing} as here"
-            )
+            raise InputError(f"{what} has missing={other.missing}, expected {self.missing} as here")
         if other.unit != self.unit:
             raise InputError(
                 f"{what} has weights in units of {other.unit}, expected {self.unit} as here"
@@ -98,7 +98,10 @@ class Totals(NamedTuple):
         of_labels = [problem.rows_of_label, problem.present_of_label, problem.weight_of_label]
         all_known = problem.unknown is None
         if all_known:
-            of_labels = [np.array([problem.n_samples]), *(np.asarray(one)[:1] for one in of_labels[1:])]
+            of_labels = [
+                np.array([problem.n_samples]),
+                *(np.asarray(one)[:1] for one in of_labels[1:]),
+            ]
         given = problem.unit_weights
         return cls(
             problem.n_samples,

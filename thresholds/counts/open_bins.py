@@ -62,7 +62,7 @@ def _cases(bins: Histograms, beta: float, above: float | None) -> _Cases:
         predicted,
         fewest=predicted - bins.weights + bins.hits,
         before=predicted - bins.weights,
-        base=(beta**2 * bins.positives)[label],
+        base=np.asarray(beta**2 * bins.positives, np.float64)[label],
         ends_are_cuts=everywhere if above is None else bins.lowest > above,
         may_be_cut=(bins.hits > 0) & (everywhere if above is None else bins.highest > above),
     )
@@ -81,7 +81,7 @@ def _open_within(bins: Histograms, cases: _Cases, limits: Limits) -> Booleans:
     best = _highest(bins, np.where(within.ends, _ratio(cases, cases.predicted), 0.0))[cases.label]
     is_better = _ratio(cases, cases.fewest) >= best * (1 - _ROUNDING)
     # Where no cut is known to keep them, a label may be predicted as much as is allowed.
-    return (within.may_be & is_better) | (within.is_last & (best == 0))
+    return np.asarray((within.may_be & is_better) | (within.is_last & (best == 0)))
 
 
 class _Within(NamedTuple):
@@ -142,9 +142,7 @@ def _open_jointly(bins: Histograms, cases: _Cases, beta: float) -> Booleans:
     high = max(low, best_joint_steps(best_cases, beta**2)[1])
 
     # 2. Two cuts of each label: the best at either ratio. Never is one that is worth nothing.
-    at_low, at_high = (
-        _at(ends, one) for one in (chosen, _best_at(ends, high))
-    )
+    at_low, at_high = (_at(ends, one) for one in (chosen, _best_at(ends, high)))
     # Both are worth the same at a ratio between: there the better of them is worth least.
     with np.errstate(divide="ignore", invalid="ignore"):
         between = (at_low[0] - at_high[0]) / (at_low[1] - at_high[1])
@@ -157,7 +155,7 @@ def _open_jointly(bins: Histograms, cases: _Cases, beta: float) -> Booleans:
         slack = _ROUNDING * np.maximum(bins.totals, 1)
         of_bin = cases.tp - ratio[cases.label] * cases.fewest
         is_worse &= of_bin < (worth - slack)[cases.label]
-    return cases.may_be_cut & ~is_worse
+    return np.asarray(cases.may_be_cut & ~is_worse)
 
 
 def _ratio(cases: _Cases, predicted: Ints) -> Floats:

@@ -56,7 +56,7 @@ class CountedProblem(Problem):
         truth: Any = Unread(shape, np.bool_)
         return cls(
             truth,
-            Unread(shape, kind.dtype),  # type: ignore[arg-type]
+            Unread(shape, kind.dtype),
             weights,
             kind.unit * divisor,
             sample_weight=weights,
@@ -116,19 +116,19 @@ class CountedProblem(Problem):
         return None if self.totals.all_known else int(self.totals.of_labels[0].sum())
 
     @property
-    def rows_of_label(self) -> Ints:  # type: ignore[override]
+    def rows_of_label(self) -> Ints:
         """Number of rows in which the truth of each label is known, (n_labels,)."""
-        return self.totals.of_labels[0]
+        return np.asarray(self.totals.of_labels[0])
 
     @property
-    def present_of_label(self) -> Ints:  # type: ignore[override]
+    def present_of_label(self) -> Ints:
         """Number of rows of positive weight in which the truth of each label is known, (n_labels,)."""
-        return self.totals.of_labels[1]
+        return np.asarray(self.totals.of_labels[1])
 
     @property
-    def weight_of_label(self) -> Ints:  # type: ignore[override]
+    def weight_of_label(self) -> Ints:
         """Weight of the rows in which the truth of each label is known, in multiples of `unit`, (n_labels,)."""
-        return self.totals.of_labels[2]
+        return np.asarray(self.totals.of_labels[2])
 
     @property
     def known(self) -> Floats | None:

@@ -55,11 +55,13 @@ class ScoreRanges:
 
     def __repr__(self) -> str:
         """Return sizes on one line."""
-        n_labels = np.count_nonzero(np.diff(self.offsets))
+        n_labels = int(np.count_nonzero(np.diff(self.offsets)))
         return f"ScoreRanges({counted(self.n_ranges, 'range')} of {counted(n_labels, 'label')})"
 
-    def are_those_of(self, other: "ScoreRanges") -> bool:
+    def are_those_of(self, other: "ScoreRanges | None") -> bool:
         """Whether the ranges of others are the same."""
+        if other is None:
+            return False
         pairs = (
             (self.offsets, other.offsets),
             (self.lowest, other.lowest),
