@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 Method = Literal["isotonic", "platt"]
 By = Literal["shrink", "label", "pooled"]
+Fitted: TypeAlias = IsotonicCurves | LogisticCurves | StretchedCurves
 METHODS: tuple[Method, ...] = ("isotonic", "platt")
 BYS: tuple[By, ...] = ("shrink", "label", "pooled")
 
@@ -537,6 +538,7 @@ def calibrate_problem(
 ) -> Calibrator:
     """Fit a map on what is checked already; it may do without measures of its own fit, and `by_class`."""
     by = _by_of(problem, by)
+    fitted: Fitted
     if method == "isotonic" and by == "label":
         fitted, found = _fit_labels(problem, n_jobs, progress)
     else:
@@ -572,7 +574,7 @@ def _by_of(problem: Problem, by: By) -> By:
 
 def _made(
     problem: Problem,
-    fitted: IsotonicCurves | LogisticCurves | StretchedCurves,
+    fitted: Fitted,
     found: Binned,
     method: Method,
     by: By,
@@ -609,7 +611,7 @@ def _made(
 
 def _fit(
     problem: Problem, found: Binned, method: Method, by: By, n_jobs: int | None, progress: bool
-) -> IsotonicCurves | LogisticCurves | StretchedCurves:
+) -> Fitted:
     """Fit curves to bins, of all cells together or of each label."""
     row_weight = weight_of_row(problem.unit)
     cells = Cells.of_bins(found.bins)

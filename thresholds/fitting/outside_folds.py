@@ -40,17 +40,17 @@ def fit_outside_folds(
     outside = [rows for rows, _ in pairs]
     parts = [problem.view_of_rows(rows, copies_truth=False) for rows in outside]
     searches = [search_of(part, options, ratio=whole.ratio) for part in parts]
-    found: list[Any] = [search for search in searches if search is not None]
+    made: list[Any] = [search for search in searches if search is not None]
     of_all, of_outside = over_folds(
         problem,
         folds,
         [whole, *questions],
-        found,
+        made,
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
     rules = [rule_of(problem, options, whole.found(of_all[0]))]
-    for part, search, answers in zip(parts, found, of_outside, strict=True):
+    for part, search, answers in zip(parts, made, of_outside, strict=True):
         found = search.found(answers)
         kept = {"fitted_on": data_in_brief(part, found.cuts.positives)}
         rules.append(rule_of(part, options, found, kept=kept))
