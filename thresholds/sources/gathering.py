@@ -213,7 +213,7 @@ def _as_described(
                 f"{name} is {shown(given)} beside gathered rows that have {shown(own)}, expected the same or none"
             )
         more[name] = given
-    return replace(rows, **more)
+    return replace(rows, **more) if more else rows
 
 
 def _with_room(rows: GrowingRows, folder: Folder | None, n_rows: int | None) -> GrowingRows:
