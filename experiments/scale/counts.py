@@ -5,7 +5,9 @@ float32 scores, base rates from .001 to .3, and the same as probabilities of thr
 of the rows, bit for bit, which is asserted.
 
 Then, of files of scores, what is sent: bytes of counts and of the scores that are collected, for each label, and the
-share of all scores that these are. Counts are of seven shuffled parts.
+share of all scores that these are. Counts are of seven shuffled parts. And how far what counts say of a fitted rule is
+from what rows say: the largest difference of AUROC, other verdicts, and the log loss of Platt's calibration on the
+other half of the rows, relative to that of a calibrator of rows.
 
     python experiments/scale/counts.py [FILE ...] > experiments/scale/counts.txt
 """
@@ -43,9 +45,9 @@ def main(files: list[str]) -> None:
         for options in FITS:
             measure(truth, given, options)
         print()
-    print("what is sent, in KB a label     macro: collected, share    micro: collected, share")
+    print("                     KB a label   macro: KB, share  micro: KB, share  AUROC     verdicts  log loss")
     for file in files:
-        show_sizes(file)
+        show(file)
 
 
 def measure(truth: Any, scores: Any, options: dict[str, Any]) -> None:
@@ -93,27 +95,43 @@ def in_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
     return {name: median(listed) for name, listed in times.items()}
 
 
-def show_sizes(file: str) -> None:
-    """Print what is sent of a file of scores."""
+def show(file: str) -> None:
+    """Print what is sent of a file of scores, and how near what is read off bins is to what rows say."""
     given = thresholds.read(file)
     y_true, y_score = given.y_true, given.y_score
-    parts = np.array_split(np.random.default_rng(0).permutation(y_score.shape[0]), 7)
+    rng = np.random.default_rng(0)
+    parts = np.array_split(rng.permutation(y_score.shape[0]), 7)
     counts = sum(Counts.of(y_true[rows], y_score[rows]) for rows in parts)
-    words = []
+    words = [f"{len(pickle.dumps(counts)) / 1e3 / counts.n_labels:7.1f}"]
     for average in ("macro", "micro"):
         needed = counts.needed_for(average)
-        collected, share = 0, 0.0
+        whole, size, share = counts, 0, 0.0
         if needed is not None:
             found = sum(Counts.of(y_true[rows], y_score[rows], needed) for rows in parts)
-            collected, share = len(pickle.dumps(found)), found.bins.weights.sum() / counts.bins.weights.sum()
-            counts_and_scores = counts.with_scores(found)
-        else:
-            counts_and_scores = counts
-        rule, expected = counts_and_scores.fit(average), fit_empirical(y_true, y_score, average)
+            whole, size = counts.with_scores(found), len(pickle.dumps(found))
+            share = found.bins.weights.sum() / counts.bins.weights.sum()
+        rule, expected = whole.fit(average), fit_empirical(y_true, y_score, average)
         assert np.array_equal(rule.thresholds, expected.thresholds), "not those of the rows"
-        words.append(f"{collected / 1e3 / counts.n_labels:17.1f}, {share:7.2%}")
-    size = len(pickle.dumps(counts)) / 1e3 / counts.n_labels
-    print(f"{Path(file).stem:24} {size:6.1f} {words[0]} {words[1]}")
+        words.append(f"{size / 1e3 / counts.n_labels:10.1f}, {share:6.2%}")
+
+    # What the counts say of the micro rule.
+    needed = whole.needed_to_judge(rule)
+    if needed is not None:
+        whole = whole.with_scores(Counts.of(y_true, y_score, needed))
+    by_counts, by_rows = whole.diagnose(rule), thresholds.diagnose(y_true, y_score, rule)
+    auroc = np.nanmax(np.abs(by_counts.table["auroc"] - by_rows.table["auroc"]))
+    others = np.count_nonzero(by_counts.verdict != by_rows.verdict)
+
+    half, rest = np.array_split(rng.permutation(y_score.shape[0]), 2)
+    losses = [
+        thresholds.measure_calibration(y_true[rest], made.transform(y_score[rest])).log_loss
+        for made in (
+            Counts.of(y_true[half], y_score[half]).calibrate("platt"),
+            thresholds.calibrate(y_true[half], y_score[half], "platt"),
+        )
+    ]
+    words.append(f"{auroc:.5f} {others:4} of {counts.n_labels:4} {losses[0] / losses[1] - 1:+.0e}")
+    print(f"{Path(file).stem:24}{'  '.join(words)}", flush=True)
 
 
 if __name__ == "__main__":
