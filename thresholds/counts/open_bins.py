@@ -166,7 +166,7 @@ def _ratio(cases: _Cases, predicted: Ints) -> Floats:
 def _after(wanted: Booleans, label: Ints) -> Booleans:
     """Tell which bins come after one that is wanted, in the same label, (n_bins,)."""
     is_same = np.append(False, label[1:] == label[:-1])[: label.size]
-    return np.append(False, wanted[:-1])[: label.size] & is_same
+    return np.asarray(np.append(False, wanted[:-1])[: label.size] & is_same)
 
 
 def _before(wanted: Booleans, label: Ints) -> Booleans:

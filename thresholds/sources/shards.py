@@ -1,9 +1,8 @@
 """Shards: callables that return a block of rows, or an iterator of blocks, and can be sent to another process.
 
-Arrays are cut into ranges of rows. Memory maps are sent as the name of their file and a place in it, never as cells.
+Arrays are cut into ranges of rows, which are sent as cells: who has mapped arrays fits them faster than others count.
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,7 +12,6 @@ import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Dense, Ints
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import InputError, shown
 from thresholds.files.source import Source
@@ -104,7 +102,7 @@ class DaskBlock:
 
 @dataclass(frozen=True)
 class RowRange:
-    """A range of the rows of arrays, which are sent with it unless they are mapped files."""
+    """A range of the rows of arrays."""
 
     rows: Rows
     block_rows: int
@@ -112,72 +110,20 @@ class RowRange:
     @classmethod
     def of(cls, rows: Rows, piece: slice, block_rows: int) -> "RowRange":
         """Cut it out."""
-        return cls(Rows(*(_sent(part, piece) for part in rows)), block_rows)
+        parts = (
+            None if part is None else ArrayRange(part, piece.start, piece.stop) for part in rows
+        )
+        return cls(Rows(*parts), block_rows)
 
     def __call__(self) -> Iterator[Rows]:
         """Return its blocks."""
-        rows = Rows(*map(_read, self.rows))
-        for piece in in_pieces(slice(0, rows.n_rows), self.block_rows):
-            yield Rows(*(None if part is None else _plain(part[piece]) for part in rows))
+        for piece in in_pieces(slice(0, self.rows.n_rows), self.block_rows):
+            yield Rows(*(None if part is None else _plain(part[piece]) for part in self.rows))
 
 
 @dataclass(frozen=True)
-class MappedFile:
-    """A piece of a file that is mapped into memory where it is read."""
-
-    path: str
-    dtype: Any
-    position: int  # in the file, in bytes
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    @classmethod
-    def of(cls, array: Dense) -> "MappedFile | None":
-        """Find where in its file a view of a memory map begins; None where that is not known."""
-        whole = _map_of(array)
-        path = getattr(whole, "filename", None)
-        if whole is None or path is None or any(step < 0 for step in array.strides):
-            return None
-        position = whole.offset + _address(array) - _address(whole)
-        return cls(os.fspath(path), array.dtype, position, array.shape, array.strides)
-
-    def __call__(self) -> Dense:
-        """Map it."""
-        size = self.dtype.itemsize + sum(
-            (length - 1) * step for length, step in zip(self.shape, self.strides, strict=True)
-        )
-        cells = np.memmap(self.path, np.uint8, "r", self.position, (size,))
-        return np.ndarray(self.shape, self.dtype, cells, 0, self.strides)
-
-
-@dataclass(frozen=True)
-class SparseRange:
-    """A range of the rows of a CSR matrix: its entries are views, or places in files, not copies."""
-
-    data: Any
-    indices: Any
-    starts: Ints  # (n_rows + 1,)
-    n_labels: int
-
-    @classmethod
-    def of(cls, matrix: Any, piece: slice) -> "SparseRange":
-        """Cut it out."""
-        starts = matrix.indptr[piece.start : piece.stop + 1]
-        entries = slice(int(starts[0]), int(starts[-1]))
-        data, indices = (_sent(array, entries) for array in (matrix.data, matrix.indices))
-        return cls(data, indices, starts - starts[0], matrix.shape[1])
-
-    def __call__(self) -> Any:
-        """Return the rows as a CSR array."""
-        from scipy import sparse
-
-        parts = (_read(self.data), _read(self.indices), self.starts)
-        return sparse.csr_array(parts, shape=(self.starts.size - 1, self.n_labels))
-
-
-@dataclass(frozen=True)
-class LazyRange:
-    """A range of the rows of an array that reads what is asked for: zarr's, h5py's."""
+class ArrayRange:
+    """A range of the rows of an array, cut out when it is read, or sent."""
 
     array: Any
     first: int
@@ -191,42 +137,17 @@ class LazyRange:
     def __getitem__(self, rows: slice) -> Any:
         return self.array[self.first + rows.start : self.first + rows.stop]
 
-
-def _sent(part: Any, piece: slice) -> Any:
-    """Return a range of rows of an array in the form in which it is pickled."""
-    if part is None:
-        return None
-    if is_sparse(part):
-        return SparseRange.of(part, piece)
-    if isinstance(part, np.ndarray):
-        rows = part[piece]
-        return MappedFile.of(rows) or rows if rows.size else rows
-    return LazyRange(part, piece.start, piece.stop)
-
-
-def _read(part: Any) -> Any:
-    """Return what was sent in its own form."""
-    return part() if isinstance(part, MappedFile | SparseRange) else part
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send its own rows alone; arrays that lie in files, as zarr's, are opened again where they are read."""
+        n_rows = self.last - self.first
+        if isinstance(self.array, np.ndarray) or is_sparse(self.array):
+            return ArrayRange, (self[slice(0, n_rows)], 0, n_rows)
+        return ArrayRange, (self.array, self.first, self.last)
 
 
 def _plain(part: Any) -> Any:
     """Return what an array library gave as what it is, or as NumPy's."""
     return part if is_sparse(part) or isinstance(part, np.ndarray) else np.asarray(part)
-
-
-def _map_of(array: Dense) -> "np.memmap[Any, Any] | None":
-    """Return the memory map that an array is a view of, None where it is none of a map."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap) and not isinstance(base.base, np.ndarray):
-            return base
-        base = base.base
-    return None
-
-
-def _address(array: Dense) -> int:
-    """Return where in memory an array begins."""
-    return int(array.__array_interface__["data"][0])
 
 
 def _is_block(value: object) -> bool:
