@@ -141,9 +141,12 @@ def calls(data: Data, form: int) -> Iterator[Call]:
 
 
 def count_blocks(truth: Any, scores: Any, sample_weight: Array | None) -> None:
-    """Count rows twice, and add these up."""
+    """Count rows, and fit them in two passes."""
     counts = thresholds.Counts.of(truth, scores, sample_weight=sample_weight)
-    (counts + counts).fit()
+    needed = counts.needed_for()
+    if needed is not None:
+        counts = counts.with_scores(thresholds.Counts.of(truth, scores, needed, sample_weight=sample_weight))
+    counts.fit()
 
 
 def large() -> Iterator[Call]:
