@@ -142,10 +142,11 @@ def calls(data: Data, form: int) -> Iterator[Call]:
 
 def count_blocks(truth: Any, scores: Any, sample_weight: Array | None) -> None:
     """Count rows, and fit them in two passes."""
-    counts = thresholds.Counts.of(truth, scores, sample_weight=sample_weight)
+    weights = None if sample_weight is None else np.ceil(sample_weight)
+    counts = thresholds.Counts.of(truth, scores, sample_weight=weights)
     needed = counts.needed_for()
     if needed is not None:
-        counts = counts.with_scores(thresholds.Counts.of(truth, scores, needed, sample_weight=sample_weight))
+        counts = counts.with_scores(thresholds.Counts.of(truth, scores, needed, sample_weight=weights))
     counts.fit()
 
 
