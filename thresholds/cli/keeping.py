@@ -146,8 +146,8 @@ def _copied(matrix: Matrix, rows: Ints, labels: "Ints | slice") -> Matrix:
     n_bytes = len(rows) * matrix.shape[1] * matrix.itemsize
     if left is None or n_bytes <= SHARE * left:
         return matrix[rows][:, labels]
-    from thresholds.sources.folder import Folder
     from thresholds.data.growing import Gathered
+    from thresholds.sources.folder import Folder
 
     found = Folder.of(_AUTO)
     folder = None if found is None or n_bytes > found.most else found.path
