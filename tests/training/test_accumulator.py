@@ -17,8 +17,8 @@ from scipy import sparse
 import thresholds
 from tests.cases import Case, cases, small_cases
 from thresholds import InputError, fit_empirical
-from thresholds.training.accumulator import Accumulator
 from thresholds.data import growing as gathering
+from thresholds.training.accumulator import Accumulator
 
 pytestmark = pytest.mark.each_value
 
