@@ -13,7 +13,7 @@ OTHERS = thresholds.ThresholdRule([0.5, 0.5], label_names=["cat", "dog"])
 
 
 def every(**about: Any) -> Counts:
-    """Tie groups."""
+    """Counts of some rows."""
     return Counts.of(Y, S, **about)
 
 
@@ -44,17 +44,13 @@ JUDGING: dict[str, tuple[Callable[[], object], str]] = {
         "counts are of weighted rows, expected those of rows without sample_weight",
     ),
     "fractions that are 1 on average": (
-        lambda: every(sample_weight=[0.5, 1.5, 0.5, 1.5], weight_unit=0.5).compare({"a": RULE}),
+        lambda: every(sample_weight=[0.5, 1.5, 0.5, 1.5], weight_unit=0.5).diagnose(RULE),
         "counts are of weighted rows, expected those of rows without sample_weight",
     ),
     "another missing": (
         lambda: Counts.of(Y, CSR(S)).confusion(FixedRule(0.5, 2, missing=-1.0)),
         "rule has missing=-1.0, expected 0.0 as the counts have",
     ),
-    "no mapping": (lambda: every().compare(["macro"]), r"rules is \['macro'\], expected a mapping of names to rules"),
-    "no rules": (lambda: every().compare({}), "rules is {}, expected a mapping of names to rules"),
-    "no rule of that name": (lambda: every().compare({"a": 3}), "rules has 'a': 3, expected names and rules"),
-    "beta": (lambda: every().compare({"a": RULE}, beta=-1), "beta is -1"),
     "alpha": (lambda: every().diagnose(RULE, alpha=2), "alpha is 2"),
 }
 FITS: dict[str, tuple[Callable[[], object], str]] = {
@@ -66,14 +62,12 @@ FITS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: every().fit(rule="samples, shared"),  # type: ignore[call-arg]
         "average is 'samples', a mean over rows, which counts do not have",
     ),
-    "weights with a promise": (
-        lambda: every(sample_weight=[2, 1, 1, 1]).fit(min_recall=0.5, confidence=0.8),
-        "sample_weight was counted with confidence, whose tests count rows; expected weights of 0 and 1 only",
+    "a promise": (
+        lambda: every().fit(min_recall=0.5, confidence=0.8),
+        "confidence is 0.8, a test of every score, which counts do not tell; expected None, or fit_empirical",
     ),
-    "a promise of rows": (
-        lambda: every().fit("micro", min_recall=0.5, confidence=0.8),
-        "confidence is 0.8 with average 'micro', per_label=True, whose promise is about rows, which counts do not have",
-    ),
+    "a budget": (lambda: every().fit(max_predicted=3), "max_predicted is 3.0, a budget of all labels together"),
+    "one threshold": (lambda: every().fit("micro", per_label=False), "per_label is False, one threshold for all"),
 }
 
 BAD_JUDGING = [

@@ -534,8 +534,9 @@ class Counts:
         if not self.totals.of_labels[0].any():
             raise InputError("y_true has no known cell, expected at least one")
         if not self.totals.weight:
+            rows = "every row" if self.totals.all_known else "every row with a known cell"
             raise InputError(
-                "sample_weight is 0 for every row with a known cell, expected at least one positive weight"
+                f"sample_weight is 0 for {rows}, expected at least one positive weight"
             )
         if self.totals.weight * self.n_labels >= MOST_UNITS:
             raise InputError(

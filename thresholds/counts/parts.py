@@ -58,6 +58,8 @@ def _in_units(given: object, n_rows: int, unit: float) -> Ints:
     with np.errstate(over="ignore"):
         multiples = weights / unit
         total = float(multiples.sum())
+        if np.isinf(weights.sum()):
+            raise _checks.too_heavy()
     if total >= MOST_UNITS:
         raise InputError(f"sample_weight adds up to {total:.3g} units, expected less than 2**62")
     odd = np.flatnonzero(np.rint(multiples) != multiples)
