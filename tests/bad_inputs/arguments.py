@@ -1288,7 +1288,7 @@ def others(of: Callable[..., object]) -> list[tuple[Callable[[], object], str]]:
     """What cannot be added to that of a block, and why."""
     return [
         (lambda: 3, "other is 3, expected C"),
-        (lambda: of(Y[:, :1], S[:, :1]), "other has 1 labels, expected 2 as here"),
+        (lambda: of(Y[:, :1], S[:, :1]), "other has 1 label, expected 2 as here"),
         (lambda: of(Y, S, label_names=NAMES), "other has label_names, expected the same labels as here"),
         (lambda: of(Y, S.astype(np.float32)), "other has float32 scores, expected float64 ones as here"),
         (lambda: of(Y, CSR(S)), "other has sparse float64 scores, expected float64 ones as here"),
@@ -1317,10 +1317,10 @@ BLOCKS = [
     *each(FROM_GROUPS, "label", [(0.5, 0, 1), ("a", 3, "b"), (None, "a", "b")], "label has .* of type .*, expected na"),
     *each(FROM_GROUPS, "label", [(-1, 0, 1)], "label has -1, expected positions from 0, at most"),
     *each(FROM_GROUPS, "label", [np.array([0, 2**63 + 1, 1], np.uint64), (0, 2**31, 1)], "label has .*, expected pos"),
-    *each(FROM_GROUPS, "label", [(), [[0], [0], [1]]], "label has shape .*, expected one label for each group"),
+    *each(FROM_GROUPS, "label", [(), [[0], [0], [1]]], "label has shape .*, expected a list, one label for each group"),
     *each(FROM_GROUPS, "score", [(0.5, nan, 0.5), (0.5, inf, 0.5)], "score has .*, expected real scores"),
     *each(FROM_GROUPS, "score", [[[0.5, 0.25]] * 3], r"score has shape \(3, 2\), expected one score for each group"),
-    *each(FROM_GROUPS, "rows", [(2**61, 2**61, 10)], "rows adds up to 4.61e.18 of a label, expected less than 2.*62"),
+    *each(FROM_GROUPS, "rows", [(2**61, 2**61, 10)], "rows adds up to 4.61e.18 of a label, expected less than 2.*61"),
     *each(
         FROM_GROUPS, "rows", [(1, 0.5, 9), (1, -1, 9), (1, nan, 9)], "rows has .* at place 1, expected whole numbers"
     ),

@@ -50,13 +50,14 @@ def test_labels_are_known_by_name() -> None:
     np.testing.assert_array_equal(rule.thresholds, expected.thresholds)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, pd.DataFrame])
 def test_a_part_may_have_no_rows(make: Any) -> None:
     """As the parts of a cluster's data may."""
     y_true, y_score = make(np.eye(4, 2)), make(np.arange(8.0).reshape(4, 2))
     parts = [slice(0, 0), slice(0, 3), slice(3, 3), slice(3, 4)]
     counts = sum(Counts.of(y_true[rows], y_score[rows]) for rows in parts)
     assert counts.n_samples == 4
+    assert counts.label_names == (("0", "1") if make is pd.DataFrame else None)
     assert counts.fit("micro").objective == fit_empirical(y_true, y_score, "micro").objective
     with pytest.raises(InputError, match="the counts have no rows"):
         Counts.of(y_true[:0], y_score[:0]).fit()
@@ -70,8 +71,19 @@ def test_weights_are_multiples_of_a_unit() -> None:
     assert counts.positives.tolist() == [0.5, 1.25]
     with pytest.raises(InputError, match=r"^sample_weight has 0.5 at row 0, expected whole numbers, or another"):
         Counts.of(y_true, y_score, sample_weight=weights)
+    with pytest.raises(InputError, match=r"^weight_unit is 0.1, expected a whole number, or a power of two"):
+        Counts.of(y_true, y_score, sample_weight=weights, weight_unit=0.1)
     with pytest.raises(InputError, match=r"^sample_weight has 1.25 at row 1, expected whole multiples of 0.5"):
         Counts.of(y_true, y_score, sample_weight=weights, weight_unit=0.5)
+
+
+def test_weights_may_be_as_large_as_in_fits_of_rows() -> None:
+    y_true, y_score, weights = [[0], [1], [1]], [[0.1], [0.2], [0.3]], [2**53, 2**53 - 1, 2**53]
+    rule = Counts.of(y_true, y_score, sample_weight=weights).fit()
+    assert rule.objective == fit_empirical(y_true, y_score, sample_weight=weights).objective
+    heavy = Counts.of([[1]], [[1.0]], sample_weight=[2**60])
+    with pytest.raises(InputError, match=r"^sample_weight adds up to .* units, expected less than 2\*\*61"):
+        sum([heavy] * 3)
 
 
 def of(scores: Any, **about: Any) -> Counts:
@@ -115,14 +127,14 @@ def test_scores_in_ranges_are_those_of_the_same_rows() -> None:
     inside = np.flatnonzero((y_score >= needed.lowest[0]) & (y_score <= needed.highest[0]))[0]
     moved[inside] += 100
     wrong: dict[str, Any] = {
-        r"^found is 3, expected Counts in the ranges that needed_for returned": 3,
-        r"^found is Counts\(.*\), expected Counts in the ranges": counts,
-        r"^found has 2,999 rows, expected the 3,000 that were counted before": Counts.of(
+        r"^scores is 3, expected Counts in the ranges that needed_for returned": 3,
+        r"^scores is Counts\(.*\), expected Counts in the ranges": counts,
+        r"^scores has 2,999 rows, expected the 3,000 that were counted before": Counts.of(
             y_true[1:], y_score[1:], needed
         ),
-        r"^found has other scores or truth in its ranges than were counted before": Counts.of(y_true, moved, needed),
-        r"^found has other scores or truth": Counts.of(~y_true, y_score, needed),
-        r"^found has float32 scores, expected float64": Counts.of(
+        r"^scores has other scores or truth in its ranges than were counted before": Counts.of(y_true, moved, needed),
+        r"^scores has other scores or truth": Counts.of(~y_true, y_score, needed),
+        r"^scores has float32 scores, expected float64": Counts.of(
             y_true, y_score.astype(np.float32), Counts.of(y_true, y_score.astype(np.float32)).needed_for()
         ),
     }

@@ -98,9 +98,15 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         lambda: changed("about", 0, about().replace('"n_labels": 1', '"n_labels": 9')),
         "data has .* in column 'about', expected what Counts.to_arrow",
     ),
+    "a text": (lambda: "x", "data is 'x', expected a pyarrow.Table, or batches"),
+    "a mapping": (lambda: {"a": 1}, "data is .*, expected a pyarrow.Table, or batches"),
+    "labels in another order": (
+        lambda: [of([[1, 2]], label_names=names).to_arrow() for names in (["a", "b"], ["b", "a"])],
+        "a table has its labels in another order, expected the same labels as here",
+    ),
     "another dtype": (
         lambda: [two(), of([[1]], dtype=np.float32).to_arrow()],
-        "other has float32 scores, expected float64 ones as here",
+        "a table has float32 scores, expected float64 ones as here",
     ),
 }
 

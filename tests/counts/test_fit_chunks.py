@@ -151,13 +151,14 @@ def test_other_rows_the_second_time_are_refused(change: str) -> None:
         calls.append(1)
         return (y_true, y_score) if len(calls) == 1 else CHANGES[change](y_true, y_score)
 
-    with pytest.raises(InputError, match=r"^source has other rows the second time it is read: found has"):
+    with pytest.raises(InputError, match=r"^source has other rows the second time it is read, expected the same"):
         fit_chunks([source], map=backwards)
 
 
 def test_a_map_that_loses_or_doubles_results_is_refused() -> None:
     shards = [lambda: ones(2), lambda: ones(3)]
     maps: dict[str, Any] = {
+        r"map gave None, expected the results of all tasks": lambda *_: None,
         r"map gave 1 results for 2 tasks, expected one each": lambda function, tasks: [function(next(iter(tasks)))],
         r"map gave shard 0 twice, expected one result": lambda function, tasks: [function(next(iter(tasks)))] * 2,
         r"map gave <object .*, expected what the function returns": lambda _, tasks: [object() for _ in tasks],
@@ -222,6 +223,36 @@ def test_shards_of_another_kind_are_refused(what: str) -> None:
     block, message = OTHERS[what]
     with pytest.raises(InputError, match=f"^{message}"):
         fit_chunks([lambda: ones(4), lambda: block], map=on_threads)
+
+
+def test_what_counts_do_not_tell_of_rows_is_refused() -> None:
+    y_true, y_score = ones(4)
+    blocks: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        r"sample_weight has 0.5, expected whole numbers with map, .* \(in the block that begins at row 0\)$": (
+            {"sample_weight": [1, 0.5, 1, 1]},
+            {},
+        ),
+        r"source has groups, which a guard looks at and counts do not tell": (
+            {"groups": [1, 1, 2, 2]},
+            {"guard": "shrink"},
+        ),
+    }
+    for message, (beside, options) in blocks.items():
+        block = {"y_true": y_true, "y_score": y_score, **beside}
+        with pytest.raises(InputError, match=f"^{message}"):
+            fit_chunks([lambda block=block: block], map=backwards, **options)
+    grouped = {"y_true": y_true, "y_score": y_score, "groups": [1, 1, 2, 2]}
+    assert fit_chunks([lambda: grouped], map=backwards).objective == 1.0  # Nothing looks at groups.
+
+
+def test_labels_of_shards_are_put_in_the_order_of_the_first() -> None:
+    """In the second pass, too, which scores of more than 1,024 values take."""
+    rng = np.random.default_rng(0)
+    y_true = pd.DataFrame(rng.random((4000, 2)) < 0.2, columns=["cat", "dog"])
+    y_score = (rng.normal(size=(4000, 2)) + y_true).astype(np.float32)
+    others = ["dog", "cat"]
+    shards = [lambda: (y_true[:900], y_score[:900]), lambda: (y_true[900:][others], y_score[900:][others])]
+    assert_same(fit_chunks(shards, map=on_threads), fit_empirical(y_true, y_score))
 
 
 def test_values_of_rows_come_with_the_rows() -> None:

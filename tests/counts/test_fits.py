@@ -142,3 +142,39 @@ def test_cells_that_are_counted_cannot_be_read() -> None:
         problem.scores[0]
     with pytest.raises(AssertionError, match="only counts of these rows are known"):
         np.asarray(problem.truth)
+
+
+def test_the_cut_nearest_to_a_guards_within_limits_is_that_of_rows() -> None:
+    """An end of a bin without positives is none, however near it lies."""
+    rng = np.random.default_rng(0)
+    low = 0.4 + 0.5 * rng.random(5000)
+    y_score = np.append([0.9994, 0.9993, 0.9992, 0.9991, 0.95], low)[:, np.newaxis]
+    y_true = np.append([1, 1, 1, 0, 0], (rng.random(5000) < 0.2) & (low < 0.88))[:, np.newaxis]
+    rows, options = Rows(y_true, y_score, None, {}), {"guard": "shrink", "min_precision": 0.55}
+    assert_same(fitted(rows, rng, "macro", **options), of_rows(rows, "macro", **options))
+
+
+@pytest.mark.parametrize("seed", [95, 108])
+def test_what_is_closed_stays_so(seed: int) -> None:
+    """Two passes suffice, though scores that are known give other bounds of the best ratio."""
+    rng = np.random.default_rng(seed)
+    y_true = rng.random((3000, 4)) < rng.uniform(0, 0.6, 4) ** 2
+    y_score = 1 - 1e-4 / (1 + np.exp(-rng.normal(size=(3000, 4)) - rng.uniform(-1, 3, 4) * y_true))
+    y_score[rng.random((3000, 4)) < 0.5] = 0
+    rows = Rows(y_true, y_score, rng.integers(0, 4, 3000) * 1.0, {})
+    assert_same(fitted(rows, rng, "micro"), of_rows(rows, "micro"))
+
+
+def test_other_options_may_need_other_scores() -> None:
+    """Those that are known already are asked for no more."""
+    rng = np.random.default_rng(4)
+    rows = draw("dense", rng, 5000)
+    counts = added(rows, rng)
+    for options in ({"average": "macro"}, {"average": "micro"}, {"average": "macro", "max_overprediction": 1.5}):
+        needed = counts.needed_for(**options)
+        if needed is not None:
+            counts = counts.with_scores(added(rows, rng, needed))
+        assert_same(counts.fit(**options), of_rows(rows, **options))
+        again = added(rows, rng).needed_for(**options)
+        counts = counts if again is None else counts.with_scores(added(rows, rng, again))
+        assert_same(counts.fit(**options), of_rows(rows, **options))

@@ -16,13 +16,14 @@ doubled or changed on the way.
 import json
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, shown
-from thresholds._engine.histograms import Histograms
+from thresholds._engine.histograms import Histograms, added
 from thresholds.counts.kind import Kind, Totals
 from thresholds.counts.ranges import ScoreRanges
 from thresholds.errors import need
@@ -78,7 +79,9 @@ def from_tables(data: object) -> "Counts":
         raise InputError(
             f"data has no column {lacking[0]!r}, expected a table of Counts.to_arrow()"
         )
-    abouts = [_unsealed(text) for text in table.column("about").drop_null().to_pylist()]
+    abouts = [
+        _unsealed(text) for text in table.column("about").cast(pa.string()).drop_null().to_pylist()
+    ]
     if not abouts:
         raise InputError("data has no row with 'about', expected all rows of Counts.to_arrow()")
     columns = [_numbers(pa, table.column(name), name) for name in _COLUMNS]
@@ -89,8 +92,11 @@ def from_tables(data: object) -> "Counts":
 
     # 2. Add up what they say of rows, with no bins.
     totals = []
+    first = _kind_of(abouts[0]["kind"])
     for about in abouts:
         kind = _kind_of(about["kind"])
+        # Rows of all tables are mixed: labels are known by their position alone.
+        first.refuse_other(kind, "a table")
         ranges = None if about["ranges"] is None else _ranges_of(kind, about["ranges"])
         nothing = _histograms(kind, [column[:0] for column in columns])
         totals.append(Counts(kind, _totals_of(about["totals"]), nothing, about["most"], ranges))
@@ -99,7 +105,7 @@ def from_tables(data: object) -> "Counts":
     # 3. Add up the bins of all tables.
     is_bin = columns[0] >= 0
     bins = _histograms(whole.kind, [column[is_bin] for column in columns])
-    return whole.with_bins(bins)
+    return replace(whole, bins=added([bins], whole.most))
 
 
 def _histograms(kind: Kind, columns: list[Dense]) -> Histograms:
@@ -153,8 +159,10 @@ def _as_table(pa: Any, data: object) -> Any:
         return pa.Table.from_batches([data])
     if hasattr(data, "__arrow_c_stream__"):
         return pa.table(data)
-    parts = [_as_table(pa, part) for part in data] if isinstance(data, Iterable) else []
-    if not parts or isinstance(data, str | bytes | Mapping):
+    parts = []
+    if isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping):
+        parts = [_as_table(pa, part) for part in data]
+    if not parts:
         raise InputError(f"data is {shown(data)}, expected a pyarrow.Table, or batches")
     return pa.concat_tables(parts, promote_options="default")
 

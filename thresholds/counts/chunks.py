@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias, Unpack
 
 from thresholds._arrays.threads import Bar
-from thresholds._checks import Average, InputError, shown
+from thresholds._checks import Average, InputError, numbers, shown
 from thresholds.counts.counts import Counts, added_counts
 from thresholds.counts.fitting import fit_counts, needed_for
 from thresholds.counts.ranges import ScoreRanges
@@ -21,6 +21,7 @@ from thresholds.rule.capped import CappedRule
 from thresholds.sources.folder import Spill
 from thresholds.sources.gathering import gather, said_where
 from thresholds.sources.growing import GrowingRows
+from thresholds.sources.rows import Rows
 from thresholds.sources.shards import Shard, blocks_of, where_in
 from thresholds.sources.source import BlockSource
 
@@ -145,19 +146,27 @@ def _fit_counted(source: object, map: Map, about: _About, options: FitOptions) -
     bar = Bar("counting", 2 * len(tasks), unit="shards") if options.progress else None
 
     def add_up(ranges: ScoreRanges | None) -> Counts:
-        work = partial(_count, about=about, ranges=ranges, is_alone=len(tasks) == 1)
+        # The labels of all shards are put in the order of the first.
+        names = about.label_names if ranges is None else ranges.kind.label_names
+        of_shards = about._replace(label_names=names)
+        work = partial(
+            _count,
+            about=of_shards,
+            ranges=ranges,
+            is_alone=len(tasks) == 1,
+            at_groups=options.looks_at_groups,
+        )
         return _sum(map(work, tasks), len(tasks), bar)
 
     try:
         counts = add_up(None)
-        needed = needed_for(counts, options)
-        if needed is not None:
+        while (needed := needed_for(counts, options)) is not None:
             found = add_up(needed)
             try:
                 counts = counts.with_scores(found)
-            except InputError as error:
+            except InputError:
                 raise InputError(
-                    f"source has other rows the second time it is read: {error}"
+                    "source has other rows the second time it is read, expected the same: with map rows are read twice"
                 ) from None
         return fit_counts(counts, options)
     finally:
@@ -165,7 +174,9 @@ def _fit_counted(source: object, map: Map, about: _About, options: FitOptions) -
             bar.close()
 
 
-def _count(task: _Task, *, about: _About, ranges: ScoreRanges | None, is_alone: bool) -> _Read:
+def _count(
+    task: _Task, *, about: _About, ranges: ScoreRanges | None, is_alone: bool, at_groups: bool
+) -> _Read:
     """Count the rows of a shard, some blocks at a time."""
     number, shard = task
     in_shard = "" if is_alone else f"in shard {number}, "
@@ -177,6 +188,7 @@ def _count(task: _Task, *, about: _About, ranges: ScoreRanges | None, is_alone: 
         with said_where(where_in(shard, in_shard, n_rows)):
             block = next(blocks, None)
             if block is not None:
+                _refuse_rows(block, at_groups=at_groups)
                 rows.add(block)
                 n_rows += block.n_rows
         if len(rows) and (block is None or rows.nbytes >= _BYTES_AT_ONCE):
@@ -185,6 +197,20 @@ def _count(task: _Task, *, about: _About, ranges: ScoreRanges | None, is_alone: 
             rows = GrowingRows(**about._replace(label_names=names)._asdict())
         if block is None:
             return _Read(number, added_counts(parts) if parts else None)
+
+
+def _refuse_rows(block: Rows, *, at_groups: bool) -> None:
+    """Refuse what counts do not tell of rows."""
+    if at_groups and block.groups is not None:
+        raise InputError(
+            "source has groups, which a guard looks at and counts do not tell; expected none with map, or no map"
+        )
+    weights = None if block.sample_weight is None else numbers(block.sample_weight, "sample_weight")
+    if weights is not None and (weights % 1).any():
+        odd = weights[weights % 1 != 0][0]
+        raise InputError(
+            f"sample_weight has {odd}, expected whole numbers with map, as counts are exact; or no map"
+        )
 
 
 def _counts_of(rows: GrowingRows, ranges: ScoreRanges | None) -> Counts:
@@ -201,10 +227,12 @@ def _counts_of(rows: GrowingRows, ranges: ScoreRanges | None) -> Counts:
     )
 
 
-def _sum(results: Iterable[Any], n_tasks: int, bar: Bar | None) -> Counts:
+def _sum(results: Any, n_tasks: int, bar: Bar | None) -> Counts:
     """Add up what was counted in all shards, each of which has to come once."""
     total: Counts | None = None
     seen: set[int] = set()
+    if not isinstance(results, Iterable):
+        raise InputError(f"map gave {shown(results)}, expected the results of all tasks")
     for read in _noted(results, seen, n_tasks):
         if not isinstance(read, _Read):
             raise InputError(

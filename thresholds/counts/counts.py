@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from thresholds._arrays.types import Floats
+from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average, InputError, shown
 from thresholds._engine.histograms import MOST_BINS, Histograms, added, histograms
 from thresholds.counts.kind import Kind, Totals
@@ -70,9 +70,9 @@ class Counts:
     bins: Histograms = field(repr=False)
     most: int | None = MOST_BINS  # bins of a label; None where there is one for each score
     ranges: ScoreRanges | None = None
-    finest: Histograms | None = field(
-        default=None, repr=False
-    )  # where scores were counted one by one
+    # Where scores were counted one by one: all bins, with these in their place; and which bins those are, (n_bins,).
+    finest: Histograms | None = field(default=None, repr=False)
+    are_known: Booleans | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -95,7 +95,8 @@ class Counts:
         y_true, y_score, sample_weight, missing, unknown, label_names : as in `fit_empirical`, of these rows
             No truth of them need be known, all weights may be 0, and arrays may have no rows.
         ranges : what `needed_for` returned: every score in them is counted, and no other. None: all scores, in bins
-        weight_unit : what all weights are whole multiples of, the same for all parts; 1 for whole numbers
+        weight_unit : what all weights are whole multiples of, the same for all parts: a whole number, as 1 (default),
+            or a power of two, as 0.25 for quarters
         n_jobs : threads
 
         Returns
@@ -114,15 +115,16 @@ class Counts:
             )
         if ranges is not None and label_names is None:
             label_names = ranges.kind.label_names
+        is_empty = has_no_rows(y_true, y_score)
+        if is_empty:
+            y_true, y_score, label_names = one_row_like(y_true, y_score, label_names)
+            sample_weight = [0]
         about: Any = {
             "weight_unit": weight_unit,
             "missing": missing,
             "unknown": unknown,
             "label_names": label_names,
         }
-        is_empty = has_no_rows(y_true, y_score)
-        if is_empty:
-            y_true, y_score, sample_weight = one_row_like(y_true), one_row_like(y_score), [0]
         part = part_of(y_true, y_score, sample_weight=sample_weight, **about)
         kind = Kind.of(part)
         totals = Totals.none() if is_empty else Totals.of(part)
@@ -255,12 +257,12 @@ class Counts:
             found.nbytes for found in (self.bins, self.finest) if found is not None
         )
 
-    def with_scores(self, found: "Counts") -> "Counts":
+    def with_scores(self, scores: "Counts") -> "Counts":
         """Return the same, score by score in the ranges of others, which were counted on the same rows.
 
         Parameters
         ----------
-        found : the sum of `Counts.of(..., ranges)` over all rows
+        scores : the sum of `Counts.of(..., ranges)` over all rows
 
         Returns
         -------
@@ -270,17 +272,32 @@ class Counts:
         Raises
         ------
         InputError
-            For counts that are of no ranges, or of other rows: fewer, more, or with other scores.
+            For counts that are of no ranges, or of other rows: as many rows, and in each range as many and as many
+            positives, were counted before.
         """
-        if not isinstance(found, Counts) or found.ranges is None:
+        if not isinstance(scores, Counts) or scores.ranges is None:
             raise InputError(
-                f"found is {shown(found)}, expected Counts in the ranges that needed_for returned"
+                f"scores is {shown(scores)}, expected Counts in the ranges that needed_for returned"
             )
-        self.kind.refuse_other(found.kind, "found")
-        finest = self.bins if self.finest is None else self.finest
-        number = found.ranges.range_of(finest)  # (n_bins,)
-        _refuse_other_rows(self, found, finest, number)
-        return replace(self, finest=finest.in_place_of(number >= 0, found.bins))
+        self.kind.refuse_other(scores.kind, "scores")
+        number = scores.ranges.range_of(self.bins)  # (n_bins,)
+        _refuse_other_rows(self, scores, number)
+
+        # Put them in the place of bins that are not known by their scores already.
+        finest, are_known = self.finest, self.are_known
+        if finest is None or are_known is None:
+            finest, are_known = self.bins, np.zeros(number.size, np.bool_)
+        new = ScoreRanges.of_bins(self.kind, self.bins, (number >= 0) & ~are_known)
+        own = scores.bins.where(new.range_of(scores.bins) >= 0)
+        finest = finest.in_place_of(new.range_of(finest) >= 0, own)
+        return replace(self, finest=finest, are_known=are_known | (number >= 0))
+
+    def lacking(self, wanted: Booleans) -> ScoreRanges | None:
+        """Return the ranges of those bins, (n_bins,), whose scores are not known one by one; None where all are."""
+        lacking = wanted & (self.bins.lowest < self.bins.highest)
+        if self.are_known is not None:
+            lacking &= ~self.are_known
+        return ScoreRanges.of_bins(self.kind, self.bins, lacking) if lacking.any() else None
 
     @with_fit_options(DEFAULTS)
     def needed_for(
@@ -312,15 +329,15 @@ class Counts:
         Parameters
         ----------
         average, and the options : as in `fit_empirical`, with its defaults
-            What looks at rows is refused: average "samples", `max_predicted_per_row`, `groups`; and what looks at the
-            scores of all labels together, or tests them one by one: `per_label=False`, `max_predicted`, `confidence`.
+            What looks at rows is refused: average "samples", `max_predicted_per_row`; and what looks at the scores of
+            all labels together, or tests them one by one: `per_label=False`, `max_predicted`, `confidence`.
 
         Returns
         -------
         ThresholdRule
             Thresholds and objective are those of `fit_empirical` on the rows; those of a guard, too, as guards read the
-            same bins; under a guard and limits the limits hold, and other thresholds may keep them. `fitted_on` has
-            quantiles of bins, and there is no `profile`, which takes rows.
+            same bins. `made_by` says "Counts.fit", `fitted_on` has quantiles of bins, and there is no `profile`, which
+            takes rows.
 
         Raises
         ------
@@ -518,10 +535,6 @@ class Counts:
 
         return from_tables(data)
 
-    def with_bins(self, bins: Histograms) -> "Counts":
-        """Return the same with bins of several parts, by label, added up."""
-        return replace(self, bins=added([bins], self.most))
-
     def problem(self, *, keep_sparse: bool = False) -> CountedProblem:
         """Return the counts as what a fit takes."""
         if self.ranges is not None:
@@ -539,9 +552,7 @@ class Counts:
                 f"sample_weight is 0 for {rows}, expected at least one positive weight"
             )
         if self.totals.weight * self.n_labels >= MOST_UNITS:
-            raise InputError(
-                f"sample_weight adds up to {self.totals.weight:,} units, expected less than 2**62 over all cells"
-            )
+            raise _too_heavy(self.totals.weight)
         finest = self.bins if self.finest is None else self.finest
         return CountedProblem.of_counts(
             self.kind, self.totals, self.bins, finest, keep_sparse=keep_sparse
@@ -560,7 +571,16 @@ def added_counts(parts: Sequence[Counts]) -> Counts:
     totals = first.totals
     for other in whole[1:]:
         totals += other.totals
+    if totals.weight >= MOST_UNITS:
+        raise _too_heavy(totals.weight)
     return replace(first, totals=totals, bins=added([part.bins for part in whole], most), most=most)
+
+
+def _too_heavy(weight: int) -> InputError:
+    """Return the refusal of weights whose sums would not be exact."""
+    return InputError(
+        f"sample_weight adds up to {weight:,} units, expected less than 2**61 over all cells"
+    )
 
 
 def _like(other: object, first: Counts) -> Counts:
@@ -587,22 +607,19 @@ def _like(other: object, first: Counts) -> Counts:
     return other
 
 
-def _refuse_other_rows(counts: Counts, found: Counts, bins: Histograms, number: Any) -> None:
-    """Refuse scores that are not those of the bins that they are to replace."""
-    expected = counts.n_samples
-    if found.n_samples != expected:
+def _refuse_other_rows(counts: Counts, scores: Counts, number: Ints) -> None:
+    """Refuse scores that are not those of the bins that they are of: `number` is the range of each, (n_bins,)."""
+    if scores.n_samples != counts.n_samples:
         raise InputError(
-            f"found has {found.n_samples:,} rows, expected the {expected:,} that were counted before"
+            f"scores has {scores.n_samples:,} rows, expected the {counts.n_samples:,} that were counted before"
         )
-    assert found.ranges is not None, "refused before"
-    n_ranges = found.ranges.n_ranges
-    of_scores = found.ranges.range_of(found.bins)  # (n_scores,)
-    for name in ("weights", "hits"):
-        before, here = (
-            np.bincount(of[of >= 0], getattr(items, name)[of >= 0], n_ranges)
-            for of, items in ((number, bins), (of_scores, found.bins))
-        )
-        if not np.array_equal(before, here):
+    assert scores.ranges is not None, "refused before"
+    bins, of_scores = counts.bins, scores.ranges.range_of(scores.bins)  # (n_scores,)
+    for before, here in ((bins.weights, scores.bins.weights), (bins.hits, scores.bins.hits)):
+        difference = np.zeros(scores.ranges.n_ranges + 1, np.int64)  # The last is of no range.
+        np.add.at(difference, number, before)
+        np.subtract.at(difference, of_scores, here)
+        if difference[:-1].any():
             raise InputError(
-                "found has other scores or truth in its ranges than were counted before, expected the same rows"
+                "scores has other scores or truth in its ranges than were counted before, expected the same rows"
             )

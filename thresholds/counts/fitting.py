@@ -79,13 +79,16 @@ def _guarded(problem: CountedProblem, options: FitOptions, limits: Limits) -> Gu
 
 
 def _needed(counts: "Counts", problem: CountedProblem, options: FitOptions) -> ScoreRanges | None:
-    """Return in which ranges every score is to be counted."""
+    """Return in which ranges every score is to be counted.
+
+    What is open is read off the bins of all scores, so that it stays the same once some scores are known.
+    """
     above = problem.missing if problem.keep_sparse else None
     limits = limits_of(problem, options)
     of_counts = limits.of_counts(problem.n_labels) if limits.any else None
     is_guarded = options.chosen_guard is not None
     wanted = open_bins(
-        problem.finest,
+        problem.bins,
         options.average,
         options.beta,
         above=above,
@@ -96,9 +99,8 @@ def _needed(counts: "Counts", problem: CountedProblem, options: FitOptions) -> S
         guarded = _guarded(problem, options, Limits())
         broken = breaks_limits(guarded.guarded_cuts, limits, guarded.optimum.positives)
         predicted = guarded.guarded_cuts.predicted
-        wanted |= open_near(problem.finest, options.beta, predicted, broken, of_counts, above=above)
-    wanted &= problem.finest.lowest < problem.finest.highest
-    return ScoreRanges.of_bins(counts.kind, problem.finest, wanted) if wanted.any() else None
+        wanted |= open_near(problem.bins, options.beta, predicted, broken, of_counts, above=above)
+    return counts.lacking(wanted)
 
 
 def _problem(counts: "Counts", options: FitOptions) -> CountedProblem:

@@ -95,6 +95,8 @@ class _Groups(NamedTuple):
 def _number_of_rows(n_samples: int, of_label: Ints, names: Sequence[str] | None) -> int:
     """Check the number of rows, which no label has more of in its groups, (n_labels,)."""
     n_rows = _checks.count(n_samples, "n_samples", 1)
+    if n_rows >= MOST_UNITS:
+        raise InputError(f"n_samples is {n_rows}, expected less than 2**61")
     worst = int(of_label.argmax())
     if of_label[worst] > n_rows:
         raise InputError(
@@ -121,7 +123,9 @@ def _totals(known: Ints, n_rows: int) -> Totals:
 def _places(label: Dense, names: Sequence[str] | None) -> tuple[Ints, tuple[str, ...] | None]:
     """Return the position of each group's label, (n_groups,), and the names of the labels."""
     if label.ndim != 1 or not label.size:
-        raise InputError(f"label has shape {label.shape}, expected one label for each group")
+        raise InputError(
+            f"label has shape {label.shape}, expected a list, one label for each group"
+        )
     if label.dtype.kind in "iu":
         if label.min() < 0 or label.max() > _LAST_LABEL:
             odd = label.min() if label.min() < 0 else label.max()
@@ -154,6 +158,8 @@ def _number_of_labels(place: Ints, names: Sequence[str] | None, n_labels: int | 
     if n_labels is None:
         return n_needed
     n_labels = _checks.count(n_labels, "n_labels", 1)
+    if n_labels > _LAST_LABEL:
+        raise InputError(f"n_labels is {n_labels}, expected at most {_LAST_LABEL}")
     if n_needed > n_labels:
         raise InputError(f"label has position {n_needed - 1}, expected at most {n_labels - 1}")
     return n_labels
@@ -161,17 +167,20 @@ def _number_of_labels(place: Ints, names: Sequence[str] | None, n_labels: int | 
 
 def _column_of_scores(score: object) -> Dense:
     """Check the score of each group, (n_groups,)."""
-    scores = _checks.scores(score, "score")
-    if scores.shape[1] != 1:
-        raise InputError(f"score has shape {scores.shape}, expected one score for each group")
-    return np.asarray(scores[:, 0])
+    column = _checks.numbers(score, "score")
+    if column.ndim != 1:
+        raise InputError(f"score has shape {column.shape}, expected one score for each group")
+    bad = np.flatnonzero(~(column < np.inf))  # NaN is not below it either
+    if bad.size:
+        raise InputError(f"score has {column[bad[0]]} at place {bad[0]}, expected real scores")
+    return np.asarray(_checks.scores(column, "score")[:, 0])
 
 
 def _sums_of(weights: Ints, place: Ints, n_labels: int) -> Ints:
     """Add up the rows of each label's groups, (n_labels,)."""
     nearly = np.bincount(place, weights.astype(np.float64), n_labels)
     if nearly.max() >= MOST_UNITS:
-        raise InputError(f"rows adds up to {nearly.max():.3g} of a label, expected less than 2**62")
+        raise InputError(f"rows adds up to {nearly.max():.3g} of a label, expected less than 2**61")
     sums = np.zeros(n_labels, np.int64)
     np.add.at(sums, place, weights)
     return sums

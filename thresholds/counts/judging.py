@@ -16,8 +16,7 @@ from thresholds.counts.ranges import ScoreRanges
 from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.result import Diagnosis
 from thresholds.diagnosis.states import conclude_from
-from thresholds.guards.cuts import Counts as CountsAt
-from thresholds.guards.cuts import count_at
+from thresholds.guards.cuts import CountsAt, count_at
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.results import counted
 from thresholds.rule import Rule
@@ -34,7 +33,7 @@ IN_BINS = (
 def needed_to_judge(counts: "Counts", rules: Sequence[Rule]) -> ScoreRanges | None:
     """Return in which ranges every score is to be counted before rules can be judged; None where counts suffice."""
     problem = counts.problem()
-    bins = problem.finest
+    bins = problem.bins
     is_wanted = np.zeros(
         bins.lowest.size + 1, np.bool_
     )  # The last is that of labels without a bin.
@@ -42,8 +41,7 @@ def needed_to_judge(counts: "Counts", rules: Sequence[Rule]) -> ScoreRanges | No
         for scores in _switches(rule, counts, problem):
             at = count_at(bins, scores)
             is_wanted[at.bin[_are_within_bins(at, bins, scores)]] = True
-    is_wanted = is_wanted[:-1]
-    return ScoreRanges.of_bins(counts.kind, bins, is_wanted) if is_wanted.any() else None
+    return counts.lacking(is_wanted[:-1])
 
 
 def confusion(counts: "Counts", rule: Rule) -> ConfusionCounts:

@@ -11,6 +11,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError, different, places
 from thresholds._engine.problem import Problem
+from thresholds.results import counted
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Kind:
         """Refuse what was counted of other labels, scores or weights."""
         if other.n_labels != self.n_labels:
             raise InputError(
-                f"{what} has {other.n_labels} labels, expected {self.n_labels} as here"
+                f"{what} has {counted(other.n_labels, 'label')}, expected {self.n_labels} as here"
             )
         if other.label_names != self.label_names:
             raise InputError(f"{what} {self._other_names(other)}, expected the same labels as here")

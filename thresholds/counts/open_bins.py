@@ -123,9 +123,10 @@ def open_near(
     cases = _cases(bins, beta, above)
     within = _within(bins, cases, limits)
     aim = np.maximum(predicted, 0.5)[cases.label]  # (n_bins,)
-    # The nearest of ends that keep them; a bin has cuts between one more than above it and all of it.
+    # The nearest step at an end that keeps them; a bin has cuts between one more than above it and all of it.
     distance = np.abs(np.log(cases.predicted / aim))
-    nearest = _highest(bins, np.where(within.ends, -distance, -np.inf), of_none=-np.inf)
+    is_step = within.ends & (bins.hits > 0)
+    nearest = _highest(bins, np.where(is_step, -distance, -np.inf), of_none=-np.inf)
     least = np.abs(np.log(np.clip(aim, cases.before + 1, cases.predicted) / aim))
     is_near = least <= -nearest[cases.label] * (1 + _ROUNDING)
     wanted = (within.may_be & is_near) | within.is_last

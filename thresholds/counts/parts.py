@@ -1,5 +1,6 @@
 """A part of the rows, checked as the rows of a fit are, and counted."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from thresholds._engine.sparse import with_absent
 from thresholds._engine.staircase import Columns
 from thresholds.counts.ranges import ScoreRanges
 
-MOST_UNITS = 2**62  # that all cells may weigh together
+MOST_UNITS = 2**61  # that all cells weigh less than together, as in fits of rows
 
 
 def part_of(
@@ -31,6 +32,10 @@ def part_of(
 ) -> Problem:
     """Check some rows, of which all may weigh 0, and no truth need be known."""
     unit = _checks.positive(weight_unit, "weight_unit")
+    if unit % 1 and math.frexp(unit)[0] != 0.5:
+        raise InputError(
+            f"weight_unit is {unit}, expected a whole number, or a power of two, as 0.25: sums of others are rounded"
+        )
     unknown_value(unknown)
     aligned = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
     truth, scores, names, unknown_cells = _checks.pair(
@@ -61,7 +66,7 @@ def _in_units(given: object, n_rows: int, unit: float) -> Ints:
         if np.isinf(weights.sum()):
             raise _checks.too_heavy()
     if total >= MOST_UNITS:
-        raise InputError(f"sample_weight adds up to {total:.3g} units, expected less than 2**62")
+        raise InputError(f"sample_weight adds up to {total:.3g} units, expected less than 2**61")
     odd = np.flatnonzero(np.rint(multiples) != multiples)
     if odd.size:
         row = int(odd[0])
@@ -73,15 +78,23 @@ def _in_units(given: object, n_rows: int, unit: float) -> Ints:
     return multiples.astype(np.int64)
 
 
-def has_no_rows(*matrices: Any) -> bool:
-    """Whether matrices have columns, but not a row: a part of a cluster's data that was left empty."""
-    return all(isinstance(matrix, np.ndarray) or is_sparse(matrix) for matrix in matrices) and all(
-        len(matrix.shape) == 2 and matrix.shape[0] == 0 < matrix.shape[1] for matrix in matrices
-    )
+def has_no_rows(*matrices: object) -> bool:
+    """Whether arrays or frames have columns, but not a row: a part of a cluster's data that was left empty."""
+    shapes: list[Any] = [getattr(matrix, "shape", ()) for matrix in matrices]
+    return all(len(shape) == 2 and shape[0] == 0 < shape[1] for shape in shapes)
 
 
-def one_row_like(matrix: Any) -> Any:
-    """Return a row of zeros, of the width, dtype and kind of an array or sparse matrix without rows."""
+def one_row_like(
+    y_true: object, y_score: object, label_names: object
+) -> tuple[Any, Any, tuple[str, ...] | None]:
+    """Return a row of zeros of the form of arrays, or frames, without rows; and the names of its labels."""
+    scores, names = _checks.named(y_score, "y_score", label_names)
+    truth, _ = _checks.named(y_true, "y_true", names)
+    return _zeros_like(truth), _zeros_like(scores), names
+
+
+def _zeros_like(matrix: Any) -> Any:
+    """Return a row of zeros, of the width, dtype and kind of an array or a sparse matrix."""
     if is_sparse(matrix):
         from scipy import sparse
 

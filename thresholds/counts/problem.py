@@ -150,7 +150,9 @@ class CountedProblem(Problem):
         found = self.finest
         order = found.middle.argsort(kind="stable")
         so_far = found.weights[order].cumsum()
-        ranks = np.linspace(0, so_far[-1] - 1, int(min(so_far[-1], most))).astype(np.int64)
+        last = int(so_far[-1]) - 1
+        ranks = np.linspace(0, last, min(last + 1, most)).astype(np.int64)
+        ranks = np.clip(ranks, 0, last)  # Floats round large ones up.
         scores = found.middle[order[so_far.searchsorted(ranks, side="right")]]
         scores[0], scores[-1] = found.lowest.min(), found.highest.max()
         return scores
