@@ -359,8 +359,7 @@ def _merged(found: Histograms, most: int | None) -> Histograms:
     is_first = _differs(label)
 
     # 1. See how many bits were dropped before: no bin lies in two of those that are made.
-    dropped = np.zeros(n_labels, np.int64)
-    np.maximum.at(dropped, label, bit_length(lowest ^ highest))
+    dropped = _highest_of_labels(found, bit_length(lowest ^ highest))  # (n_labels,)
     cells = lowest >> _shift(dropped[label], n_bits)
 
     # 2. Find the least d that leaves each label few enough.
@@ -401,13 +400,20 @@ def _shift(dropped: Ints, n_bits: int) -> Keys:
 
 def _ends_of_scores(found: Histograms, lowest: Keys, highest: Keys) -> tuple[Keys, Keys]:
     """Return the lowest and the highest key of each label, (n_labels,) each, but for masked cells."""
-    least = np.full(found.n_labels, np.iinfo(lowest.dtype).max, lowest.dtype)
-    greatest = np.zeros(found.n_labels, lowest.dtype)
-    is_some = found.lowest > -np.inf
-    label = found.label[is_some]
-    np.minimum.at(least, label, lowest[is_some])
-    np.maximum.at(greatest, label, highest[is_some])
-    return least, greatest
+    is_masked = found.lowest == -np.inf
+    nothing = lowest.dtype.type(0)
+    # Of falling keys the lowest is the highest of what they lack of all ones.
+    least = ~_highest_of_labels(found, np.where(is_masked, nothing, ~lowest))
+    return least, _highest_of_labels(found, np.where(is_masked, nothing, highest))
+
+
+def _highest_of_labels(found: Histograms, values: Any) -> Any:
+    """Return the highest value of each label's bins, (n_labels,), 0 for a label without any."""
+    highest = np.zeros(found.n_labels, values.dtype)
+    has_bins = np.diff(found.offsets) > 0
+    if has_bins.any():
+        highest[has_bins] = np.maximum.reduceat(values, found.offsets[:-1][has_bins])
+    return highest
 
 
 def joined(parts: list[Histograms]) -> Histograms:

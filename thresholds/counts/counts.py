@@ -562,7 +562,7 @@ class Counts:
 def added_counts(parts: Sequence[Counts]) -> Counts:
     """Return the counts of all parts, of other rows each."""
     first = parts[0]
-    whole = [first, *(_like(other, first) for other in parts[1:])]
+    whole = [first, *(in_form_of(first, other) for other in parts[1:])]
     if len(whole) == 1:
         return first
     # Bins of some parts leave no more than bins of all.
@@ -583,7 +583,7 @@ def _too_heavy(weight: int) -> InputError:
     )
 
 
-def _like(other: object, first: Counts) -> Counts:
+def in_form_of(first: Counts, other: object) -> Counts:
     """Return counts with the labels in the order of others, and refuse what does not add up with these."""
     if not isinstance(other, Counts):
         raise InputError(f"other is {shown(other)}, expected Counts")
