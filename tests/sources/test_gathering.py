@@ -344,7 +344,7 @@ def test_what_a_source_raises_passes_with_a_note(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("in_files")
 def test_a_disk_that_fills_up_is_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put = growing._Growing._put
+    put = growing.GrowingVector._put
     n_written = 0
 
     def full(self: Any, piece: Any) -> int:
@@ -354,7 +354,7 @@ def test_a_disk_that_fills_up_is_refused_in_one_sentence(tmp_path: Path, monkeyp
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return put(self, piece)
 
-    monkeypatch.setattr(growing._Growing, "_put", full)
+    monkeypatch.setattr(growing.GrowingVector, "_put", full)
     with pytest.raises(InputError, match=r"^spill is .*, which takes no more after 150 rows \(No space left"):
         gather(Counted(), spill=tmp_path)
     assert os.listdir(tmp_path) == []

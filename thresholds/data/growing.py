@@ -58,7 +58,7 @@ class Gathered:
         self._spill = spill
         self._n_expected = n_rows or 0
         # The cells; of CSR blocks data, indices, and lengths of rows.
-        self._vectors: tuple[_Growing, ...] = ()
+        self._vectors: tuple[GrowingVector, ...] = ()
         self._width = 0
         self._n_rows = 0
         self._n_last = 0  # rows of the last block
@@ -109,7 +109,7 @@ class Gathered:
         vectors = self._vectors
         if not self._n_rows:
             room = 0 if is_sparse(block) else self._n_expected * block.shape[1]
-            vectors = tuple(_Growing(array.dtype, self._spill, room) for array in arrays)
+            vectors = tuple(GrowingVector(array.dtype, self._spill, room) for array in arrays)
         add_all(list(zip(vectors, arrays, strict=True)))
         # Nothing failed.
         self._vectors = vectors
@@ -158,14 +158,17 @@ def _arrays(block: Matrix) -> list[Dense]:
     return [block.data, block.indices.astype(index_dtype, copy=False), lengths]
 
 
-class _Growing:
-    """A vector that grows by pieces: in a file, or in chunks of memory, all full but the last."""
+class GrowingVector:
+    """A vector that grows by pieces: in a file, or in chunks of memory, all full but the last.
+
+    `room` is for how many cells to make room at first, in memory.
+    """
 
     def __init__(
         self,
         dtype: np.dtype[Any],
-        spill: str | os.PathLike[str] | None,
-        room: int,
+        spill: str | os.PathLike[str] | None = None,
+        room: int = 0,
     ) -> None:
         self.dtype = dtype
         self._room = room
