@@ -285,10 +285,29 @@ def test_it_is_said_where_a_block_begins() -> None:
         gather([of(PAIR), of(PAIR, PAIR, bad)])
 
 
-@pytest.mark.parametrize("spill", [os.devnull, 3, True])
+@pytest.mark.parametrize("spill", [os.devnull, 3, True, np.zeros(2)])
 def test_a_folder_has_to_exist(spill: Any) -> None:
-    with pytest.raises(InputError, match=r"^spill is .*, expected a folder that exists, 'auto', or None for none$"):
-        gather(of(PAIR), spill=spill)
+    for source in (of(PAIR), PAIR, gather(PAIR)):
+        with pytest.raises(InputError, match=r"^spill is .*, expected a folder that exists, 'auto', or None for none$"):
+            gather(source, spill=spill)
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"progress": "x"}, "progress is 'x', expected True or False"),
+        ({"progress": np.zeros(2)}, r"progress is array\(.*\), expected True or False"),
+        ({"n_jobs": "x"}, "n_jobs is 'x', expected a whole number"),
+        ({"missing": np.zeros(2)}, r"missing is array\(.*\), expected a number"),
+        ({"missing": np.nan}, "missing is nan, expected a score"),
+        ({"unknown": np.zeros(2)}, r"unknown is array\(.*\), expected 'nan', a number"),
+        ({"label_names": 3}, "label_names is 3, expected strings in a list"),
+    ],
+)
+def test_what_is_said_of_rows_is_checked_whatever_they_are(about: dict[str, Any], message: str) -> None:
+    for source in (of(PAIR), PAIR, gather(PAIR)):
+        with pytest.raises(InputError, match=f"^{message}"):
+            gather(source, **about)
 
 
 # What is left behind

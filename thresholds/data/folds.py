@@ -142,7 +142,7 @@ def _stratified(
 def _in_turn(turn: Ints) -> Integers:
     """Return the unit whose turn is first, that whose turn is next, and so on, (n_units,)."""
     dtype = np.int32 if turn.size < 2**31 else np.int64
-    order = np.empty(turn.size, dtype)
+    order: Integers = np.empty(turn.size, dtype)
     order[turn] = np.arange(turn.size, dtype=dtype)
     return order
 

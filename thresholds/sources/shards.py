@@ -74,8 +74,7 @@ class FilePart:
     def __call__(self) -> Iterator[Rows]:
         """Read its blocks."""
         for block in self.source.blocks():
-            truth = self._as_said(block.y_true)
-            yield Rows(truth, block.y_score, groups=block.groups, keys=block.keys)
+            yield Rows(self._as_said(block.y_true), block.y_score, groups=block.groups)
 
     def _as_said(self, truth: Any) -> Any:
         """Return truth with what stands for unknown cells, of which files are read as -1."""

@@ -148,7 +148,7 @@ class BlockSource:
         first = open_scores(paths[0], wanted)
         mapped = first.mapped() if len(paths) == 1 and not first.has_unknown else None
         if mapped is not None:
-            rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
+            rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups)
             return replace(cls._of_arrays(rows), label_names=first.label_names)
         wanted = replace(wanted, label_names=first.label_names)
         return cls._of_files([first, *(open_scores(path, wanted) for path in paths[1:])], unknown)
