@@ -5,7 +5,7 @@ import tempfile
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,28 +15,6 @@ from thresholds._checks import InputError
 
 # Given back to the system when freed, as smaller chunks are not; what is not filled takes no room.
 _CHUNK_BYTES = 2**26
-
-
-class Form(NamedTuple):
-    """What all rows of a matrix have in common."""
-
-    n_labels: int
-    dtype: np.dtype[Any]
-    is_sparse: bool
-
-    def check(self, name: str, block: Matrix) -> None:
-        """Refuse rows of another form."""
-        if is_sparse(block) != self.is_sparse:
-            kind, expected = ("dense", "sparse") if self.is_sparse else ("sparse", "dense")
-            raise InputError(f"{name} is {kind}, expected {expected} as in the rows before")
-        if block.shape[1] != self.n_labels:
-            found = f"{block.shape[1]} labels, expected {self.n_labels}"
-            raise InputError(f"{name} has {found} as in the rows before")
-        if block.dtype != self.dtype:
-            raise InputError(
-                f"{name} has dtype {block.dtype}, expected {self.dtype} as in the rows before: convert"
-                " all rows to one dtype, for scores that in which a rule will see them"
-            )
 
 
 class Gathered:
@@ -82,11 +60,6 @@ class Gathered:
         return f"sparse {dtype}" if self._is_sparse else dtype
 
     @property
-    def n_stored(self) -> int:
-        """Number of cells that take room."""
-        return self._vectors[0].size if self._n_rows else 0
-
-    @property
     def nbytes(self) -> int:
         """Bytes of all rows so far, in memory or in files."""
         vectors = self._vectors if self._n_rows else ()
@@ -99,8 +72,20 @@ class Gathered:
 
     def check(self, block: Matrix) -> None:
         """Refuse rows of another form than those before."""
-        if self._n_rows:
-            Form(self._width, self._vectors[0].dtype, self._is_sparse).check(self._name, block)
+        if not self._n_rows:
+            return
+        name, before = self._name, "as in the rows before"
+        if is_sparse(block) != self._is_sparse:
+            kind, expected = ("dense", "sparse") if self._is_sparse else ("sparse", "dense")
+            raise InputError(f"{name} is {kind}, expected {expected} {before}")
+        if block.shape[1] != self._width:
+            raise InputError(f"{name} has {block.shape[1]} labels, expected {self._width} {before}")
+        dtype = self._vectors[0].dtype
+        if block.dtype != dtype:
+            raise InputError(
+                f"{name} has dtype {block.dtype}, expected {dtype} {before}: convert all rows to one dtype, for scores"
+                " that in which a rule will see them"
+            )
 
     def add(self, block: Matrix) -> None:
         """Copy the rows of a checked block, or none of them."""

@@ -17,7 +17,7 @@ from thresholds.results import counted
 from thresholds.sources.folder import Folder, Spill
 from thresholds.sources.growing import GrowingRows
 from thresholds.sources.rows import Rows, n_rows_of
-from thresholds.sources.shards import FilePart, Shard, blocks_of, where_in
+from thresholds.sources.shards import FilePart, blocks_of, where_in
 from thresholds.sources.source import BlockSource
 
 _SMALL = 2**26  # bytes of rows that are kept in memory
@@ -163,10 +163,7 @@ def gather(
     if names is None:
         names = blocks.label_names
     if blocks.in_place is not None:
-        y_true, y_score, sample_weight, groups = blocks.in_place
-        return GatheredRows(
-            y_true, y_score, sample_weight, groups, names, missing, unknown, unknown
-        )
+        return GatheredRows(*blocks.in_place, names, missing, unknown, unknown)
 
     # Read every block, and keep it.
     rows = GrowingRows(
@@ -264,21 +261,16 @@ def _one_by_one(source: BlockSource) -> Told:
     """Return the blocks of all shards; what reading one raises is said to have come up there."""
     for number, shard in enumerate(source.shards):
         in_shard = f"in shard {number}, " if len(source.shards) > 1 else ""
-        yield from _of_shard(shard, in_shard)
-
-
-def _of_shard(shard: Shard, in_shard: str) -> Told:
-    """Return the blocks of a shard."""
-    n_rows = 0
-    blocks = blocks_of(shard)
-    while True:
-        where = where_in(shard, in_shard, n_rows)
-        with said_where(where):
-            block = next(blocks, None)
-        if block is None:
-            return
-        yield block, where
-        n_rows += block.n_rows
+        n_rows = 0
+        blocks = blocks_of(shard)
+        while True:
+            where = where_in(shard, in_shard, n_rows)
+            with said_where(where):
+                block = next(blocks, None)
+            if block is None:
+                break
+            yield block, where
+            n_rows += block.n_rows
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, signature
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from thresholds.errors import InputError, shown
@@ -23,23 +23,23 @@ def takes_source(
 
     def taking(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         own = signature(function)
+        parameters = list(own.parameters.values())
         place = list(own.parameters).index("y_score")
 
         @wraps(function)
         def called(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
             y_score = args[place] if len(args) > place else kwargs.get("y_score")
-            if y_score is not None and not isinstance(y_score, str) and not _is_rule(y_score):
+            if not (y_score is None or isinstance(y_score, str) or _is_rule(y_score)):
                 return function(*args, **kwargs)
             try:
                 bound = own.bind(*args, **kwargs)
-            except TypeError:
-                return function(
-                    *args, **kwargs
-                )  # Python says what is wrong, and names the function.
+            except TypeError:  # Python says what is wrong, and names the function.
+                return function(*args, **kwargs)
             bound.apply_defaults()
             given = bound.arguments
-            _refuse_misplaced(function.__name__, given, own)
-            if given["y_true"] is None:
+            _refuse_rule_for_scores(function.__name__, given, parameters[place + 1])
+            _refuse_rows_for_rules(function.__name__, given)
+            if given["y_true"] is None or y_score is not None:
                 return function(*args, **kwargs)
             looks_at_groups = check(given)
             return function(**_with_rows(given, looks_at_groups))  # type: ignore[call-arg]
@@ -49,21 +49,24 @@ def takes_source(
     return taking
 
 
-def _refuse_misplaced(call: str, given: Given, own: Signature) -> None:
-    """Refuse a rule or a word in the place of scores, and rows in the place of rules."""
-    y_score = given["y_score"]
-    if y_score is not None:
-        found, value = shown(y_score), shown(y_score)
-        if _is_rule(y_score):
-            found, value = f"a {type(y_score).__name__}", "rule"
-        parameters = list(own.parameters.values())
-        behind = parameters[list(own.parameters).index("y_score") + 1]
-        example = ""
-        if behind.kind is not Parameter.KEYWORD_ONLY:
-            example = f": {call}(rows, {behind.name}={value})"
-        raise InputError(
-            f"y_score is {found}, expected scores, or a source of rows that leaves y_score out{example}"
-        )
+def _refuse_rule_for_scores(call: str, given: Given, behind: Parameter) -> None:
+    """Refuse a rule, or a word beside a source, in the place of scores; say how to give what comes behind them."""
+    y_true, y_score = given["y_true"], given["y_score"]
+    found = value = shown(y_score)
+    if _is_rule(y_score):
+        found, value = f"a {type(y_score).__name__}", "rule"
+    elif y_score is None or isinstance(y_true, list) or hasattr(y_true, "shape"):
+        return
+    example = ""
+    if behind.kind is not Parameter.KEYWORD_ONLY:
+        example = f": {call}(rows, {behind.name}={value})"
+    raise InputError(
+        f"y_score is {found}, expected scores, or a source of rows that leaves y_score out{example}"
+    )
+
+
+def _refuse_rows_for_rules(call: str, given: Given) -> None:
+    """Refuse rows in the place of rules, and rules in the place of rows."""
     if "rules" not in given:
         return
     rules, y_true = given["rules"], given["y_true"]
