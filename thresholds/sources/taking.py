@@ -82,15 +82,15 @@ def _with_rows(given: Given, looks_at_groups: bool) -> Given:
     from thresholds.sources.source import KINDS, NoSource
 
     source = given["y_true"]
-    rules = _rules_of(given.get("rules")) or _rules_of({"": given.get("rule")})
-    of_rules = (rule.label_names for rule in rules)
-    names = next((of_rule for of_rule in of_rules if of_rule is not None), None)
+    rule = given.get("rule")
+    rules = [rule] if _is_rule(rule) else _rules_of(given.get("rules"))
+    names_of_rules = [each.label_names for each in rules if each.label_names is not None]
 
     # 1. What is said of the rows is said of the source; of a rule, labels come in its order.
     about = {name: given[name] for name in ("missing", "unknown", "label_names") if name in given}
-    if names is not None:
-        _refuse_another_order(source, names)
-        about["label_names"] = names
+    if names_of_rules:
+        _refuse_another_order(source, names_of_rules[0])
+        about["label_names"] = names_of_rules[0]
     how = {name: given[name] for name in ("n_jobs", "progress") if name in given}
     try:
         rows = gather(source, **about, **how)
