@@ -103,6 +103,7 @@ def calls(data: Data, form: int) -> Iterator[Call]:
     for average in AVERAGES[:-1]:
         yield "fit", partial(thresholds.fit_empirical, truth, scores, average, guard="auto", **own)
     yield "fit", partial(thresholds.cross_fit, truth, scores, cv=2, **own)
+    yield "fit", partial(thresholds.multilabel_folds, truth, groups=np.arange(n_rows) % 9)
     yield "fit", partial(count_blocks, truth, scores, weights)
     yield "fit", partial(thresholds.fit_empirical, truth, scores, min_precision=0.2, keep_sparse=True, **own)
     yield "fit", partial(thresholds.fit_regions, truth, scores, posterior="isotonic", **own)

@@ -27,6 +27,7 @@ from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.comparison.compare import compare
+from thresholds.data.folds import multilabel_folds
 from thresholds.diagnosis import plan_annotation
 from thresholds.errors import InputError, shown
 from thresholds.expectation.value import expected_f
@@ -201,6 +202,7 @@ def _fitting() -> Iterator[Call]:
                 yield partial(fit_empirical, *data, average, per_label=False, **about)
             for average in ("macro", "micro"):
                 yield partial(cross_fit, *data, average, alternatives=True, **about)
+            yield partial(multilabel_folds, data.truth, groups=np.arange(_N_ROWS) // 2)
             yield partial(fit_top_k, *data, **about)
             for method in METHODS:
                 yield partial(calibrate, *data, method, "label", **about)

@@ -53,7 +53,7 @@ BAD_BLOCKS: dict[str, tuple[object, str]] = {
     "text": (of("ab"), "source has 'ab' for a block, expected"),
     "an odd key": (
         of({"y_true": Y, "y_score": S, "labels": 1}),
-        "source has a block with the key 'labels', expected the keys y_true, y_score, sample_weight, groups, keys",
+        "source has a block with the key 'labels', expected the keys y_true, y_score, sample_weight, groups",
     ),
     "no blocks": (of(), "source has no rows, expected at least one"),
     "no rows": (of((Y[:0], S[:0])), "source has no rows, expected at least one"),

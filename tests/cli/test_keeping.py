@@ -236,7 +236,7 @@ def test_a_full_disk_is_named(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(growing._Growing, "_put", full)
+    monkeypatch.setattr(growing.GrowingVector, "_put", full)
     assert run("fit", path, "--spill", tmp_path, "-o", tmp_path / "rule.json") == 1
     _, err = capsys.readouterr()
     assert err == (

@@ -451,16 +451,35 @@ def of_lower_scores(rng: Generator, dtype: Any) -> Arguments:
 # stratification
 
 
+def of_labels_of_groups(rng: Generator, dtype: Any) -> Arguments:
+    n_rows, n_labels, n_groups = int(rng.choice([7, 300])), 5, 4
+    starts, labels = entries_of_rows(sparse.csr_array(cells(rng, (n_rows, n_labels), 0.3)))
+    group = rng.integers(n_groups, size=n_rows)
+    group_starts = np.append(0, np.bincount(group, minlength=n_groups).cumsum())
+    return starts, labels, np.argsort(group), group_starts, n_labels
+
+
+def of_units_by_label(rng: Generator, dtype: Any) -> Arguments:
+    n_units, n_labels = int(rng.choice([7, 300])), 5
+    starts, labels = entries_of_rows(sparse.csr_array(cells(rng, (n_units, n_labels), 0.3)))
+    return starts, labels, _counts_of(rng, labels.size), rng.permutation(n_units).astype(np.int32), n_labels
+
+
 def of_folds(rng: Generator, dtype: Any) -> Arguments:
     n_units, n_folds = int(rng.choice([7, 300])), 4
     truth = cells(rng, (n_units, 5), 0.3)
     by_label = sparse.csc_array(truth)
-    label_starts, units = (part.astype(np.int64) for part in (by_label.indptr, by_label.indices))
+    label_starts, units = by_label.indptr.astype(np.int64), by_label.indices.astype(np.int32)
     unit_starts, labels = entries_of_rows(sparse.csr_array(truth))
-    counts = NO_WEIGHTS if rng.random() < 0.5 else rng.integers(1, 300, labels.size)
-    sizes = rng.integers(1, 300, n_units)
-    first, order = rng.integers(0, n_folds, n_units), rng.permutation(n_units)
-    return label_starts, units, unit_starts, labels, counts, sizes, first, order, n_folds
+    sizes = NO_WEIGHTS if rng.random() < 0.5 else rng.integers(1, 300, n_units)
+    first, order = (part.astype(np.int32) for part in (rng.integers(0, n_folds, n_units), rng.permutation(n_units)))
+    return label_starts, units, unit_starts, labels, _counts_of(rng, labels.size), sizes, first, order, n_folds
+
+
+def _counts_of(rng: Generator, n_entries: int) -> Array:
+    """How often each entry counts, or nothing, where each counts once."""
+    counts = rng.integers(1, 300, n_entries).astype(np.int32)
+    return counts[:0] if rng.random() < 0.5 else counts
 
 
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
@@ -496,5 +515,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "histograms.tie_groups": of_histograms,
     "kernels.useful_steps": of_useful_steps,
     "kernels.look_up_lower": of_lower_scores,
+    "folds.labels_of_groups": of_labels_of_groups,
+    "folds.units_by_label": of_units_by_label,
     "folds.deal_out": of_folds,
 }

@@ -285,10 +285,29 @@ def test_it_is_said_where_a_block_begins() -> None:
         gather([of(PAIR), of(PAIR, PAIR, bad)])
 
 
-@pytest.mark.parametrize("spill", [os.devnull, 3, True])
+@pytest.mark.parametrize("spill", [os.devnull, 3, True, np.zeros(2)])
 def test_a_folder_has_to_exist(spill: Any) -> None:
-    with pytest.raises(InputError, match=r"^spill is .*, expected a folder that exists, 'auto', or None for none$"):
-        gather(of(PAIR), spill=spill)
+    for source in (of(PAIR), PAIR, gather(PAIR)):
+        with pytest.raises(InputError, match=r"^spill is .*, expected a folder that exists, 'auto', or None for none$"):
+            gather(source, spill=spill)
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"progress": "x"}, "progress is 'x', expected True or False"),
+        ({"progress": np.zeros(2)}, r"progress is array\(.*\), expected True or False"),
+        ({"n_jobs": "x"}, "n_jobs is 'x', expected a whole number"),
+        ({"missing": np.zeros(2)}, r"missing is array\(.*\), expected a number"),
+        ({"missing": np.nan}, "missing is nan, expected a score"),
+        ({"unknown": np.zeros(2)}, r"unknown is array\(.*\), expected 'nan', a number"),
+        ({"label_names": 3}, "label_names is 3, expected strings in a list"),
+    ],
+)
+def test_what_is_said_of_rows_is_checked_whatever_they_are(about: dict[str, Any], message: str) -> None:
+    for source in (of(PAIR), PAIR, gather(PAIR)):
+        with pytest.raises(InputError, match=f"^{message}"):
+            gather(source, **about)
 
 
 # What is left behind
@@ -344,7 +363,7 @@ def test_what_a_source_raises_passes_with_a_note(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("in_files")
 def test_a_disk_that_fills_up_is_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put = growing._Growing._put
+    put = growing.GrowingVector._put
     n_written = 0
 
     def full(self: Any, piece: Any) -> int:
@@ -354,7 +373,7 @@ def test_a_disk_that_fills_up_is_refused_in_one_sentence(tmp_path: Path, monkeyp
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return put(self, piece)
 
-    monkeypatch.setattr(growing._Growing, "_put", full)
+    monkeypatch.setattr(growing.GrowingVector, "_put", full)
     with pytest.raises(InputError, match=r"^spill is .*, which takes no more after 150 rows \(No space left"):
         gather(Counted(), spill=tmp_path)
     assert os.listdir(tmp_path) == []
@@ -363,8 +382,9 @@ def test_a_disk_that_fills_up_is_refused_in_one_sentence(tmp_path: Path, monkeyp
 @pytest.mark.usefixtures("in_files")
 def test_what_cannot_fit_is_refused_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders.Folder, "of", lambda _: folders.Folder(str(tmp_path), 1000))
-    known = BlockSource([Blocks(ROWS.parts, 10)], n_rows=500)
-    with pytest.raises(InputError, match=r"where rows may take 1e-06 GB, too little after 10 rows for .* GB of them"):
+    monkeypatch.setattr("thresholds.sources.source._BLOCK_CELLS", 100)
+    known = tuple(OnlySlices(part) for part in ROWS.parts)
+    with pytest.raises(InputError, match=r"where rows may take 1e-06 GB, too little after \d\d rows for .* GB of them"):
         gather(known)
     with pytest.raises(InputError, match=r"too little after .* rows for .* GB of them, expected a folder on a larger"):
         gather(Counted())

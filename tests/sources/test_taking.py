@@ -135,11 +135,36 @@ def test_absent_entries_have_the_score_that_the_source_says() -> None:
 
 WEIGHTED = (Y_TRUE, Y_SCORE, np.ones(600))
 GATHERED = gather(WEIGHTED, missing=-1.0, unknown=-9, label_names=NAMES)
+GROUPED = {"y_true": Y_TRUE, "y_score": Y_SCORE, "groups": np.arange(600) // 2}
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            lambda: thresholds.diagnose(GATHERED, RULE),
+            r"y_score is a FixedRule, expected scores, or a source .*: diagnose\(rows, rule=rule\)$",
+        ),
+        (
+            lambda: fit_empirical(GATHERED, "micro"),
+            r"y_score is 'micro', expected scores, or a source .*: fit_empirical\(rows, average='micro'\)$",
+        ),
+        (
+            lambda: thresholds.fit(GATHERED, "macro"),
+            r"y_score is 'macro', expected scores, or a source .*: fit\(rows, rule='macro'\)$",
+        ),
+        (
+            lambda: thresholds.compare({"rule": RULE}, GATHERED, "micro"),
+            "y_score is 'micro', expected scores, or a source of rows that leaves y_score out$",
+        ),
+        (
+            lambda: thresholds.compare(GATHERED, {"rule": RULE}),
+            r"rules is GatheredRows\(.* and y_true is \{'rule': .*, expected .*: compare\(rules, rows\)$",
+        ),
+        (
+            lambda: thresholds.compare(BLOCKS, ["macro"]),
+            r"rules is Blocks.* and y_true is \['macro'\], expected rules before rows: compare\(rules, rows\)$",
+        ),
         (lambda: fit_empirical(Y_TRUE), "y_score is None with y_true=array.*, expected scores, or a source in place"),
         (lambda: fit_empirical([[1, 0]]), r"y_score is None with y_true=\[\[1, 0\]\], expected scores, or a source"),
         (lambda: fit_empirical(None, None), "y_true is None, expected labels"),
@@ -150,8 +175,12 @@ GATHERED = gather(WEIGHTED, missing=-1.0, unknown=-9, label_names=NAMES)
             "y_true is a source with sample_weight, expected one without",
         ),
         (
-            lambda: thresholds.calibrate({"y_true": Y_TRUE, "y_score": Y_SCORE, "groups": np.ones(600)}),
-            "y_true is a source with groups, expected one without",
+            lambda: fit_empirical(GROUPED, groups=np.ones(600)),
+            "groups is given without a guard or confidence",
+        ),
+        (
+            lambda: fit_empirical(GROUPED, guard="shrink", groups=np.ones(600)),
+            "groups is array.* beside a source that has some, expected None",
         ),
         (
             lambda: thresholds.fit(WEIGHTED, sample_weight=np.ones(600)),
@@ -159,6 +188,8 @@ GATHERED = gather(WEIGHTED, missing=-1.0, unknown=-9, label_names=NAMES)
         ),
         (lambda: fit_empirical(GATHERED, missing=-2.0), "missing is -2.0 beside gathered rows that have -1.0"),
         (lambda: fit_empirical(GATHERED, unknown=-1), "unknown is -1 beside gathered rows that have -9"),
+        (lambda: fit_empirical(GATHERED, missing=np.zeros(2)), r"missing is array\(.*\), expected a number"),
+        (lambda: fit_empirical(GATHERED, unknown=np.zeros(2)), r"unknown is array\(.*\), expected 'nan', a number"),
         (lambda: fit_empirical(GATHERED, label_names="abc"), "label_names is 'abc', expected strings in a list"),
         (lambda: fit_empirical(GATHERED, label_names=list("abc")), r"label_names is \('a', 'b', 'c'\) beside gathered"),
     ],
@@ -166,6 +197,63 @@ GATHERED = gather(WEIGHTED, missing=-1.0, unknown=-9, label_names=NAMES)
 def test_what_cannot_be_used_is_refused(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=f"^{message}"):
         call()
+
+
+def test_groups_of_a_source_are_left_out_where_nothing_looks_at_them() -> None:
+    for call in ("diagnose", "calibrate", "fit_empirical"):
+        function = CALLS[call] if call != "fit_empirical" else lambda *rows: bits(fit_empirical(*rows))
+        assert function(GROUPED) == function(Y_TRUE, Y_SCORE)
+    assert bits(thresholds.fit(GROUPED, rule="micro")) == bits(thresholds.fit(Y_TRUE, Y_SCORE, "micro"))
+    folds = np.arange(600) % 3
+    found = thresholds.cross_fit(GROUPED, cv=folds, guard=None)
+    assert found.to_dict() == thresholds.cross_fit(Y_TRUE, Y_SCORE, cv=folds, guard=None).to_dict()
+    groups = GROUPED["groups"]
+    made = thresholds.cross_fit(GROUPED, cv=3, guard=None)
+    assert made.folds.tolist() == thresholds.multilabel_folds(Y_TRUE, 3, groups=groups).tolist()
+
+
+@pytest.mark.parametrize("unknown", ["nan", -9, float("nan")])
+def test_what_was_said_of_rows_may_be_said_again(unknown: Any) -> None:
+    stands_for = -9 if unknown == -9 else np.nan
+    y_true = np.where(np.random.default_rng(1).random(Y_TRUE.shape) < 0.1, stands_for, Y_TRUE)
+    expected = fit_empirical(y_true, Y_SCORE, unknown=unknown)
+    for source in ((y_true, Y_SCORE), Blocks((y_true, Y_SCORE), 100)):
+        rows = gather(source, unknown=unknown)
+        for again in (unknown, None, rows.unknown):
+            assert bits(fit_empirical(rows, unknown=again)) == bits(expected)
+        with pytest.raises(InputError, match=r"^unknown is -8 beside gathered rows"):
+            fit_empirical(rows, unknown=-8)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda source: fit_empirical(source, beta=-1),
+        lambda source: thresholds.fit(source, rule="macroo"),
+        lambda source: thresholds.cross_fit(source, average="micro", guard="shrink"),
+        lambda source: thresholds.diagnose(source),
+        lambda source: thresholds.compare(["macroo"], source),
+        lambda source: thresholds.calibrate(source, method="plat"),
+        lambda source: thresholds.calibrate(source, n_jobs="two"),
+        lambda source: thresholds.calibrate(source, progress=1),
+        lambda source: fit_empirical(source, missing="x"),
+    ],
+)
+def test_options_are_checked_before_rows_are_read(call: Callable[[Any], Any]) -> None:
+    def unread() -> Any:
+        raise AssertionError("nothing is read")
+
+    with pytest.raises(InputError):
+        call(unread)
+
+
+def test_python_says_what_is_wrong_with_a_call() -> None:
+    with pytest.raises(TypeError, match=r"^fit_empirical\(\) missing 1 required positional argument: 'y_true'$"):
+        fit_empirical()  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"^fit_empirical\(\) got an unexpected keyword argument 'averge'"):
+        fit_empirical(BLOCKS, averge="micro")  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"^calibrate\(\) got multiple values for argument 'y_true'$"):
+        thresholds.calibrate(BLOCKS, y_true=BLOCKS)  # type: ignore[misc]
 
 
 def test_what_a_function_is_called_with_is_seen_as_before() -> None:

@@ -528,8 +528,8 @@ def test_a_failure_between_the_parts_of_a_block_leaves_none(monkeypatch: pytest.
     block = sparse.csr_array(np.eye(3))
     rows.update(block != 0, block, [1, 2, 3])
     expected = rows.compute().thresholds.tolist(), rows.y_score.toarray().tolist(), rows.sample_weight.tolist()
-    add, calls = gathering._Growing.add, 0
-    for failing in range(7):  # Truth and scores have three parts each, weights one.
+    add, calls = gathering.GrowingVector.add, 0
+    for failing in range(6):  # Truth and scores have three parts each.
 
         def fails(growing: object, piece: object, failing: int = failing) -> None:
             nonlocal calls
@@ -539,7 +539,7 @@ def test_a_failure_between_the_parts_of_a_block_leaves_none(monkeypatch: pytest.
             add(growing, piece)
 
         calls = 0
-        monkeypatch.setattr(gathering._Growing, "add", fails)
+        monkeypatch.setattr(gathering.GrowingVector, "add", fails)
         with pytest.raises(MemoryError):
             rows.update(block != 0, block, [1, 2, 3])
         monkeypatch.undo()

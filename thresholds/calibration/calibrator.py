@@ -415,7 +415,14 @@ class Calibrator(Shown):
         return sparse.csc_array(entries, shape=scores.shape).tocsr()
 
 
-@takes_source
+def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
+    """Check which curves are asked for; groups are not looked at."""
+    _checks.option(arguments["method"], "method", METHODS)
+    _checks.option(arguments["by"], "by", BYS)
+    return False
+
+
+@takes_source(_check_before_reading)
 def calibrate(
     y_true: object,
     y_score: object = None,
@@ -513,8 +520,7 @@ def calibrate(
            [0.5, 1. ],
            [0. , 0. ]])
     """
-    _checks.option(method, "method", METHODS)
-    _checks.option(by, "by", BYS)
+    _check_before_reading({"method": method, "by": by})
     problem = Problem.of(
         y_true,
         y_score,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,13 @@ from thresholds.rule import Rule
 from thresholds.sources.taking import takes_source
 
 
-@takes_source
+def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
+    """Refuse what are no rules; groups are looked at."""
+    _refuse_no_rules(arguments["rules"])
+    return True
+
+
+@takes_source(_check_before_reading)
 def compare(
     rules: Mapping[str, Rule] | Sequence[str] | None,
     y_true: object,
@@ -99,17 +106,15 @@ def compare(
     beta = _checks.beta(beta)
     zero_division = _checks.zero_division(zero_division)
     confidence = None if confidence is None else _checks.inside(confidence, "confidence")
+    _refuse_no_rules(rules)
     if isinstance(rules, Mapping):
         _refuse_what_is_for_fits(label_names, random_state, missing)
-        _refuse_no_rules(rules)
         baseline = _baseline_of(rules, baseline)
         label_names = _common_names(rules)
-    else:
-        chosen_rules(rules)  # refuses what names no rules
-        if baseline is not None:
-            raise InputError(
-                f"baseline is {_checks.shown(baseline)} without rules, expected None: it is for rules that are given"
-            )
+    elif baseline is not None:
+        raise InputError(
+            f"baseline is {_checks.shown(baseline)} without rules, expected None: it is for rules that are given"
+        )
 
     # The rows, labels in the order of the first rule's that has names.
     beside = {"y_score": y_score, "y_true": y_true}
@@ -174,8 +179,11 @@ def _baseline_of(rules: Mapping[str, Rule], baseline: object) -> str:
     return baseline
 
 
-def _refuse_no_rules(rules: Mapping[str, Rule]) -> None:
-    """Refuse a mapping that is not of names to rules."""
+def _refuse_no_rules(rules: object) -> None:
+    """Refuse a mapping that is not of names to rules, and what names no rules that could be fitted."""
+    if not isinstance(rules, Mapping):
+        chosen_rules(rules)
+        return
     if not rules:
         raise InputError("rules is {}, expected a mapping of names to rules, or None")
     for name, rule in rules.items():

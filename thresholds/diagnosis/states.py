@@ -34,7 +34,20 @@ from thresholds.significance import rejected
 from thresholds.sources.taking import takes_source
 
 
-@takes_source
+def _checked(rule: object) -> Rule:
+    """Refuse what is no rule."""
+    if not isinstance(rule, Rule):
+        raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
+    return rule
+
+
+def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
+    """Refuse what is no rule; groups are not looked at."""
+    _checked(arguments["rule"])
+    return False
+
+
+@takes_source(_check_before_reading)
 def diagnose(
     y_true: object,
     y_score: object = None,
@@ -167,8 +180,7 @@ def diagnose(
     >>> diagnosis.state.tolist()
     ['restrained', 'platypus']
     """
-    if not isinstance(rule, Rule):
-        raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
+    rule = _checked(rule)
     criteria = criteria_of(alpha, min_auroc, overprediction, min_f, min_skill)
     if random_state is not None:
         _checks.count(random_state, "random_state", 0)

@@ -25,6 +25,7 @@ from thresholds.fitting.options import (
     SAID_BY_NAME,
     FitArguments,
     FitOptions,
+    check_options,
     with_fit_options,
 )
 from thresholds.fitting.outside_folds import fit_outside_folds
@@ -92,7 +93,7 @@ class Shared:
         return self._probabilities[calibration]
 
 
-@takes_source
+@takes_source(check_options)
 @with_fit_options({name: value for name, value in DEFAULTS.items() if name not in _SAID})
 def fit(
     y_true: object,

@@ -22,7 +22,7 @@ from thresholds._engine.best_cuts import all_steps
 from thresholds._engine.columns import over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
-from thresholds.fitting.options import FitOptions, OfThresholds
+from thresholds.fitting.options import FitOptions, OfThresholds, check_options
 from thresholds.fitting.record import described
 from thresholds.fitting.searches import Found, aim_of, floors_of, limits_of, of_guard, search_of
 from thresholds.metrics.averages import average_of, f_score
@@ -73,7 +73,7 @@ def fit_empirical(
 ) -> "ThresholdRule | CappedRule": ...
 
 
-@takes_source
+@takes_source(check_options)
 def fit_empirical(
     y_true: object,
     y_score: object = None,

@@ -36,7 +36,7 @@ class Folder:
         """
         if spill is None:
             return None
-        if spill != "auto":
+        if not isinstance(spill, str) or spill != "auto":
             if not isinstance(spill, str | os.PathLike) or not os.path.isdir(spill):
                 raise InputError(
                     f"spill is {shown(spill)}, expected a folder that exists, 'auto', or None for none"

@@ -9,7 +9,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.threads import Bar, read_ahead, workers
+from thresholds._arrays.threads import Bar, check_n_jobs, read_ahead, workers
 from thresholds._arrays.types import Dense, Floats
 from thresholds._checks import InputError, shown
 from thresholds._checks.unknown import unknown_value
@@ -17,7 +17,7 @@ from thresholds.results import counted
 from thresholds.sources.folder import Folder, Spill
 from thresholds.sources.growing import GrowingRows
 from thresholds.sources.rows import Rows, n_rows_of
-from thresholds.sources.shards import FilePart, Shard, blocks_of, where_in
+from thresholds.sources.shards import FilePart, blocks_of, where_in
 from thresholds.sources.source import BlockSource
 
 _SMALL = 2**26  # bytes of rows that are kept in memory
@@ -40,6 +40,7 @@ class GatheredRows:
     label_names : strings, one per label; None where labels have no names, or arrays that are frames have them
     missing : score of the entries that a sparse `y_score` leaves out
     unknown : what stands in `y_true` for truth that is not known, None where all is known
+    unknown_in_source : what stood for it in the source, as `gather` was told
 
     Notes
     -----
@@ -54,6 +55,7 @@ class GatheredRows:
     label_names: tuple[str, ...] | None = None
     missing: float = 0.0
     unknown: object = None
+    unknown_in_source: object = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -91,7 +93,7 @@ def gather(
     ----------
     source : where the rows come from
         Arrays `(y_true, y_score)` or `(y_true, y_score, sample_weight)`, or a mapping with the keys y_true, y_score,
-        sample_weight, groups, keys: NumPy's, memory maps, zarr's, h5py's, Dask's, SciPy's.
+        sample_weight, groups: NumPy's, memory maps, zarr's, h5py's, Dask's, SciPy's.
         A path of a file, a folder or a pattern of shards, or a list of paths, of any format of docs/files.md. A
         `datasets.Dataset`, whose columns are found as those of files are.
         An iterator of blocks, or a function without arguments that returns one. A list of such functions, or of
@@ -114,7 +116,9 @@ def gather(
     -------
     GatheredRows
         `fit_empirical`, `fit`, `diagnose`, `cross_fit`, `compare` and `calibrate` take it, or the source itself, in
-        place of `y_true`. For other functions give its arrays:
+        place of `y_true`. Groups are left out where nothing looks at them: in fits without a guard or a promise, in
+        `diagnose` and in `calibrate`. Weights are refused by `diagnose`, which has no use for them.
+        For other functions give its arrays:
         `thresholds.select_rule(rows.y_true, rows.y_score, label_names=rows.label_names)`.
 
     Raises
@@ -147,18 +151,19 @@ def gather(
     >>> thresholds.diagnose(rows, rule=rule).verdict.tolist()
     ['unproven', 'unproven', 'unproven']
     """
-    if isinstance(source, GatheredRows):
-        return _as_described(source, missing, unknown, label_names)
     missing = _checks.missing(missing, np.dtype(np.float64))
     unknown_value(unknown)
+    names = None if label_names is None else _checks.names_of_labels(label_names)
     folder = Folder.of(spill)
-    blocks = BlockSource.of(source, label_names=label_names, unknown=unknown)
-    names = blocks.label_names
-    if label_names is not None:
-        names = _checks.names_of_labels(label_names)
+    check_n_jobs(n_jobs)
+    _checks.option(progress, "progress", (True, False))
+    if isinstance(source, GatheredRows):
+        return _as_described(source, missing, unknown, names)
+    blocks = BlockSource.of(source, label_names=names, unknown=unknown)
+    if names is None:
+        names = blocks.label_names
     if blocks.in_place is not None:
-        y_true, y_score, sample_weight, groups, _ = blocks.in_place
-        return GatheredRows(y_true, y_score, sample_weight, groups, names, missing, unknown)
+        return GatheredRows(*blocks.in_place, names, missing, unknown, unknown)
 
     # Read every block, and keep it.
     rows = GrowingRows(
@@ -187,6 +192,7 @@ def gather(
             rows.label_names,
             rows.missing,
             rows.unknown,
+            unknown_in_source=unknown,
         )
     except BaseException:
         # Whoever looks at the error may hold these rows for long.
@@ -198,11 +204,16 @@ def gather(
 
 
 def _as_described(
-    rows: GatheredRows, missing: float, unknown: object, label_names: object
+    rows: GatheredRows, missing: float, unknown: object, label_names: tuple[str, ...] | None
 ) -> GatheredRows:
     """Return rows with what is said of them beside; refuse what they say otherwise."""
-    names = None if label_names is None else _checks.names_of_labels(label_names)
-    said = {"missing": (missing, 0.0), "unknown": (unknown, None), "label_names": (names, None)}
+    if _is_same(unknown, rows.unknown_in_source):
+        unknown = None  # it was said to `gather`
+    said = {
+        "missing": (missing, 0.0),
+        "unknown": (unknown, None),
+        "label_names": (label_names, None),
+    }
     more: dict[str, Any] = {}
     for name, (given, nothing) in said.items():
         own = getattr(rows, name)
@@ -214,6 +225,11 @@ def _as_described(
             )
         more[name] = given
     return replace(rows, **more) if more else rows
+
+
+def _is_same(unknown: object, other: object) -> bool:
+    """Whether two values stand for the same unknown truth: "nan", NaN, or one number."""
+    return repr(unknown_value(unknown)) == repr(unknown_value(other))
 
 
 def _with_room(rows: GrowingRows, folder: Folder | None, n_rows: int | None) -> GrowingRows:
@@ -245,21 +261,16 @@ def _one_by_one(source: BlockSource) -> Told:
     """Return the blocks of all shards; what reading one raises is said to have come up there."""
     for number, shard in enumerate(source.shards):
         in_shard = f"in shard {number}, " if len(source.shards) > 1 else ""
-        yield from _of_shard(shard, in_shard)
-
-
-def _of_shard(shard: Shard, in_shard: str) -> Told:
-    """Return the blocks of a shard."""
-    n_rows = 0
-    blocks = blocks_of(shard)
-    while True:
-        where = where_in(shard, in_shard, n_rows)
-        with said_where(where):
-            block = next(blocks, None)
-        if block is None:
-            return
-        yield block, where
-        n_rows += block.n_rows
+        n_rows = 0
+        blocks = blocks_of(shard)
+        while True:
+            where = where_in(shard, in_shard, n_rows)
+            with said_where(where):
+                block = next(blocks, None)
+            if block is None:
+                break
+            yield block, where
+            n_rows += block.n_rows
 
 
 @contextmanager

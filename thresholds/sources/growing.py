@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,15 +14,14 @@ from thresholds._checks.labels import Names
 from thresholds._checks.unknown import unknown_value
 from thresholds._engine.unknown import UNKNOWN, coded
 from thresholds.data.growing import Gathered, add_all
-from thresholds.sources.rows import Rows
+from thresholds.sources.rows import Rows, n_rows_of
 
 
 class CheckedRows(NamedTuple):
     """Rows that can be used: 0/1 truth, with -1 where it is not known, and scores that are numbers."""
 
-    y_true: (
-        Matrix | None
-    )  # uint8 or int8 (n_rows, n_labels), dense or CSR; None where only scores are known
+    # uint8 or int8 (n_rows, n_labels), dense or CSR; None where only scores are known
+    y_true: Matrix | None
     y_score: Matrix  # same shape
     label_names: Names | None
     sample_weight: Floats | None  # (n_rows,), and so are groups
@@ -62,7 +61,8 @@ class GrowingRows:
         self._without_truth = without_truth
         self._truth = Gathered("y_true", spill, n_rows=n_rows)
         self._scores = Gathered("y_score", spill, n_rows=n_rows)
-        self._weights: Gathered | None = None
+        self._weights: list[Floats] = []  # of each block (n_rows,), and so are groups
+        self._has_weights = False
         self._groups: list[Dense] = []
 
     def __len__(self) -> int:
@@ -87,8 +87,8 @@ class GrowingRows:
     @property
     def nbytes(self) -> int:
         """Bytes of all rows, in memory or in files."""
-        gathered = (self._truth, self._scores, self._weights)
-        return sum(rows.nbytes for rows in gathered if rows is not None)
+        of_weights = sum(weights.nbytes for weights in self._weights) if self._has_weights else 0
+        return self._truth.nbytes + self._scores.nbytes + of_weights
 
     def add(self, rows: Rows) -> None:
         """Append a block that is not checked, or refuse all of it.
@@ -98,7 +98,7 @@ class GrowingRows:
         InputError
             For rows that cannot be used, of another form than those before, or that the disk has no room for.
         """
-        if _has_no_rows(rows.y_score) and (rows.y_true is None or _has_no_rows(rows.y_true)):
+        if not rows.n_rows and (rows.y_true is None or not n_rows_of(rows.y_true)):
             return
         self.append(self._checked(rows))
 
@@ -126,19 +126,16 @@ class GrowingRows:
         additions = [(self._scores, scores)]
         if rows.y_true is not None:
             additions.insert(0, (self._truth, _checks.in_order(rows.y_true, order)))
-        weights_before = self._weights_before(rows.sample_weight)
-        if weights_before is not None:
-            ones = np.ones(scores.shape[0])
-            weights = ones if rows.sample_weight is None else rows.sample_weight
-            additions.append((weights_before, weights[:, np.newaxis]))
 
         # 3. Add it.
         with self._refusing_a_full_disk():
             add_all(additions)
+        weights = rows.sample_weight
+        self._has_weights |= weights is not None
+        self._weights.append(np.broadcast_to(1.0, scores.shape[0]) if weights is None else weights)
         if rows.groups is not None:
             self._groups.append(rows.groups)
         self.label_names = known or rows.label_names
-        self._weights = weights_before
 
     @property
     def y_true(self) -> Matrix | None:
@@ -152,8 +149,8 @@ class GrowingRows:
 
     @property
     def sample_weight(self) -> Floats | None:
-        """All weights, (n_rows,), read-only; None if no block had weights."""
-        return None if self._weights is None else _read_only(self._weights.matrix())[:, 0]
+        """All weights, (n_rows,), read-only; None if no block had weights, else 1 in those that had none."""
+        return _read_only(np.concatenate(self._weights)) if self._has_weights else None
 
     @property
     def groups(self) -> Dense | None:
@@ -168,8 +165,8 @@ class GrowingRows:
 
     def close(self) -> None:
         """Let go of all rows, and of their files, whoever still holds these rows."""
-        nothing = Gathered("y_true"), Gathered("y_score"), None, list[Dense]()
-        self._truth, self._scores, self._weights, self._groups = nothing
+        self._truth, self._scores = Gathered("y_true"), Gathered("y_score")
+        self._weights, self._groups = [], []
 
     def moved_to(self, spill: str) -> "GrowingRows":
         """Return the same rows in temporary files of a folder."""
@@ -228,15 +225,6 @@ class GrowingRows:
                 f"groups has dtype {groups.dtype}, expected {self._groups[0].dtype} as in the rows before"
             )
 
-    def _weights_before(self, weights: Floats | None) -> Gathered | None:
-        """Return the weights so far, if there are any with the new ones: rows that came without weigh 1."""
-        if self._weights is not None or weights is None:
-            return self._weights
-        ones = Gathered("sample_weight")
-        if len(self):
-            ones.add(np.ones((len(self), 1)))
-        return ones
-
     @contextmanager
     def _refusing_a_full_disk(self) -> Iterator[None]:
         """Say where a disk is full, which a file without a name does not tell; rows that were there stay."""
@@ -257,13 +245,6 @@ def _read_only(matrix: Matrix) -> Matrix:
     for array in arrays:
         array.flags.writeable = False
     return matrix
-
-
-def _has_no_rows(value: Any) -> bool:
-    """Whether an array, a frame or a list is empty."""
-    if hasattr(value, "shape"):
-        return len(value.shape) > 0 and value.shape[0] == 0
-    return hasattr(value, "__len__") and len(value) == 0
 
 
 def _groups_of(value: object, n_rows: int) -> Dense:

@@ -13,9 +13,8 @@ class Rows(NamedTuple):
 
     y_true: Any  # (n_rows, n_labels), None where only scores are known
     y_score: Any  # (n_rows, n_labels)
-    sample_weight: Any = None  # (n_rows,), and so are groups and keys
+    sample_weight: Any = None  # (n_rows,), and so are groups
     groups: Any = None
-    keys: Any = None
 
     @classmethod
     def of(cls, block: object) -> "Rows":

@@ -15,13 +15,13 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import InputError, shown
 from thresholds.files.source import Source
-from thresholds.sources.rows import BLOCK, Rows, n_rows_of
+from thresholds.sources.rows import BLOCK, Rows
 
 Shard: TypeAlias = Callable[[], Any]
 
 
 def blocks_of(shard: Shard) -> Iterator[Rows]:
-    """Return the blocks of a shard, one after another; those without rows are passed over."""
+    """Return the blocks of a shard, one after another."""
     given = shard()
     if _is_block(given):
         given = [given]
@@ -29,10 +29,7 @@ def blocks_of(shard: Shard) -> Iterator[Rows]:
         raise InputError(
             f"source has a shard that gives {shown(given)}, expected a block or an iterator of blocks: {BLOCK}"
         )
-    for block in given:
-        rows = Rows.of(block)
-        if rows.n_rows or (rows.y_true is not None and n_rows_of(rows.y_true)):
-            yield rows
+    yield from map(Rows.of, given)
 
 
 def where_in(shard: Shard, in_shard: str, n_rows: int) -> str:
@@ -40,28 +37,6 @@ def where_in(shard: Shard, in_shard: str, n_rows: int) -> str:
     if isinstance(shard, FilePart) and shard.source.first_row is not None:
         return f"in the block of {shard.source.name} that begins at row {shard.source.first_row + n_rows:,}"
     return f"{in_shard}in the block that begins at row {n_rows:,}"
-
-
-@dataclass(frozen=True)
-class Whole:
-    """Rows that are given as they are."""
-
-    rows: Rows
-
-    def __call__(self) -> Rows:
-        """Return them."""
-        return self.rows
-
-
-@dataclass(frozen=True)
-class Once:
-    """An iterator of blocks, which can be read once."""
-
-    blocks: Iterator[Any]
-
-    def __call__(self) -> Iterator[Any]:
-        """Return it."""
-        return self.blocks
 
 
 @dataclass(frozen=True)
@@ -74,8 +49,7 @@ class FilePart:
     def __call__(self) -> Iterator[Rows]:
         """Read its blocks."""
         for block in self.source.blocks():
-            truth = self._as_said(block.y_true)
-            yield Rows(truth, block.y_score, groups=block.groups, keys=block.keys)
+            yield Rows(self._as_said(block.y_true), block.y_score, groups=block.groups)
 
     def _as_said(self, truth: Any) -> Any:
         """Return truth with what stands for unknown cells, of which files are read as -1."""
@@ -88,37 +62,23 @@ class FilePart:
         return type(truth)((cells, truth.indices, truth.indptr), truth.shape)
 
 
-@dataclass(frozen=True)
-class DaskBlock:
-    """A block of the rows of Dask's arrays, which Dask's scheduler computes."""
-
-    parts: Mapping[str, Any]  # by the name of the argument
-
-    def __call__(self) -> Rows:
-        """Compute it."""
-        computed = import_module("dask").compute(*self.parts.values())
-        return Rows.of(dict(zip(self.parts, computed, strict=True)))
+def computed(parts: Mapping[str, Any]) -> Rows:
+    """Return a block of the rows of Dask's arrays, by the names of the arguments, which Dask's scheduler computes."""
+    found = import_module("dask").compute(*parts.values())
+    return Rows.of(dict(zip(parts, found, strict=True)))
 
 
-@dataclass(frozen=True)
-class RowRange:
-    """A range of the rows of arrays."""
+def in_blocks(rows: Rows, block_rows: int) -> Iterator[Rows]:
+    """Return rows of arrays in blocks."""
+    for piece in in_pieces(slice(0, rows.n_rows), block_rows):
+        yield Rows(*(None if part is None else _plain(part[piece]) for part in rows))
 
-    rows: Rows
-    block_rows: int
 
-    @classmethod
-    def of(cls, rows: Rows, piece: slice, block_rows: int) -> "RowRange":
-        """Cut it out."""
-        parts = (
-            None if part is None else ArrayRange(part, piece.start, piece.stop) for part in rows
-        )
-        return cls(Rows(*parts), block_rows)
-
-    def __call__(self) -> Iterator[Rows]:
-        """Return its blocks."""
-        for piece in in_pieces(slice(0, self.rows.n_rows), self.block_rows):
-            yield Rows(*(None if part is None else _plain(part[piece]) for part in self.rows))
+def cut_out(rows: Rows, piece: slice) -> Rows:
+    """Return a range of the rows of arrays."""
+    return Rows(
+        *(None if part is None else ArrayRange(part, piece.start, piece.stop) for part in rows)
+    )
 
 
 @dataclass(frozen=True)

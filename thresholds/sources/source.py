@@ -6,6 +6,7 @@ A new kind of source is a callable that gives blocks (`shards.py`), and a line i
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted
 from thresholds.files.tables.hugging_face import is_dataset
 from thresholds.sources.rows import Rows, n_rows_of
-from thresholds.sources.shards import DaskBlock, FilePart, Once, RowRange, Shard, Whole
+from thresholds.sources.shards import FilePart, Shard, computed, cut_out, in_blocks
 
 _BLOCK_CELLS = 2**21  # of scores: some megabytes
 _SHARD_CELLS = 2**24  # of an array: some tens of megabytes
@@ -65,18 +66,14 @@ class BlockSource:
         InputError
             For files that cannot be read.
         """
-        if isinstance(source, BlockSource):
-            return source
         if isinstance(source, str | os.PathLike) or is_dataset(source):
             return cls._of_paths([source], label_names, unknown)
-        if isinstance(source, Source):
-            return cls._of_files([source], unknown)
         if isinstance(source, Mapping):
             return cls._of_arrays(Rows.of(source))
         if callable(source):
             return cls([source])
         if isinstance(source, Iterator):
-            return cls([Once(source)], is_read_once=True)
+            return cls([partial(iter, source)], is_read_once=True)
         if isinstance(source, tuple | list) and len(source):
             parts = list(source)
             if all(isinstance(part, str | os.PathLike) for part in parts):
@@ -94,7 +91,7 @@ class BlockSource:
             return cls._of_dask(rows)
         given = {name: part for name, part in rows._asdict().items() if part is not None}
         if not all(_is_sliced(part) for part in given.values()):
-            return cls([Whole(rows)], rows)  # lists, frames, tensors
+            return cls([partial(Rows, *rows)], rows)  # lists, frames, tensors
 
         # A sparse matrix is cut as CSR.
         rows = Rows(*(part.tocsr() if is_sparse(part) else part for part in rows))
@@ -111,7 +108,7 @@ class BlockSource:
         n_shards = max(min(n_blocks, _FEWEST_SHARDS), ceil_div(n_cells, _SHARD_CELLS))
         block_rows = max(1, ceil_div(n_rows, n_blocks))
         shards = [
-            RowRange.of(rows, piece, block_rows)
+            partial(in_blocks, cut_out(rows, piece), block_rows)
             for piece in equal_parts(slice(0, n_rows), n_shards)
         ]
         lie_in_memory = all(
@@ -133,12 +130,11 @@ class BlockSource:
                 )
             whole = {1: -1} if part.ndim > 1 else {}
             cut[name] = part.rechunk(whole if part.chunks[0] == chunks else {0: chunks, **whole})
-        return cls(
-            [
-                DaskBlock({name: part.blocks[number] for name, part in cut.items()})
-                for number in range(len(chunks))
-            ]
-        )
+        blocks = [
+            {name: part.blocks[number] for name, part in cut.items()}
+            for number in range(len(chunks))
+        ]
+        return cls([partial(computed, block) for block in blocks])
 
     @classmethod
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
@@ -148,7 +144,7 @@ class BlockSource:
         first = open_scores(paths[0], wanted)
         mapped = first.mapped() if len(paths) == 1 and not first.has_unknown else None
         if mapped is not None:
-            rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
+            rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups)
             return replace(cls._of_arrays(rows), label_names=first.label_names)
         wanted = replace(wanted, label_names=first.label_names)
         return cls._of_files([first, *(open_scores(path, wanted) for path in paths[1:])], unknown)

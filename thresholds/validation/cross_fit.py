@@ -29,6 +29,7 @@ from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
     FitArguments,
     FitOptions,
+    check_options,
     with_fit_options,
 )
 from thresholds.guarantees.copies import warn_of_copies
@@ -232,7 +233,12 @@ class CrossFit(Result, Drawable):
         return Table(head, body, note=n_more(self.spread.size, k))
 
 
-@takes_source
+def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
+    """Check the options of a cross-fit; return whether it looks at groups: as fits do, or where it makes folds."""
+    return check_options(arguments) or _makes_folds(arguments["cv"])
+
+
+@takes_source(_check_before_reading)
 @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
 def cross_fit(
     y_true: object,
@@ -384,8 +390,7 @@ def in_folds(
     # Choose the rows that each fold is fitted on and judged on.
     counts = problem.unit_weights is not None or problem.rows_with_known is not None
     weighted = problem.row_weights > 0 if counts else None  # (n_samples,)
-    makes_folds = isinstance(cv, Integral) or hasattr(cv, "split")
-    of_folds = groups if makes_folds or not looked_at else None
+    of_folds = groups if _makes_folds(cv) or not looked_at else None
     pairs, how = split_rows(cv, problem.truth, y_true, weighted, of_folds, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
     _refuse_folds_without_weight(problem, pairs, judged_rows)
@@ -394,6 +399,11 @@ def in_folds(
         folds[test] = k
     seed = seed_of_folds(how, random_state)
     return RowsInFolds(problem, pairs, folds, how, seed, groups, sample_weight)
+
+
+def _makes_folds(cv: object) -> bool:
+    """Whether folds are made here, or by a splitter, not given."""
+    return isinstance(cv, Integral) or hasattr(cv, "split")
 
 
 def cross_fit_rows(
