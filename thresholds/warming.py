@@ -253,10 +253,10 @@ def _judging() -> Iterator[Call]:
                 yield partial(expected_f, data.scores, marks, average)
                 yield partial(expected_f, data.scores, marks, average, exact=True)
     for dtype in (np.float32, np.float64):
-        yield partial(plan_annotation, *_drawn(*_LARGE, dtype), n_bootstraps=2)
-    truth, scores = _drawn(*_LARGE, np.float32)
-    for row_weights in (None, 1.0 + np.arange(len(truth))):
-        yield partial(measure_calibration, truth, scores, sample_weight=row_weights)
+        truth, scores = _drawn(*_LARGE, dtype)
+        yield partial(plan_annotation, truth, scores, n_bootstraps=2)
+        for row_weights in (None, 1.0 + np.arange(len(truth))):
+            yield partial(measure_calibration, truth, scores, sample_weight=row_weights)
 
 
 _CALLS: dict[Purpose, Callable[[], Iterator[Call]]] = {

@@ -130,7 +130,9 @@ def show(file: str) -> None:
             thresholds.calibrate(y_true[half], y_score[half], "platt"),
         )
     ]
-    words.append(f"{auroc:.5f} {others:4} of {counts.n_labels:4} {losses[0] / losses[1] - 1:+.0e}")
+    loss = losses[0] / losses[1] - 1
+    of_loss = "  unknown" if np.isnan(loss) else f"{loss:+9.0e}"  # where a label has no positive in a half
+    words.append(f"{auroc:.5f} {others:4} of {counts.n_labels:4} {of_loss}")
     print(f"{Path(file).stem:24}{'  '.join(words)}", flush=True)
 
 

@@ -173,17 +173,13 @@ def spark() -> Iterator[Any]:
         spark.stop()
 
 
-def test_spark(spark: Any, data: tuple[Any, Any], paths: list[str]) -> None:
-    check(run("On a cluster", "Spark", spark=spark, paths=paths), data)
-
-
-def test_a_frame_of_spark(spark: Any, data: tuple[Any, Any]) -> None:
+def test_spark(spark: Any, data: tuple[Any, Any]) -> None:
     import pyarrow as pa
 
     truth, scores = data
     table = pa.table({"y_true": list(truth.astype(np.int8)), "y_score": list(scores)})
     frame = spark.createDataFrame(table).repartition(5)
-    check(run("On a cluster", "Spark, a data frame", frame=frame), data)
+    check(run("On a cluster", "Spark", frame=frame), data)
 
 
 # Without an engine
@@ -234,6 +230,6 @@ def test_each_recipe_is_run() -> None:
     sections = re.split(r"^##+ ", PAGE, flags=re.MULTILINE)
     headings = [section.partition("\n")[0] for section in sections if "```python" in section]
     tested = Path(__file__).read_text()
-    assert len(headings) == 8
+    assert len(headings) == 7
     assert [heading for heading in headings if f'"{heading}"' not in tested] == []
     assert importlib.util.find_spec("recipe") is None

@@ -82,8 +82,8 @@ def _with_rows(given: Given, looks_at_groups: bool) -> Given:
     from thresholds.sources.source import KINDS, NoSource
 
     source = given["y_true"]
-    rule = given.get("rule")
-    rules = [rule] if _is_rule(rule) else _rules_of(given.get("rules"))
+    rule: Any = given.get("rule")
+    rules: list[Any] = [rule] if _is_rule(rule) else _rules_of(given.get("rules"))
     names_of_rules = [each.label_names for each in rules if each.label_names is not None]
 
     # 1. What is said of the rows is said of the source; of a rule, labels come in its order.
