@@ -1,4 +1,8 @@
-"""Rows that come block by block, checked and kept: what `gather` and `Accumulator` stand on."""
+"""Rows that come block by block, checked and kept: what `gather` and `Accumulator` stand on.
+
+Cells are kept row by row. Label by label a fit took two thirds of the time, but to write them took a fifth more, and to
+compare rules a third more (1,000,000 rows of 200 labels).
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
