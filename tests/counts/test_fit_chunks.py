@@ -169,6 +169,14 @@ def test_a_map_that_loses_or_doubles_results_is_refused() -> None:
             fit_chunks(shards, map=odd)  # type: ignore[arg-type]
 
 
+def test_options_are_refused_before_rows_are_read() -> None:
+    def unread() -> Any:
+        raise AssertionError("read")
+
+    with pytest.raises(InputError, match=r"^max_predicted is 3.0, a budget of all labels together"):
+        fit_chunks([unread], max_predicted=3, map=backwards)
+
+
 def test_what_can_be_read_once_is_not_shared_out() -> None:
     assert fit_chunks(iter([ones(3)])).n_labels == 2
     with pytest.raises(
@@ -252,7 +260,8 @@ def test_labels_of_shards_are_put_in_the_order_of_the_first() -> None:
     y_score = (rng.normal(size=(4000, 2)) + y_true).astype(np.float32)
     others = ["dog", "cat"]
     shards = [lambda: (y_true[:900], y_score[:900]), lambda: (y_true[900:][others], y_score[900:][others])]
-    assert_same(fit_chunks(shards, map=on_threads), fit_empirical(y_true, y_score))
+    for how in (on_threads, backwards):  # whichever shard is read first
+        assert_same(fit_chunks(shards, map=how), fit_empirical(y_true, y_score))
 
 
 def test_values_of_rows_come_with_the_rows() -> None:

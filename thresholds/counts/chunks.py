@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, Unpack
 from thresholds._arrays.threads import Bar
 from thresholds._checks import Average, InputError, numbers, shown
 from thresholds.counts.counts import Counts, added_counts, in_form_of
-from thresholds.counts.fitting import fit_counts, needed_for
+from thresholds.counts.fitting import fit_counts, needed_for, refuse_for_counts
 from thresholds.counts.ranges import ScoreRanges
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
@@ -135,6 +135,7 @@ class _Read(NamedTuple):
 
 def _fit_counted(source: object, map: Map, about: _About, options: FitOptions) -> ThresholdRule:
     """Have others count the shards of a source, and fit the sum."""
+    refuse_for_counts(options)
     blocks = BlockSource.of(source, label_names=about.label_names, unknown=about.unknown)
     if blocks.is_read_once:
         raise InputError(
@@ -261,6 +262,8 @@ def _sum(results: Any, n_tasks: int, bar: Bar | None) -> Counts:
 
 def _added(parts: list[_Read]) -> _Read:
     """Add the counts of some shards; where they are of another kind, say which."""
+    # Labels are in the order of the first shard, whichever comes first.
+    parts = sorted(parts, key=lambda read: read.number)
     counts: list[Counts] = []
     for number, of_shard in parts:
         if of_shard is None:

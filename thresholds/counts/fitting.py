@@ -105,12 +105,12 @@ def _needed(counts: "Counts", problem: CountedProblem, options: FitOptions) -> S
 
 def _problem(counts: "Counts", options: FitOptions) -> CountedProblem:
     """Return what a fit takes, if counts tell all that its options ask."""
-    _refuse(options)
+    refuse_for_counts(options)
     keeps_sparse = options.keep_sparse is not False and counts.kind.is_sparse
     return counts.problem(keep_sparse=keeps_sparse)
 
 
-def _refuse(options: FitOptions) -> None:
+def refuse_for_counts(options: FitOptions) -> None:
     """Refuse what counts of labels do not tell."""
     if options.named.method != "thresholds":
         raise InputError(
