@@ -329,7 +329,7 @@ def test_all_that_is_shown_is_tested() -> None:
 def test_all_public_classes_are_shown_but_for_those_that_are_given_to_functions() -> None:
     public = [getattr(thresholds, name) for name in thresholds.__all__ if name not in ("sklearn", "training")]
     kinds = {kind for kind in public if isinstance(kind, type) and not issubclass(kind, Exception | Shown)}
-    assert {kind.__name__ for kind in kinds} == {"Accumulator", "Candidates", "Counts", "Pool", "Shrink"}
+    assert {kind.__name__ for kind in kinds} == {"Accumulator", "Counts", "GatheredRows", "Pool", "Shrink"}
 
 
 @pytest.mark.parametrize("many", [False, True])

@@ -103,6 +103,7 @@ def calls(data: Data, form: int) -> Iterator[Call]:
     for average in AVERAGES[:-1]:
         yield "fit", partial(thresholds.fit_empirical, truth, scores, average, guard="auto", **own)
     yield "fit", partial(thresholds.cross_fit, truth, scores, cv=2, **own)
+    yield "fit", partial(thresholds.multilabel_folds, truth, groups=np.arange(n_rows) % 9)
     yield "fit", partial(count_blocks, truth, scores, weights)
     yield "fit", partial(thresholds.fit_empirical, truth, scores, min_precision=0.2, keep_sparse=True, **own)
     yield "fit", partial(thresholds.fit_regions, truth, scores, posterior="isotonic", **own)
@@ -141,12 +142,13 @@ def calls(data: Data, form: int) -> Iterator[Call]:
 
 
 def count_blocks(truth: Any, scores: Any, sample_weight: Array | None) -> None:
-    """Count rows at all scores, and at those of positives, twice."""
-    candidates = thresholds.Candidates.of(truth, scores, sample_weight=sample_weight)
-    unit = None if sample_weight is None else candidates.weight_unit
-    for at in (None, candidates):
-        counts = thresholds.Counts.of(truth, scores, at, sample_weight=sample_weight, weight_unit=unit)
-        (counts + counts).fit()
+    """Count rows, and fit them in two passes."""
+    weights = None if sample_weight is None else np.ceil(sample_weight)
+    counts = thresholds.Counts.of(truth, scores, sample_weight=weights)
+    needed = counts.needed_for()
+    if needed is not None:
+        counts = counts.with_scores(thresholds.Counts.of(truth, scores, needed, sample_weight=weights))
+    counts.fit()
 
 
 def large() -> Iterator[Call]:

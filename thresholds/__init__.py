@@ -10,7 +10,7 @@ from thresholds._names import when_used
 from thresholds._version import __version__ as __version__
 
 _HOME = {
-    "Accumulator": "chunks.accumulator",
+    "Accumulator": "training.accumulator",
     "Agreement": "comparison.agreement",
     "AnnotationPlan": "diagnosis",
     "BaseRates": "calibration",
@@ -19,16 +19,16 @@ _HOME = {
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
     "Calibrator": "calibration",
-    "Candidates": "chunks.candidates",
     "CappedRule": "rule.capped",
     "Comparison": "comparison.result",
-    "Counts": "chunks.counts",
+    "Counts": "counts.counts",
     "CrossFit": "validation.cross_fit",
     "Diagnosis": "diagnosis",
     "ExpectedDiagnosis": "diagnosis",
     "Finding": "rule.watching.findings",
     "FixedRule": "rule",
     "FlushToZeroWarning": "_checks",
+    "GatheredRows": "sources.gathering",
     "GuardReport": "rule",
     "Guarantees": "rule.guarantees",
     "InputError": "errors",
@@ -67,12 +67,13 @@ _HOME = {
     "expected_f": "expectation.value",
     "fit": "fitting.by_name",
     "fit_adapted": "fitting.adapted",
-    "fit_chunks": "chunks.fitting",
+    "fit_chunks": "counts.chunks",
     "fit_empirical": "fitting.empirical",
     "fit_expected": "fitting.expected",
     "fit_regions": "fitting.regions",
     "fit_top_k": "fitting.top_k",
     "from_label_lists": "data.label_lists",
+    "gather": "sources.gathering",
     "keep_odds": "comparison.keeping_odds",
     "load_rule": "rule",
     "make_report": "report.report",
@@ -88,7 +89,6 @@ _HOME = {
 }
 
 _FOLDERS = (
-    "chunks",
     "metrics",
     "plots",
     "sklearn",
@@ -98,7 +98,6 @@ _FOLDERS = (
 __all__ = sorted([*_HOME, *_FOLDERS])
 
 if TYPE_CHECKING:
-    from thresholds import chunks as chunks
     from thresholds import metrics as metrics
     from thresholds import plots as plots
     from thresholds import sklearn as sklearn
@@ -112,16 +111,14 @@ if TYPE_CHECKING:
     from thresholds.calibration import calibrate as calibrate
     from thresholds.calibration import estimate_base_rates as estimate_base_rates
     from thresholds.calibration import measure_calibration as measure_calibration
-    from thresholds.chunks.accumulator import Accumulator as Accumulator
-    from thresholds.chunks.candidates import Candidates as Candidates
-    from thresholds.chunks.counts import Counts as Counts
-    from thresholds.chunks.fitting import fit_chunks as fit_chunks
     from thresholds.comparison.agreement import Agreement as Agreement
     from thresholds.comparison.compare import compare as compare
     from thresholds.comparison.differences import RuleDifference as RuleDifference
     from thresholds.comparison.differences import diff_rules as diff_rules
     from thresholds.comparison.keeping_odds import keep_odds as keep_odds
     from thresholds.comparison.result import Comparison as Comparison
+    from thresholds.counts.chunks import fit_chunks as fit_chunks
+    from thresholds.counts.counts import Counts as Counts
     from thresholds.data.folds import multilabel_folds as multilabel_folds
     from thresholds.data.label_lists import from_label_lists as from_label_lists
     from thresholds.data.label_lists import to_label_lists as to_label_lists
@@ -168,6 +165,9 @@ if TYPE_CHECKING:
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile
+    from thresholds.sources.gathering import GatheredRows as GatheredRows
+    from thresholds.sources.gathering import gather as gather
+    from thresholds.training.accumulator import Accumulator as Accumulator
     from thresholds.validation.bootstrap import ThresholdBootstrap as ThresholdBootstrap
     from thresholds.validation.bootstrap import bootstrap_thresholds as bootstrap_thresholds
     from thresholds.validation.cross_fit import CrossFit as CrossFit

@@ -26,9 +26,8 @@ from thresholds.calibration.calibrator import METHODS, Calibrator
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.measures import UNKNOWN
-from thresholds.chunks.counts import Counts
-from thresholds.chunks.expected import fit_expected as fit_expected_in_chunks
 from thresholds.comparison.compare import compare
+from thresholds.data.folds import multilabel_folds
 from thresholds.diagnosis import plan_annotation
 from thresholds.errors import InputError, shown
 from thresholds.expectation.value import expected_f
@@ -203,23 +202,16 @@ def _fitting() -> Iterator[Call]:
                 yield partial(fit_empirical, *data, average, per_label=False, **about)
             for average in ("macro", "micro"):
                 yield partial(cross_fit, *data, average, alternatives=True, **about)
+            yield partial(multilabel_folds, data.truth, groups=np.arange(_N_ROWS) // 2)
             yield partial(fit_top_k, *data, **about)
             for method in METHODS:
                 yield partial(calibrate, *data, method, "label", **about)
                 yield partial(calibrate, *data, method, "shrink", **about)
-        yield partial(_count_blocks, data)
         for average in AVERAGES:
             yield partial(fit_expected, data.scores, average)
             yield partial(fit_expected, data.scores, average, per_label=False)
         yield partial(fit_expected, data.scores, exact=True)
-        yield partial(fit_expected_in_chunks, {"y_score": data.scores}, n_jobs=1)
     yield from _searching()
-
-
-def _count_blocks(data: _Data) -> None:
-    """Count rows at all scores, twice, and add these up."""
-    counts = Counts.of(*data)
-    (counts + counts).fit("micro")
 
 
 def _searching() -> Iterator[Call]:
@@ -261,10 +253,10 @@ def _judging() -> Iterator[Call]:
                 yield partial(expected_f, data.scores, marks, average)
                 yield partial(expected_f, data.scores, marks, average, exact=True)
     for dtype in (np.float32, np.float64):
-        yield partial(plan_annotation, *_drawn(*_LARGE, dtype), n_bootstraps=2)
-    truth, scores = _drawn(*_LARGE, np.float32)
-    for row_weights in (None, 1.0 + np.arange(len(truth))):
-        yield partial(measure_calibration, truth, scores, sample_weight=row_weights)
+        truth, scores = _drawn(*_LARGE, dtype)
+        yield partial(plan_annotation, truth, scores, n_bootstraps=2)
+        for row_weights in (None, 1.0 + np.arange(len(truth))):
+            yield partial(measure_calibration, truth, scores, sample_weight=row_weights)
 
 
 _CALLS: dict[Purpose, Callable[[], Iterator[Call]]] = {

@@ -2,8 +2,8 @@
 
 Rows are made up (`measuring.py`), in eight shards with a column for each label, scores float32, truth boolean, or with
 two columns of lists. Reading is what any fit does: every block decoded as matrices, and let go. Three ways take turns:
-reading alone; `fit_chunks`, which spills the rows to a temporary file; and without spilling, which reads the shards
-again in each pass. Seconds are medians, memory is the most of all runs.
+reading alone; `gather`, which writes the rows to temporary files; and `fit_empirical`, which fits them from there.
+Seconds are medians, memory is the most of all runs.
 
     python experiments/scale/parquet.py [ROWS [RUNS]] > experiments/scale/parquet.txt
 """
@@ -57,8 +57,8 @@ def main(n: int, n_runs: int) -> None:
     forms: Forms = {"wide": wide, "lists": lists}
     ways: dict[str, Callable[[str], Any]] = {
         "reading alone": read,
-        "fit_chunks": thresholds.fit_chunks,
-        "fit_chunks, spill=None": lambda folder: thresholds.fit_chunks(folder, spill=None),
+        "gather": thresholds.gather,
+        "fit_empirical": thresholds.fit_empirical,
     }
     print(
         f"{n:,} rows x {N_LABELS} labels in {N_SHARDS} shards; medians of {n_runs} runs, after one that is not counted"

@@ -1,9 +1,9 @@
-"""Two processes against one, on the same blocks of a memory map, and what each pass costs.
+"""Two processes against one, on the same shards.
 
-Rows are made up (`measuring.py`). The shards of a memory map go to the map of a pool of two processes that were
-spawned, or to the same loop in this process, on one thread. Both read the same blocks and give the same bits, which is
-asserted. They take turns; seconds are medians. The fit of the mapped arrays themselves, on all threads, is given for
-comparison: that is what `fit_chunks` does where no other map is asked for.
+Rows are made up (`measuring.py`), and lie in two files. A shard is a function that maps them and gives a range of rows.
+Shards go to the map of a pool of two processes that were spawned, or to the same loop in this process, on one thread.
+Both read the same rows and give the same bits, which is asserted. They take turns; seconds are medians. The fit of the
+mapped arrays themselves, on all threads, is given for comparison: where one machine has the rows, that is the way.
 
     python experiments/scale/processes.py [ROWS [RUNS]] > experiments/scale/processes.txt
 """
@@ -13,6 +13,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,6 +23,15 @@ import numpy as np
 from measuring import N_LABELS, Cost, cost_of, medians, write_arrays
 
 import thresholds
+
+N_SHARDS = 16
+
+
+def read(folder: str, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """Read a shard."""
+    names = ("y_true", "y_score")
+    truth, scores = (np.load(f"{folder}/{name}.npy", mmap_mode="r")[first:last] for name in names)
+    return truth, scores
 
 
 def here(function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
@@ -33,9 +44,11 @@ def main(n: int, n_runs: int) -> None:
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(2, context) as pool:
         rows = write_arrays(Path(folder), n)
+        edges = np.linspace(0, n, N_SHARDS + 1).astype(int).tolist()
+        shards = [partial(read, folder, *ends) for ends in pairwise(edges)]
         ways: dict[str, Callable[[], Any]] = {
-            "one process, by counts": lambda: thresholds.fit_chunks(rows, map=here),
-            "two processes, by counts": lambda: thresholds.fit_chunks(rows, map=pool.map),
+            "one process, by counts": lambda: thresholds.fit_chunks(shards, map=here),
+            "two processes, by counts": lambda: thresholds.fit_chunks(shards, map=pool.map),
             "mapped arrays, all threads": lambda: thresholds.fit_chunks(rows),
         }
         costs: dict[str, list[Cost]] = {way: [] for way in ways}

@@ -374,7 +374,6 @@ SCORES = {
     "bootstrap_thresholds": lambda y_score: bootstrap(y_score=y_score, label_names=NAMES),
     "update_rule": lambda y_score: update_rule(y_score=y_score, label_names=NAMES),
     "keep_odds": lambda y_score: keep_odds(y_score=y_score),
-    "Candidates.of": lambda y_score: thresholds.Candidates.of(Y, y_score, label_names=NAMES),
     "Counts.of": lambda y_score: count(y_score=y_score, label_names=NAMES),
 }
 CHANCES = {
@@ -411,7 +410,6 @@ TRUTH = {
     "bootstrap_thresholds": lambda y_true: bootstrap(y_true, label_names=NAMES),
     "update_rule": lambda y_true: update_rule(y_true, label_names=NAMES),
     "keep_odds": lambda y_true: keep_odds(y_true),
-    "Candidates.of": lambda y_true: thresholds.Candidates.of(y_true, S, label_names=NAMES),
     "Counts.of": lambda y_true: count(y_true, label_names=NAMES),
 }
 NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
@@ -1284,15 +1282,13 @@ SELECTIONS = [
 
 COUNTS_OF = {"Counts.of": count}
 FROM_GROUPS = {"Counts.from_tie_groups": from_groups}
-ADDED = {"Counts +": lambda other: count() + other}
-UNITED = {"Candidates +": lambda other: thresholds.Candidates.of(Y, S) + other}
 
 
 def others(of: Callable[..., object]) -> list[tuple[Callable[[], object], str]]:
     """What cannot be added to that of a block, and why."""
     return [
         (lambda: 3, "other is 3, expected C"),
-        (lambda: of(Y[:, :1], S[:, :1]), "other has 1 labels, expected 2 as here"),
+        (lambda: of(Y[:, :1], S[:, :1]), "other has 1 label, expected 2 as here"),
         (lambda: of(Y, S, label_names=NAMES), "other has label_names, expected the same labels as here"),
         (lambda: of(Y, S.astype(np.float32)), "other has float32 scores, expected float64 ones as here"),
         (lambda: of(Y, CSR(S)), "other has sparse float64 scores, expected float64 ones as here"),
@@ -1304,21 +1300,9 @@ BLOCKS = [
     *every(COUNTS_OF, "sample_weight", BAD_WEIGHTS),
     *each(COUNTS_OF, "sample_weight", [[1, 0.5, 1, 1]], "sample_weight has 0.5 at row 1, expected whole numbers, or"),
     *each(COUNTS_OF, "weight_unit", [0, -1, nan, inf, "1", True], "weight_unit is .*, expected a"),
-    *each(COUNTS_OF, "candidates", [3, "all", S], "candidates is .*, expected Candidates or None"),
-    BadInput(
-        "Counts.of: candidates of other labels",
-        lambda: count(candidates=thresholds.Candidates.of(Y[:, :1], S[:, :1])),
-        "y_score has 2 labels, expected 1 as here",
-    ),
     *(
-        BadInput(f"{name}: {number}", lambda f=f, other=other: f(other()), message)
-        for (name, f), of in zip((ADDED | UNITED).items(), (count, thresholds.Candidates.of), strict=True)
-        for number, (other, message) in enumerate(others(of))
-    ),
-    BadInput(
-        "Counts +: counts at candidates",
-        lambda: count() + count(candidates=thresholds.Candidates.of(Y, S)),
-        "other is counted at .* candidates .*, expected .* tie groups: only counts at the same scores add up",
+        BadInput(f"Counts +: {number}", lambda other=other: count() + other(), message)
+        for number, (other, message) in enumerate(others(count))
     ),
     BadInput(
         "Counts +: other units",
@@ -1333,10 +1317,10 @@ BLOCKS = [
     *each(FROM_GROUPS, "label", [(0.5, 0, 1), ("a", 3, "b"), (None, "a", "b")], "label has .* of type .*, expected na"),
     *each(FROM_GROUPS, "label", [(-1, 0, 1)], "label has -1, expected positions from 0, at most"),
     *each(FROM_GROUPS, "label", [np.array([0, 2**63 + 1, 1], np.uint64), (0, 2**31, 1)], "label has .*, expected pos"),
-    *each(FROM_GROUPS, "label", [(), [[0], [0], [1]]], "label has shape .*, expected one label for each group"),
+    *each(FROM_GROUPS, "label", [(), [[0], [0], [1]]], "label has shape .*, expected a list, one label for each group"),
     *each(FROM_GROUPS, "score", [(0.5, nan, 0.5), (0.5, inf, 0.5)], "score has .*, expected real scores"),
     *each(FROM_GROUPS, "score", [[[0.5, 0.25]] * 3], r"score has shape \(3, 2\), expected one score for each group"),
-    *each(FROM_GROUPS, "rows", [(2**61, 2**61, 10)], "rows adds up to 4.61e.18 of a label, expected less than 2.*62"),
+    *each(FROM_GROUPS, "rows", [(2**61, 2**61, 10)], "rows adds up to 4.61e.18 of a label, expected less than 2.*61"),
     *each(
         FROM_GROUPS, "rows", [(1, 0.5, 9), (1, -1, 9), (1, nan, 9)], "rows has .* at place 1, expected whole numbers"
     ),

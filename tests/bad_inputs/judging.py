@@ -3,32 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import thresholds
 from tests.bad_inputs.arguments import BadInput
 from tests.bad_inputs.matrices import CSR, S, Y
-from thresholds import Candidates, Counts, FixedRule
+from thresholds import Counts, FixedRule
 
 RULE = FixedRule(0.5, 2)
 OTHERS = thresholds.ThresholdRule([0.5, 0.5], label_names=["cat", "dog"])
 
 
 def every(**about: Any) -> Counts:
-    """Tie groups."""
+    """Counts of some rows."""
     return Counts.of(Y, S, **about)
-
-
-def at_positives(n: int = 4) -> Counts:
-    """Counts at some scores of each label's positives."""
-    return Counts.of(Y, S, Candidates.of(Y, S).quantiles(n))
-
-
-def at_the_only_positive() -> Counts:
-    """Counts of six rows of which the last is true: the others are one run."""
-    truth, scores = np.zeros((6, 1)), np.arange(6.0)[::-1, np.newaxis]
-    truth[-1] = 1
-    return Counts.of(truth, scores, Candidates.of(truth, scores))
 
 
 JUDGING: dict[str, tuple[Callable[[], object], str]] = {
@@ -58,33 +44,16 @@ JUDGING: dict[str, tuple[Callable[[], object], str]] = {
         "counts are of weighted rows, expected those of rows without sample_weight",
     ),
     "fractions that are 1 on average": (
-        lambda: every(sample_weight=[0.5, 1.5, 0.5, 1.5], weight_unit=0.5).compare({"a": RULE}),
+        lambda: every(sample_weight=[0.5, 1.5, 0.5, 1.5], weight_unit=0.5).diagnose(RULE),
         "counts are of weighted rows, expected those of rows without sample_weight",
     ),
     "another missing": (
         lambda: Counts.of(Y, CSR(S)).confusion(FixedRule(0.5, 2, missing=-1.0)),
         "rule has missing=-1.0, expected 0.0 as the counts have",
     ),
-    "a threshold that was not counted": (
-        lambda: at_positives().confusion(FixedRule(0.25, 2)),
-        "counts are at 4 candidates .*, which do not tell all that is asked, expected another pass",
-    ),
-    "scores of positives that were not counted": (
-        lambda: at_positives(1).diagnose(RULE),
-        "counts are at candidates that leave out scores of positives, expected another pass",
-    ),
-    "no mapping": (lambda: every().compare(["macro"]), r"rules is \['macro'\], expected a mapping of names to rules"),
-    "no rules": (lambda: every().compare({}), "rules is {}, expected a mapping of names to rules"),
-    "no rule of that name": (lambda: every().compare({"a": 3}), "rules has 'a': 3, expected names and rules"),
-    "beta": (lambda: every().compare({"a": RULE}, beta=-1), "beta is -1"),
     "alpha": (lambda: every().diagnose(RULE, alpha=2), "alpha is 2"),
-    "overprediction": (lambda: every().needed_to_judge(RULE, overprediction=0), "overprediction is 0"),
 }
 FITS: dict[str, tuple[Callable[[], object], str]] = {
-    "a rank that was not counted": (
-        lambda: at_the_only_positive().fit(max_overprediction=2.5),
-        "counts are at 1 candidate .*, which do not tell all that max_overprediction=2.5 asks, expected those at",
-    ),
     "a rule of rows by name": (
         lambda: every().fit(rule="instance, platt"),  # type: ignore[call-arg]
         "rule is 'instance, platt', which is not fitted from counts; expected a rule that cuts scores",
@@ -93,28 +62,15 @@ FITS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: every().fit(rule="samples, shared"),  # type: ignore[call-arg]
         "average is 'samples', a mean over rows, which counts do not have",
     ),
-    "weights with a promise": (
-        lambda: every(sample_weight=[2, 1, 1, 1]).fit(min_recall=0.5, confidence=0.8),
-        "sample_weight was counted with confidence, whose tests count rows; expected weights of 0 and 1 only",
+    "a promise": (
+        lambda: every().fit(min_recall=0.5, confidence=0.8),
+        "confidence is 0.8, a test of every score, which counts do not tell; expected None, or fit_empirical",
     ),
-    "a promise of rows": (
-        lambda: every().fit("micro", min_recall=0.5, confidence=0.8),
-        "confidence is 0.8 with average 'micro', per_label=True, whose promise is about rows, which counts do not have",
-    ),
-}
-CANDIDATES: dict[str, tuple[Callable[[], object], str]] = {
-    "a rule of rows": (
-        lambda: Candidates.of(Y, S).including(thresholds.TopKRule(1)),
-        "rule is TopKRule.*, expected one that decides by each label's own score",
-    ),
-    "a rule of more labels": (
-        lambda: Candidates.of(Y, S).including(FixedRule(0.5, 3)),
-        "rule has 3 labels, expected 2 as the candidates have",
-    ),
+    "a budget": (lambda: every().fit(max_predicted=3), "max_predicted is 3.0, a budget of all labels together"),
+    "one threshold": (lambda: every().fit("micro", per_label=False), "per_label is False, one threshold for all"),
 }
 
 BAD_JUDGING = [
     *(BadInput(f"Counts judge: {what}", call, message) for what, (call, message) in JUDGING.items()),
     *(BadInput(f"Counts.fit: {what}", call, message) for what, (call, message) in FITS.items()),
-    *(BadInput(f"Candidates.including: {what}", call, message) for what, (call, message) in CANDIDATES.items()),
 ]

@@ -122,7 +122,7 @@ SHAPES: Table = {
 }
 
 TYPES: Table = {
-    "None": (lambda: None, f"has None of type NoneType, {NUMBERS}"),
+    "None": (lambda: None, f"(has None of type NoneType, {NUMBERS}|is None.*, expected (labels|scores))"),
     "text": (lambda: "1", f"has dtype <U1, {NUMBERS}"),
     "strings": (lambda: np.full((4, 2), "1"), f"has dtype <U1, {NUMBERS}"),
     "bytes": (lambda: np.full((4, 2), b"1"), rf"has dtype \|S1, {NUMBERS}"),

@@ -13,11 +13,11 @@ from scipy import sparse
 
 import thresholds
 from tests.bad_inputs.arguments import BAD_INPUTS, BadInput
-from tests.bad_inputs.chunks import BAD_CHUNKS
 from tests.bad_inputs.judging import BAD_JUDGING
 from tests.bad_inputs.matrices import BAD_ROWS, S, Y, malformed
 from tests.bad_inputs.metrics import BAD_METRICS
 from tests.bad_inputs.plots import BAD_PLOTS
+from tests.bad_inputs.sources import BAD_SOURCES
 
 TRY_COO = """
 import numpy as np
@@ -55,7 +55,7 @@ COO_CALLS = {
     "probabilities": "thresholds.fit_expected(cells)",
     "y_pred": "thresholds.metrics.f1_score(np.ones((4, 2)), cells, average='macro')",
 }
-EVERY = [*BAD_INPUTS, *BAD_CHUNKS, *BAD_JUDGING, *BAD_METRICS, *BAD_PLOTS]
+EVERY = [*BAD_INPUTS, *BAD_SOURCES, *BAD_JUDGING, *BAD_METRICS, *BAD_PLOTS]
 BY_CALL: dict[str, list[BadInput]] = {}  # the entries by what they call, with which their names begin
 for bad in EVERY:
     BY_CALL.setdefault(bad.id.split(":")[0], []).append(bad)

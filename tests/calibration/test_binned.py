@@ -1,5 +1,6 @@
 """Histograms of labels in place of cells: what is fitted to them and measured on them is nearly what it is on cells."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ from scipy import sparse
 from scipy.special import expit
 
 from thresholds import calibrate, measure_calibration
+from thresholds._engine.histograms import histograms
 from thresholds._engine.problem import Problem
 from thresholds.calibration import Calibrator, binned
 from thresholds.calibration.by_class import N_BINS, weights_between
+from thresholds.calibration.calibrator import calibrate_binned
 
 Array = NDArray[Any]
 BYS = ("label", "pooled", "shrink")
@@ -211,3 +214,54 @@ def test_weights_between_edges_are_exact(weighted: bool, absent: bool) -> None:
             assert (squared[j] >= exact).all()
         else:
             np.testing.assert_array_equal(squared[j], exact)
+
+
+# Rows that are not at hand
+
+
+def of_histograms(truth: Any, scores: Any, method: Any, by: Any, **about: Any) -> Calibrator:
+    """Calibrate by histograms of all labels alone."""
+    problem = Problem.of(truth, scores, **about)
+    squares = binned.binned(problem).squares
+    found = binned.Binned.of_histograms(histograms(problem), problem.missing, squares)
+    return calibrate_binned(problem, found, method, by)
+
+
+@pytest.mark.parametrize("by", BYS)
+@pytest.mark.parametrize("method", ["platt", "isotonic"])
+@pytest.mark.parametrize("form", ["dense", "sparse", "weighted", "unknown", "masked", "margins", "one label"])
+def test_histograms_with_a_bin_for_each_score_are_calibrated_as_rows_are(form: str, method: Any, by: Any) -> None:
+    truth, scores = draw("margins" if form == "margins" else "mostly absent")
+    scores = scores.round(2).astype(np.float32)  # few enough scores
+    rows: Any = truth, scores
+    about: dict[str, Any] = {"missing": -1.25} if form == "margins" else {}
+    if form == "sparse":
+        rows = sparse.csr_array(truth), sparse.csr_array(scores)
+    elif form == "weighted":
+        about = {"sample_weight": np.arange(N_ROWS) % 3}
+    elif form == "unknown":
+        rows = np.where(np.arange(N_ROWS)[:, np.newaxis] % 5 == np.arange(N_LABELS), -1, truth.astype(np.int8)), scores
+        about = {"unknown": -1}
+    elif form == "masked":
+        rows = truth, np.where(scores < 0.1, -np.inf, scores)
+    elif form == "one label":
+        rows = truth[:, :1], scores[:, :1]
+    expected = calibrate(*rows, method, by, **about)
+    found = of_histograms(*rows, method, by, **about)
+    assert found.profile is None
+    assert found.to_dict() == replace(expected, profile=None).to_dict()
+
+
+@each_kind
+@pytest.mark.parametrize("by", BYS)
+@pytest.mark.parametrize("method", ["platt", "isotonic"])
+def test_histograms_of_few_bins_are_calibrated_nearly_as_rows_are(kind: str, method: Any, by: Any) -> None:
+    truth, scores = draw(kind)
+    expected, found = calibrate(truth, scores, method, by), of_histograms(truth, scores, method, by)
+    losses = [measure_calibration(truth, made.transform(scores)).log_loss for made in (expected, found)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    # Next to 1 bins are wide in log odds.
+    np.testing.assert_allclose(found.base_rates, expected.base_rates, rtol=0.05 if kind == "certain" else 1e-3)
+    p = found.transform(np.sort(scores, axis=0))
+    if method == "isotonic":
+        assert (np.diff(p, axis=0) >= 0).all()

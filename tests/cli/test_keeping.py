@@ -1,7 +1,6 @@
 """Files larger than memory: their rows are kept in temporary files, and commands say and write what they always do."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,10 @@ from scipy import sparse
 from tests.cli.test_cli import NAMES, make, run
 from tests.words import flat
 from thresholds._arrays import memory
-from thresholds.chunks import spilling
 from thresholds.cli import keeping
 from thresholds.data import growing
 from thresholds.files import open_scores
+from thresholds.sources import folder as folders
 
 N_ROWS = 300
 
@@ -44,8 +43,8 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]
 
     def leave(n_bytes: int, room: int = 10**9) -> None:
         monkeypatch.setattr(memory, "memory_left", lambda: n_bytes)
-        folder = spilling.Folder(os.fspath("/tmp"), room, False)
-        monkeypatch.setattr(spilling.Folder, "of", lambda _: folder)
+        folder = folders.Folder("/tmp", room)
+        monkeypatch.setattr(folders.Folder, "of", lambda _: folder)
 
     return leave
 
@@ -237,7 +236,7 @@ def test_a_full_disk_is_named(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(growing._Growing, "_put", full)
+    monkeypatch.setattr(growing.GrowingVector, "_put", full)
     assert run("fit", path, "--spill", tmp_path, "-o", tmp_path / "rule.json") == 1
     _, err = capsys.readouterr()
     assert err == (

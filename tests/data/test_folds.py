@@ -1,5 +1,6 @@
 """`multilabel_folds` against its twin; what folds keep, and what they do not depend on."""
 
+import tracemalloc
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
@@ -123,6 +124,22 @@ def test_what_comes_back() -> None:
     folds = multilabel_folds(ROWS, 2, random_state=0)
     assert (folds.dtype, folds.shape) == (np.int64, (4,))
     assert np.bincount(multilabel_folds(np.eye(7, 3), random_state=0)).size == 5  # The default.
+
+
+@pytest.mark.parametrize("in_groups", [False, True])
+def test_memory_is_that_of_a_few_numbers_for_each_positive(in_groups: bool) -> None:
+    n = 100_000
+    rng = np.random.default_rng(5)
+    starts = np.arange(0, 10 * n + 1, 10)
+    labels = 10 * np.tile(np.arange(10), n) + rng.integers(10, size=10 * n)
+    truth = sparse.csr_array((np.ones(10 * n, np.uint8), labels.astype(np.int32), starts), shape=(n, 100))
+    unit = rng.integers(n // 4, size=n)
+    multilabel_folds(truth[:100], groups=unit[:100] if in_groups else None)  # compiles
+    tracemalloc.start()
+    multilabel_folds(truth, groups=unit if in_groups else None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * truth.nnz
 
 
 # Seeds

@@ -79,8 +79,8 @@ def test_other_objects_are_refused() -> None:
         thresholds.read(dataset().select([]))
 
 
-def test_chunks_of_a_dataset_whose_columns_have_other_names() -> None:
-    rule = thresholds.fit_chunks(dataset())
+def test_a_dataset_is_a_source_whatever_its_columns_are_called() -> None:
+    rule = thresholds.fit_empirical(dataset())
     whole = thresholds.fit_empirical(TRUTH, SCORES, label_names=NAMES)
     assert rule.label_names == NAMES
     np.testing.assert_array_equal(rule.thresholds, whole.thresholds)  # type: ignore[union-attr]
@@ -89,7 +89,7 @@ def test_chunks_of_a_dataset_whose_columns_have_other_names() -> None:
 @pytest.mark.parametrize(
     "make", [lambda one: datasets.DatasetDict({"train": one}), lambda one: one.to_iterable_dataset()]
 )
-def test_chunks_are_of_one_dataset_that_can_be_read_again(make: Any) -> None:
+def test_a_source_is_one_dataset_whose_length_is_known(make: Any) -> None:
     plain = dataset().rename_columns({"scores": "y_score", "tags": "y_true"})
     with pytest.raises(InputError, match=r"path is .*, expected"):
-        thresholds.fit_chunks(make(plain))
+        thresholds.gather(make(plain))

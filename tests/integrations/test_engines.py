@@ -16,7 +16,7 @@ import pytest
 import thresholds
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
-N_ROWS, N_LABELS, N_SHARDS = 2_000, 7, 12
+N_ROWS, N_LABELS, N_SHARDS = 5_000, 7, 12  # more rows than bins, so that there are two passes
 NAMES = [f"label {number}" for number in range(N_LABELS)]
 
 pytestmark = [
@@ -27,7 +27,7 @@ pytestmark = [
 
 def recipe(heading: str) -> Any:
     """Give the first block of Python below a heading."""
-    section = PAGE.split(f"# {heading}\n", 1)[1]
+    section = re.split(r"^##+ ", PAGE.split(f"# {heading}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
     found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
     assert found is not None
     return compile(found[1], f"docs/scale.md, {heading}", "exec")
@@ -38,7 +38,7 @@ def run(*headings: str, **names: Any) -> thresholds.ThresholdRule:
     names["__name__"] = "recipe"  # No module has that name, so that functions are sent to workers as they are.
     for heading in headings:
         exec(recipe(heading), names)
-    return names["rule"]
+    return names["rule"] if "rule" in names else names["fit"](names["add_up"])
 
 
 def need(library: str, target: str) -> Any:
@@ -117,21 +117,21 @@ def test_dask(cluster: Any, data: tuple[Any, Any], paths: list[str]) -> None:
 def test_dask_when_a_worker_is_killed(cluster: Any, data: tuple[Any, Any], paths: list[str], tmp_path: Path) -> None:
     names: dict[str, Any] = {"cluster": cluster, "paths": paths, "__name__": "recipe"}
     exec(recipe("On a cluster"), names)
-    names["read"] = partial(read_or_die, names["read"], paths[5], str(tmp_path / "killed"))
+    names["count"] = partial(count_or_die, names["count"], paths[5], str(tmp_path / "killed"))
     exec(recipe("Dask"), names)
     check(names["rule"], data)
     assert (tmp_path / "killed").exists()
 
 
-def read_or_die(read: Any, fatal: str, mark: str, path: str, labels: Any) -> Any:
-    """Read a shard; the first worker that comes to a certain one is killed."""
+def count_or_die(count: Any, fatal: str, mark: str, path: str, ranges: Any = None) -> Any:
+    """Count a shard; the first worker that comes to a certain one is killed."""
     import os
     import signal
 
     if path == fatal and not os.path.exists(mark):
         open(mark, "x").close()
         os.kill(os.getpid(), signal.SIGKILL)
-    return read(path, labels)
+    return count(path, ranges)
 
 
 def test_the_map_of_a_client_of_dask(cluster: Any, data: tuple[Any, Any], paths: list[str]) -> None:
@@ -173,17 +173,13 @@ def spark() -> Iterator[Any]:
         spark.stop()
 
 
-def test_spark(spark: Any, data: tuple[Any, Any], paths: list[str]) -> None:
-    check(run("On a cluster", "Spark", spark=spark, paths=paths), data)
-
-
-def test_a_frame_of_spark(spark: Any, data: tuple[Any, Any]) -> None:
+def test_spark(spark: Any, data: tuple[Any, Any]) -> None:
     import pyarrow as pa
 
     truth, scores = data
     table = pa.table({"y_true": list(truth.astype(np.int8)), "y_score": list(scores)})
     frame = spark.createDataFrame(table).repartition(5)
-    check(run("On a cluster", "Spark, a data frame", frame=frame), data)
+    check(run("On a cluster", "Spark", frame=frame), data)
 
 
 # Without an engine
@@ -194,18 +190,8 @@ def serial(paths: list[str]) -> Any:
     return lambda function, *arguments: sum(function(path, *arguments) for path in paths)
 
 
-@pytest.mark.parametrize("few", [0, 2**20])  # candidates, above which a pass counts at few of them
-@pytest.mark.parametrize("block", [1, 3, N_LABELS])
-def test_labels_in_blocks(
-    data: tuple[Any, Any], paths: list[str], block: int, few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("thresholds.chunks.candidates._MOST_AT_ONCE", few)
-    names = {"add_up": serial(paths), "n_labels": N_LABELS, "block": block}
-    check(run("On a cluster", "Labels in blocks", **names), data)
-
-
 def test_options_of_a_fit(data: tuple[Any, Any], paths: list[str]) -> None:
-    found = re.search(r"`(count\(add_up, .*)`\.", PAGE)
+    found = re.search(r"`(fit\(add_up, .*?\))`", PAGE)
     assert found is not None
     names = {"__name__": "recipe", "add_up": serial(paths)}
     exec(recipe("On a cluster"), names)
@@ -218,7 +204,7 @@ def test_processes_of_an_executor(data: tuple[Any, Any], paths: list[str], monke
 
     context = get_context("spawn")
     monkeypatch.setattr(futures, "ProcessPoolExecutor", partial(futures.ProcessPoolExecutor, 2, context))
-    check(run("In blocks", thresholds=thresholds, read=read, paths=paths), data)
+    check(run("Several processes", thresholds=thresholds, read=read, paths=paths), data)
 
 
 def read(path: str) -> Any:
@@ -244,6 +230,6 @@ def test_each_recipe_is_run() -> None:
     sections = re.split(r"^##+ ", PAGE, flags=re.MULTILINE)
     headings = [section.partition("\n")[0] for section in sections if "```python" in section]
     tested = Path(__file__).read_text()
-    assert len(headings) == 9
+    assert len(headings) == 7
     assert [heading for heading in headings if f'"{heading}"' not in tested] == []
     assert importlib.util.find_spec("recipe") is None

@@ -193,8 +193,7 @@ def of_p_value_of_rank_sum(rng: Generator, dtype: Any) -> Arguments:
     positives, tied = rng.integers(1, n, 2)
     rank_sum = positives * (n + 1) / 2 + rng.normal() * n
     mean, variance = (n - tied + 1) / 2 + tied, rng.choice([0.0, n * n / 12])
-    mean, variance, least = map(np.float64, (mean, variance, rng.choice([0.5, 1]) * variance))
-    return n, positives, rank_sum, int(tied), (tied + 1) / 2, mean, variance, least
+    return n, positives, rank_sum, int(tied), (tied + 1) / 2, np.float64(mean), np.float64(variance)
 
 
 def of_p_values_of_best_f1(rng: Generator, dtype: Any) -> Arguments:
@@ -300,32 +299,6 @@ def of_decided_sparse_sums(rng: Generator, dtype: Any) -> Arguments:
     p, decided = csr(rng, (700, 4), dtype), csr(rng, (700, 4), dtype)
     weights = weights_of(rng, 700) / 3
     return *entries_of_rows(p), p.data, *entries_of_rows(decided), weights, *sums(4, False)
-
-
-# expected_bins
-
-
-def bins_of(n_labels: int, dtype: Any, sums_below: bool) -> tuple[Any, ...]:
-    """Bins of 8 from 2^-8 on, the last of which reaches further, of labels one of which has none."""
-    edges = np.array([2.0**-8, 0.75], dtype).view(f"i{np.dtype(dtype).itemsize}").astype(np.int64)
-    low, high = (np.full(n_labels, edge) for edge in edges)
-    high[0] = low[0]
-    scales = np.full((n_labels, 9), 2.0**20)
-    shifts = np.full(n_labels, int(high[-1] - low[-1]).bit_length() - 5)
-    return low, high, shifts, scales, sums_below, np.zeros((n_labels, 9, 4), np.int64)
-
-
-def of_binned_rows(rng: Generator, dtype: Any) -> Arguments:
-    p, weights, *_ = of_sums(rng, dtype)
-    parts = rng.integers(0, 2**27, (2, weights.size))
-    return p, p.view(f"i{p.itemsize}"), weights, *parts, *bins_of(p.shape[1], dtype, rng.random() < 0.5)
-
-
-def of_binned_sparse_rows(rng: Generator, dtype: Any) -> Arguments:
-    starts, labels, p, weights, *_ = of_sparse_sums(rng, dtype)
-    parts = rng.integers(0, 2**27, (2, weights.size))
-    bits = p.view(f"i{p.itemsize}")
-    return starts, labels, p, bits, weights, *parts, *bins_of(4, dtype, rng.random() < 0.5)
 
 
 # interpolation
@@ -475,38 +448,38 @@ def of_lower_scores(rng: Generator, dtype: Any) -> Arguments:
     return scores_of(found).reshape(-1), ends - n, ends, offsets, cut, lower
 
 
-# tallies
-
-
-def distinct_keys(rng: Generator, dtype: Any, n_labels: int) -> tuple[Array, Array, Array, Array]:
-    """Distinct keys of labels, which rise, some labels without: starts, keys, hits, weights."""
-    lists = [np.unique(tile(rng, dtype)[0][0][: rng.integers(0, 400)]) for _ in range(n_labels)]
-    found = np.concatenate(lists)
-    weights = weights_of(rng, found.size)
-    return np.append(0, np.cumsum([own.size for own in lists])), found, weights // 3, weights
-
-
-def of_added_lists(rng: Generator, dtype: Any) -> Arguments:
-    n_labels = int(rng.integers(1, 5))
-    one, other = distinct_keys(rng, dtype, n_labels), distinct_keys(rng, dtype, n_labels)
-    if rng.random() < 0.5:
-        return *one[:2], NO_WEIGHTS, NO_WEIGHTS, *other[:2], NO_WEIGHTS, NO_WEIGHTS
-    return *one, *other
-
-
 # stratification
+
+
+def of_labels_of_groups(rng: Generator, dtype: Any) -> Arguments:
+    n_rows, n_labels, n_groups = int(rng.choice([7, 300])), 5, 4
+    starts, labels = entries_of_rows(sparse.csr_array(cells(rng, (n_rows, n_labels), 0.3)))
+    group = rng.integers(n_groups, size=n_rows)
+    group_starts = np.append(0, np.bincount(group, minlength=n_groups).cumsum())
+    return starts, labels, np.argsort(group), group_starts, n_labels
+
+
+def of_units_by_label(rng: Generator, dtype: Any) -> Arguments:
+    n_units, n_labels = int(rng.choice([7, 300])), 5
+    starts, labels = entries_of_rows(sparse.csr_array(cells(rng, (n_units, n_labels), 0.3)))
+    return starts, labels, _counts_of(rng, labels.size), rng.permutation(n_units).astype(np.int32), n_labels
 
 
 def of_folds(rng: Generator, dtype: Any) -> Arguments:
     n_units, n_folds = int(rng.choice([7, 300])), 4
     truth = cells(rng, (n_units, 5), 0.3)
     by_label = sparse.csc_array(truth)
-    label_starts, units = (part.astype(np.int64) for part in (by_label.indptr, by_label.indices))
+    label_starts, units = by_label.indptr.astype(np.int64), by_label.indices.astype(np.int32)
     unit_starts, labels = entries_of_rows(sparse.csr_array(truth))
-    counts = NO_WEIGHTS if rng.random() < 0.5 else rng.integers(1, 300, labels.size)
-    sizes = rng.integers(1, 300, n_units)
-    first, order = rng.integers(0, n_folds, n_units), rng.permutation(n_units)
-    return label_starts, units, unit_starts, labels, counts, sizes, first, order, n_folds
+    sizes = NO_WEIGHTS if rng.random() < 0.5 else rng.integers(1, 300, n_units)
+    first, order = (part.astype(np.int32) for part in (rng.integers(0, n_folds, n_units), rng.permutation(n_units)))
+    return label_starts, units, unit_starts, labels, _counts_of(rng, labels.size), sizes, first, order, n_folds
+
+
+def _counts_of(rng: Generator, n_entries: int) -> Array:
+    """How often each entry counts, or nothing, where each counts once."""
+    counts = rng.integers(1, 300, n_entries).astype(np.int32)
+    return counts[:0] if rng.random() < 0.5 else counts
 
 
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
@@ -531,8 +504,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "expected_counts.add_sparse_rows": of_sparse_sums,
     "expected_counts.add_decisions": of_decided_sums,
     "expected_counts.add_sparse_decisions": of_decided_sparse_sums,
-    "expected_bins.bin_rows": of_binned_rows,
-    "expected_bins.bin_sparse_rows": of_binned_sparse_rows,
     "calibration.interpolate": of_curves,
     "calibration.fit_logistic": of_logistic,
     "calibration.pull_lines": of_pulled_lines,
@@ -540,10 +511,11 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "guards.among_highest": of_among_highest,
     "guards.counts_at_cuts": of_counts_at_cuts,
     "guards.pooled_depths": of_pooled_depths,
-    "tallies.add_lists": of_added_lists,
     "histograms.leading_bits": of_leading_bits,
     "histograms.tie_groups": of_histograms,
     "kernels.useful_steps": of_useful_steps,
     "kernels.look_up_lower": of_lower_scores,
+    "folds.labels_of_groups": of_labels_of_groups,
+    "folds.units_by_label": of_units_by_label,
     "folds.deal_out": of_folds,
 }

@@ -57,7 +57,7 @@ def test_only_numbers_of_positives_that_may_be_count(
     n = 10**6
     mean, variance = (n - tied + 1) / 2 + tied, (n - tied) ** 2 / 12
     expected = positives * (n + 1) / 2
-    found = evidence.p_value_of_rank_sum.py_func(n, positives, expected, tied, (tied + 1) / 2, mean, variance, variance)
+    found = evidence.p_value_of_rank_sum.py_func(n, positives, expected, tied, (tied + 1) / 2, mean, variance)
     assert found == pytest.approx(0.5, abs=0.05)
     assert n_factorials < 8 * (float(evidence.likely_numbers(np.array(n), np.array(positives))) + 60)
 

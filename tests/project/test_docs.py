@@ -422,34 +422,6 @@ def test_out_of_fold_figures_are_shown_as_they_were_measured() -> None:
     assert f"in {out_of_fold} of {sets} sets (by the figures in the sample in {in_sample})" in flat
 
 
-def test_partial_sums_are_shown_as_they_were_measured() -> None:
-    sums, left = (ROOT / "experiments" / "scale" / "tree.txt").read_text().split("\n\none row in")
-    page = (ROOT / "docs" / "scale.md").read_text()
-    lines = sums.splitlines()[4:]
-    shown = page[page.index("| | a shard | a worker's 8") :].splitlines()[2 : 2 + len(lines)]
-    for line, row in zip(lines, shown, strict=True):
-        name, figures = line[:28].strip(), line[28:].split()
-        pairs = [", ".join(figures[k : k + 2]) for k in range(3, len(figures), 2)]
-        assert row.strip("| ").split(" | ") == [name, *figures[:3], *pairs]
-    shares = [
-        [float(share.rstrip("%")) for share in line.split()[3:]]
-        for line in left.splitlines()
-        if line.startswith("  10,000,000")
-    ]
-    few, _, many = (f"{min(column):.0f} to {max(column):.0f} %" for column in zip(*shares, strict=True))
-    flat = in_one_line(page)
-    assert f"counts at 32 of each label, {few} of the candidates are left" in flat
-    assert f"(`candidates.quantiles(1024)`), {many}." in flat
-
-
-def test_three_passes_take_as_long_as_is_said() -> None:
-    of_float32 = (ROOT / "experiments" / "scale" / "counts.txt").read_text().split("\n\n")[1]
-    found = dict(re.findall(r"^(candidates|coarse|narrowed).*?  +([\d.]+) +[\d.]+ +[\d.]+$", of_float32, re.MULTILINE))
-    assert len(found) == 3
-    assert 10 <= sum(map(float, found.values())) <= 20
-    assert "10 to 20 ns a score for the three passes" in in_one_line((ROOT / "docs" / "scale.md").read_text())
-
-
 def test_base_rates_page_has_the_figures_of_weaker_scores() -> None:
     page = (ROOT / "docs" / "base_rates.md").read_text()
     shown = re.findall(r"^\| ((?:distance|rates) .*) \|$", page, re.MULTILINE)

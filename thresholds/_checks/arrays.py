@@ -155,6 +155,8 @@ def truth(
 
     All of them may be, unless `some_known` have to be.
     """
+    if value is None:
+        raise InputError(f"{name} is None, expected labels, 0 or 1 in each cell")
     stands_for = unknown_value(unknown)
     if stands_for is None:
         if soft:

@@ -1,6 +1,6 @@
 """Cells with the group that each belongs to: its label, its row, or one group of all. Cuts of all labels read them.
 
-Dense cells come a block of rows at a time. Sparse ones, and those that were counted elsewhere, are one list.
+Dense cells come a block of rows at a time. Sparse ones are one list.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from thresholds._arrays.types import Dense, Ints, Keys, Numbers, Places, Scores
 from thresholds._engine.blocks import over_rows
 from thresholds._engine.problem import Problem
 from thresholds._engine.sparse import predictable, sparse_columns
-from thresholds._kernels.keys import to_keys, to_scores
+from thresholds._kernels.keys import to_keys
 
 Result = TypeVar("Result")
 Owner: TypeAlias = Literal["label", "row", "all"]
@@ -103,8 +103,6 @@ class Cells:
     owner: Owner
     n_jobs: int | None = -1
     progress: bool = False
-    # Whether counted cells of which only a range is known lie at its lowest score, not at its highest.
-    at_floors: bool = False
 
     @property
     def n_groups(self) -> int:
@@ -116,7 +114,7 @@ class Cells:
     @property
     def are_listed(self) -> bool:
         """Whether all cells are one list."""
-        return self.problem.is_counted or is_sparse(self.problem.scores)
+        return is_sparse(self.problem.scores)
 
     @property
     def without_score(self) -> Ints:
@@ -164,9 +162,7 @@ class Cells:
     @cached_property
     def _list(self) -> tuple[Block, Ints]:
         """All cells, and the weight of positives of each group that are not among them."""
-        group, scores, truth, weights, more = (
-            self._counted() if self.problem.is_counted else self._stored()
-        )
+        group, scores, truth, weights, more = self._stored()
         if self.owner == "all":
             group, more = np.zeros_like(group), more.sum(keepdims=True)
         column = np.zeros(1, np.int64)
@@ -195,17 +191,6 @@ class Cells:
             weights, more = weights * of_row[group], more * (of_row > 0)
             scores = np.where(weights > 0, scores, scores.dtype.type(_UNCOUNTED))
         return group, scores, truth, weights, more
-
-    def _counted(self) -> tuple[Ints, Scores, Dense, Ints, Ints]:
-        """List the same of cells that were counted elsewhere: of each item what is positive, and the rest."""
-        counted: Any = self.problem
-        items = counted.items(0, counted.n_labels)
-        keys = items.floors if self.at_floors else items.keys
-        weights = np.append(items.positive_weights, items.weights - items.positive_weights)
-        is_cell = weights > 0
-        group, scores = (np.tile(part, 2)[is_cell] for part in (items.label, to_scores(keys)))
-        truth = np.repeat(np.array([1, 0], np.uint8), keys.size)[is_cell]
-        return group, scores, truth, weights[is_cell], np.zeros(self.n_groups, np.int64)
 
 
 def sums_by(number: Ints, values: Iterable[Numbers], n_sums: int) -> Ints:

@@ -25,6 +25,7 @@ Result = TypeVar("Result")
 
 _STRIPE = 16  # labels, whose float32 scores of a row fill a line of the cache
 _LEAST_CELLS = 2**16  # of a stripe: fewer are not worth a call
+_MOST_BYTES = 400 * 2**20  # of a stripe and its copies: of very many rows it has fewer labels
 _BLOCK = 1024  # rows that are transposed together
 
 
@@ -53,12 +54,13 @@ def over_labels(
     problem: Problem,
     function: Callable[[Columns, Memory], Result],
     *,
+    n_copies: int = 1,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to a few labels at a time, on threads; return the results in the order of the labels.
 
-    Columns of sparse scores have the cells that are stored.
+    Columns of sparse scores have the cells that are stored. Whoever copies them says how many copies there are in all.
     """
     sparse = sparse_columns(problem) if is_sparse(problem.scores) else None
     if sparse is None:
@@ -66,6 +68,9 @@ def over_labels(
     n_cells = problem.n_stored if sparse is None else sparse.scores.size
     # As many parts for each thread, none of them wider than a stripe unless labels are short.
     width = max(_STRIPE, _LEAST_CELLS * problem.n_labels // max(1, n_cells))
+    if sparse is None:
+        label_bytes = n_copies * problem.n_samples * (problem.dtype.itemsize + 1)
+        width = min(width, max(1, _MOST_BYTES // label_bytes))
     n_workers = workers(n_jobs)
     n_parts = ceil_div(ceil_div(problem.n_labels, width), n_workers) * n_workers
     if n_cells < _LEAST_CELLS:

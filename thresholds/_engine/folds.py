@@ -52,7 +52,8 @@ def over_folds(
             answers.append(question(_without(in_order, fold, memory), memory))
         return answers
 
-    parts = over_labels(problem, ask, n_jobs=n_jobs, progress=progress)
+    # Beside the columns of the rows there are these in the order of the folds, and those outside a fold.
+    parts = over_labels(problem, ask, n_copies=3, n_jobs=n_jobs, progress=progress)
     answers = [list(of_question) for of_question in zip(*parts, strict=True)]
     return answers[: len(of_all)], answers[len(of_all) :]
 

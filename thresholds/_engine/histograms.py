@@ -10,8 +10,8 @@ of no more distinct scores has d = 0, and nothing is lost. No more rows take bin
 those of d: so d depends on the rows alone, not on their order, nor on how they came in blocks.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Keys, Scores
 from thresholds._engine.best_cuts import is_small
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
-from thresholds._engine.leading_bits import differing_bits, fewest_dropped
+from thresholds._engine.leading_bits import bit_length, differing_bits, fewest_dropped
 from thresholds._engine.problem import Problem
 from thresholds._engine.sparse import with_absent
 from thresholds._engine.staircase import Columns, Steps
@@ -56,6 +56,12 @@ class Histograms:
     def n_labels(self) -> int:
         """Number of labels."""
         return self.offsets.size - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        columns = (self.offsets, self.lowest, self.highest, self.hits, self.weights)
+        return sum(column.nbytes for column in columns)
 
     @property
     def middle(self) -> Floats:
@@ -200,39 +206,21 @@ class Histograms:
         )
 
     def merged(self, most: int = MOST_BINS) -> "Histograms":
-        """Return at most so many bins of each label, of histograms that have a bin for each score.
+        """Return at most so many bins of each label.
 
         Masked cells, which score -inf, have a bin of their own beside these.
         """
-        if (np.diff(self.offsets) <= most).all():
-            return self
-        keys, label = to_keys(self.lowest.copy()), self.label
-        # 1. Find the least d that leaves each label few enough.
-        differing = differing_bits(keys, label)  # (n_bins,)
-        is_masked = self.lowest == -np.inf  # (n_bins,)
-        of_unmasked = differing[~is_masked], label[~is_masked]
-        dropped = fewest_dropped(*of_unmasked, self.n_labels, most)  # (n_labels,)
+        return self if (np.diff(self.offsets) <= most).all() else _merged(self, most)
 
-        # 2. Let bins reach as far as their leading bits, within the scores of the label.
-        firsts = np.flatnonzero((differing > dropped[label]) | is_masked)
-        if firsts.size == keys.size:
+    def divided_by(self, divisor: int) -> "Histograms":
+        """Return the same with weights in another unit, so many times as large: it divides all of them."""
+        if divisor == 1:
             return self
-        of_bin, shift = label[firsts], dropped[label[firsts]].astype(keys.dtype)
-        starts, ends = self.offsets[:-1][of_bin], self.offsets[1:][of_bin] - 1
-        ends -= is_masked[ends]
-        low, high = (
-            keys[firsts] >> shift << shift,
-            keys[firsts] | ((keys.dtype.type(1) << shift) - keys.dtype.type(1)),
-        )
-        low, high = np.maximum(low, keys[ends]), np.minimum(high, keys[starts])
-        low[is_masked[firsts]] = high[is_masked[firsts]] = keys[firsts][is_masked[firsts]]
-        return Histograms(
-            np.searchsorted(firsts, self.offsets),
-            to_scores(low),
-            _highest_scores(high),
-            np.add.reduceat(self.hits, firsts),
-            np.add.reduceat(self.weights, firsts),
-        )
+        return replace(self, hits=self.hits // divisor, weights=self.weights // divisor)
+
+    def in_place_of(self, wanted: Booleans, others: "Histograms") -> "Histograms":
+        """Take others in place of the bins that are wanted, (n_bins,), of the same labels and scores."""
+        return _by_score([self.where(~wanted), others])
 
 
 class Reading:
@@ -253,7 +241,10 @@ class Reading:
 
     def _read(self, columns: Columns, memory: Memory) -> Histograms:
         """Read the histograms of some labels."""
-        columns = with_absent(self._problem, columns)
+        return self.of_cells(with_absent(self._problem, columns), memory)
+
+    def of_cells(self, columns: Columns, memory: Memory) -> Histograms:
+        """Return the histograms of the cells of some labels, what is absent of sparse scores among them."""
         by_sorting = self._by_sorting
         found = tie_groups_by_sorting(columns) if by_sorting else self._by_kernels(columns, memory)
         return found if self._most is None else found.merged(self._most)
@@ -329,6 +320,100 @@ def over_histograms(
         return [function(read(piece, memory), piece.first) for piece in pieces]
 
     return list(chain.from_iterable(over_labels(problem, apply, n_jobs=n_jobs, progress=progress)))
+
+
+def added(parts: Sequence[Histograms], most: int | None = MOST_BINS) -> Histograms:
+    """Add up histograms of the same labels on other rows each, with at most so many bins of each label; None for any.
+
+    The parts have a bin for each score, or were merged to no fewer bins. The sum is what all rows give at once.
+    """
+    return _merged(_by_score(parts), most)
+
+
+def _by_score(parts: Sequence[Histograms]) -> Histograms:
+    """Put the bins of the same labels in order, the highest first; those of equal scores stay apart."""
+    label = np.concatenate([part.label for part in parts])
+    lowest, highest, hits, weights = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("lowest", "highest", "hits", "weights")
+    )
+    keys = to_keys(lowest.copy())
+    if keys.itemsize == 4:
+        # Parts are in order already, and are merged in less time than they are sorted.
+        order = ((label.astype(np.uint64) << np.uint64(32)) | ~keys).argsort(kind="stable")
+    else:
+        order = np.lexsort((~keys, label))
+    offsets = np.sum([part.offsets for part in parts], axis=0)
+    return Histograms(offsets, lowest[order], highest[order], hits[order], weights[order])
+
+
+def _merged(found: Histograms, most: int | None) -> Histograms:
+    """Merge bins of equal leading bits, the least d of each label that leaves at most so many; None for any number.
+
+    The bins are in order. Those of one label may be of several histograms, each of which has its own d.
+    """
+    label, n_labels = found.label, found.n_labels
+    lowest, highest = to_keys(found.lowest.copy()), to_keys(found.highest.copy())
+    n_bits = 8 * lowest.itemsize
+    is_masked = found.lowest == -np.inf  # (n_bins,)
+    is_first = _differs(label)
+
+    # 1. See how many bits were dropped before: no bin lies in two of those that are made.
+    dropped = _highest_of_labels(found, bit_length(lowest ^ highest))  # (n_labels,)
+    cells = lowest >> _shift(dropped[label], n_bits)
+
+    # 2. Find the least d that leaves each label few enough.
+    differing = differing_bits(lowest, label)  # (n_bins,)
+    if most is not None:
+        # Bins that belong together already are one.
+        of_unmasked = (is_first | _differs(cells)) & ~is_masked
+        fewest = fewest_dropped(differing[of_unmasked], label[of_unmasked], n_labels, most)
+        dropped = np.maximum(dropped, fewest)
+
+    # 3. Let bins reach as far as their leading bits, within the scores of the label.
+    shift = _shift(dropped[label], n_bits)
+    firsts = np.flatnonzero(is_first | _differs(lowest >> shift) | _differs(is_masked))
+    of_bin, shift, is_masked = label[firsts], shift[firsts], is_masked[firsts]
+    low = lowest[firsts] >> shift << shift
+    high = low | ((lowest.dtype.type(1) << shift) - lowest.dtype.type(1))
+    least, greatest = _ends_of_scores(found, lowest, highest)
+    low, high = np.maximum(low, least[of_bin]), np.minimum(high, greatest[of_bin])
+    low[is_masked] = high[is_masked] = lowest[firsts][is_masked]
+    return Histograms(
+        np.searchsorted(firsts, found.offsets),
+        to_scores(low),
+        _highest_scores(high),
+        np.add.reduceat(found.hits, firsts) if firsts.size else found.hits,
+        np.add.reduceat(found.weights, firsts) if firsts.size else found.weights,
+    )
+
+
+def _differs(values: Any) -> Booleans:
+    """Tell which values differ from the one before, (n_values,); the first does."""
+    return np.append(True, values[1:] != values[:-1])[: values.size]
+
+
+def _shift(dropped: Ints, n_bits: int) -> Keys:
+    """Return numbers of bits as keys are shifted by."""
+    return dropped.astype(f"u{n_bits // 8}")
+
+
+def _ends_of_scores(found: Histograms, lowest: Keys, highest: Keys) -> tuple[Keys, Keys]:
+    """Return the lowest and the highest key of each label, (n_labels,) each, but for masked cells."""
+    is_masked = found.lowest == -np.inf
+    nothing = lowest.dtype.type(0)
+    # Of falling keys the lowest is the highest of what they lack of all ones.
+    least = ~_highest_of_labels(found, np.where(is_masked, nothing, ~lowest))
+    return least, _highest_of_labels(found, np.where(is_masked, nothing, highest))
+
+
+def _highest_of_labels(found: Histograms, values: Any) -> Any:
+    """Return the highest value of each label's bins, (n_labels,), 0 for a label without any."""
+    highest = np.zeros(found.n_labels, values.dtype)
+    has_bins = np.diff(found.offsets) > 0
+    if has_bins.any():
+        highest[has_bins] = np.maximum.reduceat(values, found.offsets[:-1][has_bins])
+    return highest
 
 
 def joined(parts: list[Histograms]) -> Histograms:

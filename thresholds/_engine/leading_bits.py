@@ -17,7 +17,7 @@ def differing_bits(keys: Keys, label: Ints) -> Ints:
     """
     n_bits = 8 * keys.itemsize
     differing = np.full(keys.size, n_bits + 1)
-    differing[1:] = _bit_length(keys[1:] ^ keys[:-1])
+    differing[1:] = bit_length(keys[1:] ^ keys[:-1])
     differing[1:][label[1:] != label[:-1]] = n_bits + 1
     return differing
 
@@ -33,7 +33,7 @@ def fewest_dropped(differing: Ints, label: Ints, n_labels: int, most: int) -> In
     return np.asarray((n_bins[:, 1:] > most).sum(axis=1))
 
 
-def _bit_length(numbers: Keys) -> Ints:
+def bit_length(numbers: Keys) -> Ints:
     """Return the number of binary digits of whole numbers, (n_numbers,)."""
     # The exponent of a float is exact up to 32 bits.
     if numbers.itemsize <= 4:

@@ -40,8 +40,6 @@ _CELLS_OF_BIN = 32  # of a label, if that is not too few bins
 _LEAST_BINS = 256
 _MARGIN = 1e-9  # of a mean, and relative of a count: more than float64 loses
 
-_MOST_ASKED = 1024  # candidates at which counts are to be told apart at once
-
 
 def best_shared_cut(
     problem: Problem,
@@ -152,15 +150,13 @@ class _Search:
         if keys.size and self._is_worth_narrowing:
             keys = self._narrowed(keys)
         grid = _distinct(keys)  # (n_candidates,) rising
-        if grid.size and self.problem.is_counted:
-            self._ask(grid)
         if grid.size and self.most is not None:
             grid = grid[self._predicted(grid) <= self.most]
         if not grid.size:
             return np.inf, np.nan
 
         # The highest cut wins among those that are equal but for rounding.
-        values = self._values(grid, self.cells)
+        values = self._values(grid)
         enough = max(self._nothing, values.max()) - self._slack
         if self._nothing >= enough:
             return np.inf, np.nan
@@ -330,22 +326,23 @@ class _Search:
 
     # 2. What candidates reach
 
-    def _values(self, grid: Keys, cells: Cells) -> Numbers:
+    def _values(self, grid: Keys) -> Numbers:
         """Return what is maximised at each candidate: micro F-beta, or the mean in units, (n_candidates,)."""
         if self.average != "micro":
-            return self._means(grid, cells)
-        tp, predicted = _totals(grid, cells)
+            return self._means(grid)
+        tp, predicted = _totals(grid, self.cells)
         positives, _ = self._positives
         return f_of_counts(tp, predicted, positives, self.beta, 0.0)
 
-    def _predicted(self, grid: Keys, *, at_floors: bool = False) -> Ints:
+    def _predicted(self, grid: Keys) -> Ints:
         """Return what is predicted at each candidate, (n_candidates,): cells weigh what their rows do."""
-        cells = Cells(self.problem, "all", self.cells.n_jobs, self.cells.progress, at_floors)
+        cells = replace(self.cells, owner="all")
         _, predicted = _totals(grid, cells)
         return np.asarray(predicted)
 
-    def _means(self, grid: Keys, cells: Cells) -> Ints:
+    def _means(self, grid: Keys) -> Ints:
         """Return the mean F-beta of each candidate in units, (n_candidates,)."""
+        cells = self.cells
         low, high = to_scores(grid[[0, -1]])
         changes = np.zeros(grid.size, np.int64)
         adding = Lock()
@@ -376,31 +373,6 @@ class _Search:
             parts = cells.over(lambda block: block.between(low, high).added_up(grid))
             at_top = sweep(CellsBetween.joined(parts), slice(0, cells.n_groups))
         return np.asarray(at_top + _from_the_top(changes))
-
-    def _ask(self, grid: Keys) -> None:
-        """Say at which candidates counts are to tell what each label predicts: those that may be the best.
-
-        A run that a candidate parts is predicted there as a whole, at most, and not at all, at least.
-        """
-        floors = Cells(self.problem, self.cells.owner, at_floors=True)
-        most_predicted, least_predicted = (
-            self._predicted(grid),
-            self._predicted(grid, at_floors=True),
-        )
-        at_least, at_most = self._values(grid, self.cells), self._values(grid, floors)
-
-        # What is surely reached within the budget; others are open that may be within, or may reach as much.
-        may_be_within, is_within = np.ones((2, grid.size), np.bool_)
-        if self.most is not None:
-            may_be_within, is_within = least_predicted <= self.most, most_predicted <= self.most
-        enough = np.max(at_least, where=is_within, initial=0) - self._slack
-        is_open = (least_predicted < most_predicted) & may_be_within
-        is_open &= (at_most >= enough) | ~is_within
-        asked = np.flatnonzero(is_open)
-        if asked.size > _MOST_ASKED:
-            asked = asked[np.linspace(0, asked.size - 1, _MOST_ASKED).astype(np.int64)]
-        counted: Any = self.problem
-        counted.items(0, counted.n_labels).ask_between(grid[asked])
 
 
 def _hard_rows(block: Block, bins: _Bins) -> tuple[Numbers, Ints]:

@@ -74,6 +74,20 @@ class Columns(NamedTuple):
             yield self.of_labels(slice(first, last))
             first = last
 
+    def of_cells(self, wanted: Booleans) -> "Columns":
+        """Leave out the cells that are not wanted, (n_cells,)."""
+        weights = self.weights
+        if weights is not None:
+            weights = np.resize(weights, self.scores.size)[wanted]
+        left = np.append(0, wanted.cumsum())
+        return self._replace(
+            scores=self.scores[wanted],
+            truth=self.truth[wanted],
+            weights=weights,
+            starts=left[self.starts],
+            ends=left[self.ends],
+        )
+
     def where(self, wanted: Booleans) -> "Columns":
         """Leave the other labels, (n_labels,), without cells."""
         return self._replace(ends=np.where(wanted, self.ends, self.starts))

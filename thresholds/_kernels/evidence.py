@@ -363,12 +363,11 @@ def p_value_of_rank_sum(
     tied_rank: float,
     mean: float,
     variance: float,
-    least_variance: float,
 ) -> float:
     """Return the probability of a rank sum at least as large, if truth falls on the rows by chance and many are tied.
 
-    How many positives lie outside the largest tie group is hypergeometric; given that, the sum is nearly normal. The
-    variance of the ranks of other rows is of two, where it is not known, the one that makes the probability larger.
+    How many positives lie outside the largest tie group is hypergeometric; given that, the sum is nearly normal.
+    `mean` and `variance` are those of the ranks of the other rows.
     """
     others = n - tied
     total = 0.0
@@ -387,18 +386,13 @@ def p_value_of_rank_sum(
 
         # The sum of ranks, given that: k drawn from the others without replacement.
         expected = k * mean + (positives - k) * tied_rank
-        beyond = 0.0
-        for of_others in (variance, least_variance):
-            spread = math.sqrt(max(k * of_others * (1.0 - k / others), 0.0)) if others > 0 else 0.0
-            if spread > 0:
-                excess = rank_sum - expected - 0.5
-                p = 0.5 * math.erfc(excess / (spread * math.sqrt(2.0)))
-            else:
-                # Both are halves, but for rounding.
-                p = 1.0 if rank_sum < expected + 0.25 else 0.0
-            beyond = max(beyond, p)
-            if least_variance == variance:
-                break
+        spread = math.sqrt(max(k * variance * (1.0 - k / others), 0.0)) if others > 0 else 0.0
+        if spread > 0:
+            excess = rank_sum - expected - 0.5
+            beyond = 0.5 * math.erfc(excess / (spread * math.sqrt(2.0)))
+        else:
+            # Both are halves, but for rounding.
+            beyond = 1.0 if rank_sum < expected + 0.25 else 0.0
         total += math.exp(log_p) * beyond
     return min(total, 1.0)
 
@@ -418,7 +412,6 @@ def p_values_of_rank_sums(
     tied_rank: Floats,
     mean: Floats,
     variance: Floats,
-    least_variance: Floats,
 ) -> Floats:
     """Return `p_value_of_rank_sum` of each label, (n_labels,) as its arguments."""
     p = np.empty(n.size)
@@ -431,6 +424,5 @@ def p_values_of_rank_sums(
             tied_rank[j],
             mean[j],
             variance[j],
-            least_variance[j],
         )
     return p

@@ -2,25 +2,63 @@
 
 import numpy as np
 
-from thresholds._arrays.types import Ints, SmallInts
+from thresholds._arrays.types import Integers, Ints, SmallInts
 from thresholds._kernels._jit import kernel
 
 
-def units_by_label(unit_starts: Ints, labels: SmallInts, order: Ints) -> Ints:
-    """Return the units of each label, one label after another, as `order` has them.
+@kernel
+def labels_of_groups(
+    row_starts: Ints, labels: SmallInts, rows: Ints, group_starts: Ints, n_labels: int
+) -> tuple[Ints, SmallInts, SmallInts]:
+    """Return where the labels of each group of rows start, these labels, and how often the group has each.
 
-    Unit u has `labels[unit_starts[u]:unit_starts[u + 1]]`.
+    Group g has `rows[group_starts[g]:group_starts[g + 1]]`, and row r `labels[row_starts[r]:row_starts[r + 1]]`.
     """
-    # Entries in the order of their units, then, as they come, by label.
-    sizes = np.diff(unit_starts)[order]  # (n_units,)
-    firsts = unit_starts[:-1][order]
-    entries = np.arange(labels.size) + (firsts - (sizes.cumsum() - sizes)).repeat(sizes)
-    own = labels[entries]
-    if own.max(initial=0) < 2**16:
-        own = own.astype(np.uint16)  # NumPy sorts numbers of 16 bits in a quarter of the time.
-    by_label = own.argsort(kind="stable")
-    units: Ints = order.repeat(sizes)[by_label]
-    return units
+    starts = np.zeros_like(group_starts)
+    found = np.empty_like(labels)
+    times = np.empty_like(labels)
+    place = np.full(n_labels, -1)  # in `found`, where each label came last
+    n = 0
+    for g in range(group_starts.size - 1):
+        for at in range(group_starts[g], group_starts[g + 1]):
+            row = rows[at]
+            for i in range(row_starts[row], row_starts[row + 1]):
+                j = labels[i]
+                if place[j] < starts[g]:
+                    place[j] = n
+                    found[n] = j
+                    times[n] = 0
+                    n += 1
+                times[place[j]] += 1
+        starts[g + 1] = n
+    return starts, found[:n], times[:n]
+
+
+@kernel
+def units_by_label(
+    unit_starts: Ints, labels: SmallInts, counts: SmallInts, order: Integers, n_labels: int
+) -> tuple[Ints, Integers, SmallInts]:
+    """Return where the units of each label start, these units as `order` has them, and how often each has the label.
+
+    Unit u has `labels[unit_starts[u]:unit_starts[u + 1]]`, each `counts` times. An empty array of counts is for once;
+    so is the last result.
+    """
+    starts = np.zeros(n_labels + 1, np.int64)
+    for i in range(labels.size):
+        starts[labels[i] + 1] += 1
+    for j in range(n_labels):
+        starts[j + 1] += starts[j]
+    places = starts[:-1].copy()  # of the next unit of each label
+    units = np.empty(labels.size, order.dtype)
+    times = np.empty_like(counts)
+    for u in order:
+        for i in range(unit_starts[u], unit_starts[u + 1]):
+            at = places[labels[i]]
+            places[labels[i]] += 1
+            units[at] = u
+            if counts.size > 0:
+                times[at] = counts[i]
+    return starts, units, times
 
 
 @kernel
@@ -74,23 +112,24 @@ def _sift_down(heap: Ints, place: Ints, left: Ints, size: int, at: int) -> None:
 @kernel
 def deal_out(
     label_starts: Ints,
-    units: Ints,
+    units: Integers,
     unit_starts: Ints,
     labels: SmallInts,
-    counts: Ints,
+    counts: SmallInts,
     sizes: Ints,
-    first: Ints,
-    order: Ints,
+    first: SmallInts,
+    order: Integers,
     n_folds: int,
 ) -> Ints:
     """Return the fold of each unit, by iterative stratification.
 
     Label j is true in `units[label_starts[j]:label_starts[j + 1]]`, in the order in which they are dealt out; unit u
-    has `labels[unit_starts[u]:unit_starts[u + 1]]`, each `counts` times (an empty array: once), and `sizes[u]` rows.
-    Ties between folds go to the first from `first[u]` on; units without labels come last, in `order`.
+    has `labels[unit_starts[u]:unit_starts[u + 1]]`, each `counts` times (an empty array: once), and `sizes[u]` rows
+    (an empty array: one). Ties between folds go to the first from `first[u]` on; units without labels come last, in
+    `order`.
     """
     n_labels = label_starts.size - 1
-    fold = np.full(sizes.size, -1, np.int64)  # of each unit
+    fold = np.full(first.size, -1, np.int64)  # of each unit
     placed = np.zeros((n_labels, n_folds), np.int64)  # positives of each label in each fold
     size = np.zeros(n_folds, np.int64)  # rows in each fold
     left = np.zeros(n_labels, np.int64)  # positives of each label that are not dealt out
@@ -118,7 +157,7 @@ def deal_out(
             # To the fold that needs the label most; all other labels of the unit go along.
             k = _neediest(placed[j], size, first[u])
             fold[u] = k
-            size[k] += sizes[u]
+            size[k] += 1 if sizes.size == 0 else sizes[u]
             for i in range(unit_starts[u], unit_starts[u + 1]):
                 other = labels[i]
                 times = 1 if counts.size == 0 else counts[i]
@@ -132,6 +171,7 @@ def deal_out(
     # Units without labels even out the sizes.
     for u in order:
         if fold[u] < 0:
-            fold[u] = _neediest(size, size, first[u])
-            size[fold[u]] += sizes[u]
+            k = _neediest(size, size, first[u])
+            fold[u] = k
+            size[k] += 1 if sizes.size == 0 else sizes[u]
     return fold

@@ -12,6 +12,7 @@ A label of few scores has a bin for each, and nothing is lost.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,25 @@ class Binned(NamedTuple):
     # (2, n_labels) the sum of squares of the weights of negatives and of positives; None where each cell weighs 1
     squares: Floats | None
     of_shares: bool  # whether all scores are in [0, 1], those apart that are missing
+
+    @classmethod
+    def of_histograms(
+        cls, found: Histograms, missing: float, squares: Floats | None = None
+    ) -> "Binned":
+        """Take histograms of all labels, of rows that need not be at hand.
+
+        All cells of a bin that has `missing` between its ends count as missing. `squares` as in `Binned`.
+        """
+        bins = _unmasked(found)
+        is_missing = (bins.lowest <= missing) & (missing <= bins.highest)  # (n_bins,)
+        bins = replace(
+            bins,
+            lowest=np.where(is_missing, bins.lowest.dtype.type(missing), bins.lowest),
+            highest=np.where(is_missing, bins.highest.dtype.type(missing), bins.highest),
+        )
+        is_probable = (bins.lowest >= 0) & (bins.highest <= 1)  # (n_bins,)
+        of_shares = bool((is_probable | is_missing).all())
+        return cls(bins, edges_of(bins), squares, of_shares)
 
     @property
     def are_shares(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -32,12 +32,14 @@ from thresholds.errors import need
 from thresholds.results import Shown, Table, names_of
 from thresholds.rule.base import as_row, in_kind, like_row
 from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.sources.taking import takes_source
 
 if TYPE_CHECKING:
     from thresholds.calibration.base_rates import BaseRates
 
 Method = Literal["isotonic", "platt"]
 By = Literal["shrink", "label", "pooled"]
+Fitted: TypeAlias = IsotonicCurves | LogisticCurves | StretchedCurves
 METHODS: tuple[Method, ...] = ("isotonic", "platt")
 BYS: tuple[By, ...] = ("shrink", "label", "pooled")
 
@@ -413,9 +415,17 @@ class Calibrator(Shown):
         return sparse.csc_array(entries, shape=scores.shape).tocsr()
 
 
+def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
+    """Check which curves are asked for; groups are not looked at."""
+    _checks.option(arguments["method"], "method", METHODS)
+    _checks.option(arguments["by"], "by", BYS)
+    return False
+
+
+@takes_source(_check_before_reading)
 def calibrate(
     y_true: object,
-    y_score: object,
+    y_score: object = None,
     method: Method = "isotonic",
     by: By = "shrink",
     *,
@@ -431,6 +441,7 @@ def calibrate(
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+        Or a source of such rows, with `y_score` left out: files, blocks, more than memory holds (docs/scale.md).
     y_score : same shape, real scores of any scale, dense or scipy.sparse
         `-inf` marks a masked cell: left out of the fit, with probability 0.
     method :
@@ -509,8 +520,7 @@ def calibrate(
            [0.5, 1. ],
            [0. , 0. ]])
     """
-    _checks.option(method, "method", METHODS)
-    _checks.option(by, "by", BYS)
+    _check_before_reading({"method": method, "by": by})
     problem = Problem.of(
         y_true,
         y_score,
@@ -533,10 +543,52 @@ def calibrate_problem(
     progress: bool = False,
 ) -> Calibrator:
     """Fit a map on what is checked already; it may do without measures of its own fit, and `by_class`."""
-    # A single label has no others to lean on.
-    if by == "shrink" and problem.n_labels == 1:
-        by = "label"
-    fitted, found = _fit(problem, method, by, n_jobs, progress)
+    by = _by_of(problem, by)
+    fitted: Fitted
+    if method == "isotonic" and by == "label":
+        fitted, found = _fit_labels(problem, n_jobs, progress)
+    else:
+        found = binned(problem, n_jobs=n_jobs, progress=progress)
+        fitted = _fit(problem, found, method, by, n_jobs, progress)
+    profile = ScoreProfile.of_scores(problem.scores, problem.missing, weights=problem.sample_weight)
+    made = _made(problem, fitted, found, method, by, n_jobs, measured=measured)
+    return replace(made, profile=profile)
+
+
+def calibrate_binned(
+    problem: Problem,
+    found: Binned,
+    method: Method,
+    by: By = "shrink",
+    *,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> Calibrator:
+    """Fit a map to the bins of all labels, of rows that need not be at hand; it has no profile.
+
+    An isotonic curve by label is that of the bins, each of which counts as one score.
+    """
+    by = _by_of(problem, by)
+    fitted = _fit(problem, found, method, by, n_jobs, progress)
+    return _made(problem, fitted, found, method, by, n_jobs)
+
+
+def _by_of(problem: Problem, by: By) -> By:
+    """Return how curves are fitted: a single label has no others to lean on."""
+    return "label" if by == "shrink" and problem.n_labels == 1 else by
+
+
+def _made(
+    problem: Problem,
+    fitted: Fitted,
+    found: Binned,
+    method: Method,
+    by: By,
+    n_jobs: int | None,
+    *,
+    measured: bool = True,
+) -> Calibrator:
+    """Return a calibrator of curves, and what these do to the bins that they were fitted to."""
     curves = Curves(fitted, pooled=by == "pooled")
 
     # What they do to an absent cell of each label, and to the cells of the fit.
@@ -559,25 +611,18 @@ def calibrate_problem(
         before=before,
         after=after,
         _curves=curves,
-        profile=ScoreProfile.of_scores(
-            problem.scores, problem.missing, weights=problem.sample_weight
-        ),
         by_class=by_class,
     )
 
 
 def _fit(
-    problem: Problem, method: Method, by: By, n_jobs: int | None, progress: bool
-) -> tuple[IsotonicCurves | LogisticCurves | StretchedCurves, Binned]:
-    """Fit curves, of all cells together or of each label; return the bins that they were fitted to, too."""
-    if method == "isotonic" and by == "label":
-        return _fit_labels(problem, n_jobs, progress)
-
+    problem: Problem, found: Binned, method: Method, by: By, n_jobs: int | None, progress: bool
+) -> Fitted:
+    """Fit curves to bins, of all cells together or of each label."""
     row_weight = weight_of_row(problem.unit)
-    found = binned(problem, n_jobs=n_jobs, progress=progress)
     cells = Cells.of_bins(found.bins)
     if method == "platt":
-        logistic = fit_logistic_curves(
+        return fit_logistic_curves(
             cells.pooled() if by == "pooled" else cells,
             problem.missing,
             limits_of(problem.scores.dtype) if found.of_shares else None,
@@ -586,11 +631,12 @@ def _fit(
             progress,
             leaning=by == "shrink",
         )
-        return logistic, found
+    if by == "label":
+        return joined([knots_of(found.bins)])
     if by == "pooled":
-        return fit_pooled(cells, None), found
+        return fit_pooled(cells, None)
     common = fit_pooled(cells, row_weight)
-    return fit_stretched(common, cells, row_weight, n_jobs, progress), found
+    return fit_stretched(common, cells, row_weight, n_jobs, progress)
 
 
 def _fit_labels(

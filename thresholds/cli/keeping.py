@@ -62,7 +62,7 @@ def folder_for(source: "Source", options: argparse.Namespace) -> str | None:
 
 def _in_files(source: "Source", size: Size, left: int, *, has_option: bool) -> str | None:
     """Choose a folder where rows take much of the memory; refuse them where no place has room."""
-    from thresholds.chunks.spilling import Folder
+    from thresholds.sources.folder import Folder
 
     folder = None if size.is_sparse else Folder.of(_AUTO)
     if folder is not None and size.n_bytes <= folder.most:
@@ -146,8 +146,8 @@ def _copied(matrix: Matrix, rows: Ints, labels: "Ints | slice") -> Matrix:
     n_bytes = len(rows) * matrix.shape[1] * matrix.itemsize
     if left is None or n_bytes <= SHARE * left:
         return matrix[rows][:, labels]
-    from thresholds.chunks.spilling import Folder
     from thresholds.data.growing import Gathered
+    from thresholds.sources.folder import Folder
 
     found = Folder.of(_AUTO)
     folder = None if found is None or n_bytes > found.most else found.path

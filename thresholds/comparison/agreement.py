@@ -215,17 +215,17 @@ def agreement_of(
     problem: Problem,
 ) -> Agreement:
     """Count what two rules or more decide alike, given how many rows each predicts of each label, (n_labels,) each."""
-    both = predicted_by_both([*rules.values()], decided, predicted, problem)
-    return agreement_of_counts(tuple(rules), both, problem)
+    both = _predicted_by_both([*rules.values()], decided, predicted, problem)
+    return _agreement_of_counts(tuple(rules), both, problem)
 
 
-def predicted_by_both(
+def _predicted_by_both(
     rules: Sequence[Rule],
     decided: Sequence[Decided],
     predicted: Sequence[Ints],
     problem: Problem,
 ) -> Ints:
-    """Count how many rows two rules both predict of each label, (n_rules, n_rules, n_labels): adds up over rows."""
+    """Count how many rows two rules both predict of each label, (n_rules, n_rules, n_labels)."""
     # Of two rules that are nested, both predict what the one does that predicts less.
     of_each = np.stack(predicted)  # (n_rules, n_labels)
     both: Ints = np.minimum(of_each[:, np.newaxis], of_each)
@@ -283,8 +283,8 @@ def _predicted_by_two(one: Matrix, other: Matrix) -> Ints:
     return confusion.count_columns(one & other)
 
 
-def agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:
-    """Sum up the counts of pairs, as `predicted_by_both` gives them."""
+def _agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:
+    """Sum up the counts of pairs, as `_predicted_by_both` gives them."""
     # All labels together.
     of_pairs = both.sum(axis=2)  # (n_rules, n_rules)
     predicted = of_pairs.diagonal()  # (n_rules,)

@@ -11,7 +11,7 @@ import numpy as np
 
 from thresholds._arrays import threads
 from thresholds.comparison.result import MEASURED, Behind, Difference, Measures
-from thresholds.metrics.jackknife import Changes, Interval, behind, difference_of, interval_of
+from thresholds.metrics.jackknife import Interval, LeftOut, behind, difference_of, interval_of
 
 
 class Certainty(NamedTuple):
@@ -32,14 +32,14 @@ class _OfRule(NamedTuple):
 
 def certainty_of(
     rules: Sequence[Measures],
-    leave_out: Callable[[str], Changes],
+    leave_out: Callable[[str], LeftOut],
     baseline: str | None,
     confidence: float,
     n_cells: int,
 ) -> Certainty:
     """Find out how sure the measures of rules are; `leave_out` leaves each row out of what a rule decided."""
     best = _best_of_each(rules)
-    anchors = anchors_of(rules, baseline)
+    anchors = _anchors_of(rules, baseline)
     kept = dict(zip(anchors, threads.run(leave_out, anchors, cells=n_cells), strict=True))
 
     def look_at(name: str) -> _OfRule:
@@ -80,7 +80,7 @@ def certainty_of(
     )
 
 
-def anchors_of(rules: Sequence[Measures], baseline: str | None) -> list[str]:
+def _anchors_of(rules: Sequence[Measures], baseline: str | None) -> list[str]:
     """Return the rules that others are held against: the best by each measure, and the baseline."""
     given = [] if baseline is None else [baseline]
     return list(dict.fromkeys([*_best_of_each(rules).values(), *given]))

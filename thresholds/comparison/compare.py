@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,20 @@ from thresholds.comparison.side_by_side import judge_side_by_side
 from thresholds.data.folds import SEED, fitted_and_judged, halves
 from thresholds.results import counted, shown_name
 from thresholds.rule import Rule
+from thresholds.sources.taking import takes_source
 
 
+def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
+    """Refuse what are no rules; groups are looked at."""
+    _refuse_no_rules(arguments["rules"])
+    return True
+
+
+@takes_source(_check_before_reading)
 def compare(
     rules: Mapping[str, Rule] | Sequence[str] | None,
     y_true: object,
-    y_score: object,
+    y_score: object = None,
     *,
     beta: float = 1.0,
     zero_division: float = 0.0,
@@ -47,6 +56,7 @@ def compare(
            beside them: their sum over the number of positives, and the calibration slope (`measure_calibration`).
         2. Labels go by name where rules have names; the columns of an array are those of the first rule that has any.
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
+        Or a source of such rows as `y_true`, with `y_score` left out (docs/scale.md).
     beta : weight of recall in the F-measures
     zero_division : 0.0 or 1.0, the F of a label (or row) with neither positives nor predictions
         Rules that are fitted here are fitted for it.
@@ -96,17 +106,15 @@ def compare(
     beta = _checks.beta(beta)
     zero_division = _checks.zero_division(zero_division)
     confidence = None if confidence is None else _checks.inside(confidence, "confidence")
+    _refuse_no_rules(rules)
     if isinstance(rules, Mapping):
         _refuse_what_is_for_fits(label_names, random_state, missing)
-        refuse_no_rules(rules)
-        baseline = baseline_of(rules, baseline)
-        label_names = common_names(rules)
-    else:
-        chosen_rules(rules)  # refuses what names no rules
-        if baseline is not None:
-            raise InputError(
-                f"baseline is {_checks.shown(baseline)} without rules, expected None: it is for rules that are given"
-            )
+        baseline = _baseline_of(rules, baseline)
+        label_names = _common_names(rules)
+    elif baseline is not None:
+        raise InputError(
+            f"baseline is {_checks.shown(baseline)} without rules, expected None: it is for rules that are given"
+        )
 
     # The rows, labels in the order of the first rule's that has names.
     beside = {"y_score": y_score, "y_true": y_true}
@@ -160,7 +168,7 @@ def _refuse_what_is_for_fits(label_names: object, random_state: object, missing:
             )
 
 
-def baseline_of(rules: Mapping[str, Rule], baseline: object) -> str:
+def _baseline_of(rules: Mapping[str, Rule], baseline: object) -> str:
     """Return the name of the rule that others are held against: the first, unless another is named."""
     if baseline is None:
         return next(iter(rules))
@@ -171,8 +179,11 @@ def baseline_of(rules: Mapping[str, Rule], baseline: object) -> str:
     return baseline
 
 
-def refuse_no_rules(rules: Mapping[str, Rule]) -> None:
-    """Refuse a mapping that is not of names to rules."""
+def _refuse_no_rules(rules: object) -> None:
+    """Refuse a mapping that is not of names to rules, and what names no rules that could be fitted."""
+    if not isinstance(rules, Mapping):
+        chosen_rules(rules)
+        return
     if not rules:
         raise InputError("rules is {}, expected a mapping of names to rules, or None")
     for name, rule in rules.items():
@@ -247,7 +258,7 @@ def about_given_rules(rows: str, fitted_here: tuple[str, ...]) -> str:
     return f"{judged}; fitted on these: {names}, whose figures are too high"
 
 
-def common_names(rules: Mapping[str, Rule]) -> tuple[str, ...] | None:
+def _common_names(rules: Mapping[str, Rule]) -> tuple[str, ...] | None:
     """Return the label names of the first rule that has any, and refuse rules of labels of other names."""
     known = {name: rule.label_names for name, rule in rules.items() if rule.label_names is not None}
     if not known:

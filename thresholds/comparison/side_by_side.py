@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,25 +15,23 @@ from thresholds._arrays.types import Ints
 from thresholds._engine.problem import Problem
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, Calibrator
 from thresholds.calibration.measures import UNKNOWN, measure_problem
-from thresholds.comparison.agreement import Agreement, agreement_of
+from thresholds.comparison.agreement import agreement_of
 from thresholds.comparison.certainty import Certainty, certainty_of
 from thresholds.comparison.result import (
     OFTEN,
     Comparison,
     Measures,
 )
-from thresholds.data.counted import CountedProblem
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.jackknife import Changes, Interval, leave_out_of
+from thresholds.metrics.jackknife import Interval, leave_out_of
 from thresholds.metrics.judging import (
     Made,
     count_truth,
     f_measure,
-    judge,
     judge_again,
     judge_all,
     positives_of,
@@ -92,7 +90,7 @@ class _Scores:
     def macro_auroc(self, missing: float) -> float:
         """Average AUROC over the labels with both classes, rows counting as they weigh."""
         problem = self._problem
-        if problem.sample_weight is None or isinstance(problem, CountedProblem):
+        if problem.sample_weight is None:
             return float(mean_of_defined(self.evidence(missing).auroc, False))  # type: ignore[arg-type]
         aurocs = aurocs_of(replace(problem, missing=missing), problem.sample_weight)
         return float(mean_of_defined(aurocs, False))  # type: ignore[arg-type]
@@ -232,76 +230,6 @@ def _about_data(
     }
 
 
-class FromRows(NamedTuple):
-    """What rows tell that were read beside counts of them."""
-
-    counts: Mapping[str, ConfusionCounts]  # of what each rule decides, by label
-    samples: Mapping[str, float]  # F of each rule, on average over rows
-    agreement: Agreement | None
-    # What each rule changes without each row, of the measures of all; None where that is not asked for.
-    changes: Callable[[Sequence[Measures]], Callable[[str], Changes]] | None
-    confidence: float | None = None
-    baseline: str | None = None
-
-
-def counts_side_by_side(
-    rules: Mapping[str, Rule],
-    problem: CountedProblem,
-    *,
-    beta: float,
-    zero_division: float,
-    from_rows: FromRows | None = None,
-) -> Comparison:
-    """Judge rules by counts of rows, which have no rows to tell F over rows, intervals and calibration from.
-
-    What `from_rows` has is told all the same.
-    """
-    if from_rows is None:
-        judged = {name: judge(rule, problem).by_label for name, rule in rules.items()}
-        agreement = None
-        if len(rules) > 1 and all(isinstance(rule, ThresholdRule) for rule in rules.values()):
-            # Of rules that cut the same scores, one predicts all that the other does.
-            agreement = agreement_of(
-                rules, [], [of_rule.predicted for of_rule in judged.values()], problem
-            )
-        from_rows = FromRows(judged, dict.fromkeys(rules, np.nan), agreement, None)
-    scores = _Scores(problem)
-    measures = [
-        _measures(
-            name,
-            rule,
-            from_rows.counts[name],
-            from_rows.samples[name],
-            from_rows.counts[name],
-            problem,
-            scores,
-            beta,
-            zero_division,
-        )
-        for name, rule in rules.items()
-    ]
-    certainty = Certainty({}, {}, ())
-    if from_rows.changes is not None and from_rows.confidence is not None:
-        certainty = certainty_of(
-            measures,
-            from_rows.changes(measures),
-            from_rows.baseline,
-            from_rows.confidence,
-            problem.n_labels,
-        )
-        measures = _with_intervals(measures, certainty)
-    return Comparison(
-        measures=tuple(measures),
-        beta=beta,
-        zero_division=zero_division,
-        confidence=from_rows.confidence,
-        agreement=from_rows.agreement,
-        behind_best=certainty.behind_best,
-        differences=certainty.differences,
-        **_about_data(rules, problem, scores, problem.missing),
-    )
-
-
 def _with_intervals(measures: Sequence[Measures], certainty: Certainty) -> list[Measures]:
     """Return measures with their intervals."""
     return [
@@ -349,8 +277,6 @@ def _measures(
 
 def _weight_of_rows(problem: Problem, counts: ConfusionCounts) -> float:
     """Return the weight of the rows that have a known cell, in the unit of counts by label."""
-    if isinstance(problem, CountedProblem):
-        return problem.total_weight * problem.unit
     if problem.unknown is None:
         return float(counts.total)
     is_known = problem.known_in_row > 0  # (n_samples,)
@@ -360,8 +286,6 @@ def _weight_of_rows(problem: Problem, counts: ConfusionCounts) -> float:
 
 def _calibration(rule: Rule, problem: Problem, scores: _Scores) -> CalibrationMeasures:
     """Measure what a rule takes for probabilities: calibrated scores, the scores themselves, or nothing."""
-    if isinstance(problem, CountedProblem):
-        return UNKNOWN
     rule = rule.uncapped
     if isinstance(rule, CalibratedRule):
         return scores.as_calibrated(rule.calibrator)
@@ -382,7 +306,7 @@ def _takes_probabilities(rule: Rule) -> bool:
 
 
 def _unweighted(problem: Problem) -> Problem:
-    """Leave out weights, which a diagnosis has no use for; those of counts are 1."""
-    if isinstance(problem, CountedProblem) or problem.sample_weight is None:
+    """Leave out weights, which a diagnosis has no use for."""
+    if problem.sample_weight is None:
         return problem
     return replace(problem, unit_weights=None, unit=1.0, sample_weight=None)

@@ -1,7 +1,7 @@
 """Folds that keep rare labels: every split that this library makes is made here."""
 
-import hashlib
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -11,9 +11,10 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Dense, Ints, Matrix, SmallInts, Words
+from thresholds._arrays.types import Booleans, Dense, Integers, Ints, Matrix, SmallInts
 from thresholds._checks import InputError
-from thresholds._kernels.folds import deal_out, units_by_label
+from thresholds._kernels.folds import deal_out, labels_of_groups, units_by_label
+from thresholds.data.growing import GrowingVector
 from thresholds.results import counted
 
 N_SPLITS = 5  # folds of a cross-validation, unless another number is given; as in scikit-learn
@@ -35,7 +36,7 @@ class _Entries(NamedTuple):
 
     starts: Ints  # (n_units + 1,)
     label: SmallInts  # (n_entries,)
-    times: Ints  # (n_entries,), or empty where each is once
+    times: SmallInts  # (n_entries,), or empty where each is once
 
 
 def multilabel_folds(
@@ -108,10 +109,8 @@ def _stratified(
     rng = np.random.default_rng(seed)
 
     # A unit is what stays in one fold: a row, or a group of rows.
-    unit = (
-        np.arange(n_rows) if groups is None else _checks.group_numbers(groups, n_rows)
-    )  # (n_rows,)
-    n_units = int(unit.max()) + 1
+    unit = None if groups is None else _checks.group_numbers(groups, n_rows)  # (n_rows,)
+    n_units = n_rows if unit is None else int(unit.max()) + 1
     if n_units < n_folds:
         kind, name = ("row", "y_true") if groups is None else ("group", "groups")
         raise InputError(
@@ -119,85 +118,40 @@ def _stratified(
         )
 
     # What falls to chance: the order of units that are alike, and the fold that ties begin with.
-    turn = rng.permutation(n_units)  # (n_units,)
-    first = rng.integers(n_folds, size=n_units)  # (n_units,)
-    by_turn = np.empty_like(turn)  # (n_units,)
-    by_turn[turn] = np.arange(n_units)
+    order = _in_turn(rng.permutation(n_units))  # (n_units,)
+    first = rng.integers(n_folds, size=n_units).astype(np.int32)  # (n_units,)
 
     # The labels of each unit; the units of each label, those that have it most often first.
-    entries = _entries(truth, None if groups is None else unit)
-    n_of_label = np.bincount(entries.label, minlength=truth.shape[1])  # (n_labels,)
-    label_starts = np.append(0, n_of_label.cumsum())
-    if entries.times.size:
-        unit_of_entry = np.repeat(np.arange(n_units), np.diff(entries.starts))
-        by_label = np.lexsort((turn[unit_of_entry], -entries.times, entries.label))
-        units = unit_of_entry[by_label]
-    else:
-        units = units_by_label(entries.starts, entries.label, by_turn)
+    entries = _entries_of_rows(truth)
+    if unit is not None:
+        entries = _entries_of_groups(entries, unit, truth.shape[1])
+    label_starts, units, times = units_by_label(*entries, order, truth.shape[1])
+    if unit is not None:
+        _put_most_first(units, times, label_starts)
+    del times
 
     # Units without labels even out the sizes in the end, the largest first.
-    sizes = np.bincount(unit, minlength=n_units)  # (n_units,)
-    by_size = by_turn
-    if groups is not None:
-        by_size = by_turn[np.argsort(-sizes[by_turn], kind="stable")]
-    fold_of_unit = deal_out(
-        label_starts,
-        units,
-        entries.starts,
-        entries.label,
-        entries.times,
-        sizes,
-        first,
-        by_size,
-        n_folds,
-    )
-    return fold_of_unit[unit]
+    sizes = np.empty(0, np.int64)  # each is one row
+    if unit is not None:
+        sizes = np.bincount(unit, minlength=n_units)  # (n_units,)
+        order = order[np.argsort(-sizes[order], kind="stable")]
+    folds = deal_out(label_starts, units, *entries, sizes, first, order, n_folds)
+    return folds if unit is None else folds[unit]
 
 
-def hashed_folds(keys: object, n_folds: int, random_state: int) -> Ints:
-    """Choose the fold of each row, (n_rows,), by its key, a whole number or a string, and by nothing else.
-
-    So a row is in the same fold whoever reads it, and whatever rows are read with it. Each key falls into each fold
-    with a probability of 1 / n_folds, whatever its labels: a label of P positives has none in a given fold with a
-    probability of (1 - 1 / n_folds)^P.
-    """
-    given = np.asarray(keys)  # (n_rows,)
-    if given.dtype.kind in "iub":
-        numbers = given.astype(np.int64).view(np.uint64)
-    else:
-        distinct, place = np.unique(given, return_inverse=True)
-        numbers = np.array([_number_of(key) for key in distinct.tolist()], np.uint64)[place]
-    shares = _mixed(_mixed(numbers) ^ np.uint64(random_state % 2**64)) >> np.uint64(32)
-    return np.asarray((shares * np.uint64(n_folds)) >> np.uint64(32), np.int64)
+def _in_turn(turn: Ints) -> Integers:
+    """Return the unit whose turn is first, that whose turn is next, and so on, (n_units,)."""
+    dtype = np.int32 if turn.size < 2**31 else np.int64
+    order: Integers = np.empty(turn.size, dtype)
+    order[turn] = np.arange(turn.size, dtype=dtype)
+    return order
 
 
-def mark_of_folds(folds: Ints, first: int) -> int:
-    """Return a number that tells which rows, `first` and those after it, are in which folds.
-
-    Numbers of consecutive blocks add up to that of all rows, modulo 2**64, however rows are cut into blocks. Other
-    folds have the same number with a probability of 2**-64.
-    """
-    rows = np.arange(first, first + folds.size).astype(np.uint64)
-    return int(_mixed(_mixed(rows) ^ folds.astype(np.uint64)).sum(dtype=np.uint64))
-
-
-def _mixed(numbers: Words) -> Words:
-    """Scatter the bits of numbers, each to another (Steele, Lea & Flood 2014, "Fast splittable generators")."""
-    bits = numbers + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(bits ^ (bits >> np.uint64(31)))
-
-
-def _number_of(key: object) -> int:
-    """Return 64 bits that stand for a key: itself if it is a whole number, else a digest of the string."""
-    if isinstance(key, int) or (isinstance(key, float) and key.is_integer()):
-        return int(key) % 2**64
-    if not isinstance(key, str | bytes):
-        found = _checks.shown(key)
-        raise InputError(f"keys has {found}, expected whole numbers or strings, one for each row")
-    given = key.encode() if isinstance(key, str) else key
-    return int.from_bytes(hashlib.blake2b(given, digest_size=8).digest(), "little")
+def _put_most_first(units: Integers, times: SmallInts, label_starts: Ints) -> None:
+    """Put the units of each label in order, in place: those that have it most often first, ties as they were."""
+    for first, last in pairwise(label_starts.tolist()):
+        by_times = np.argsort(-times[first:last], kind="stable")
+        units[first:last] = units[first:last][by_times]
 
 
 def halves(
@@ -351,28 +305,27 @@ def _rows(numbers: Any, n: int) -> Ints:
     return rows.astype(np.int64)
 
 
-def _entries(truth: Matrix, unit: Ints | None) -> _Entries:
-    """Count the labels of each unit; without units, of each row."""
+def _entries_of_rows(truth: Matrix) -> _Entries:
+    """Return the labels of each row."""
+    once = np.empty(0, np.int32)
     if is_sparse(truth):
-        starts, label = truth.indptr, truth.indices
-    else:
-        blocks = [_true_cells(truth[rows]) for rows in row_blocks(*truth.shape)]
-        n_of_row = np.concatenate([of_rows for of_rows, _ in blocks])  # (n_rows,)
-        starts = np.append(0, n_of_row.cumsum())
-        label = np.concatenate([of_cells for _, of_cells in blocks])
-    if unit is None:
-        return _Entries(
-            starts.astype(np.int64, copy=False),
-            label.astype(np.int32, copy=False),
-            np.empty(0, np.int64),
-        )
-    # One number for each pair of a unit and a label: equal ones are counted.
-    n_labels = truth.shape[1]
-    unit_of_entry = np.repeat(unit, np.diff(starts))  # (n_entries,)
-    pairs, times = np.unique(unit_of_entry * n_labels + label, return_counts=True)
-    n_of_unit = np.bincount(pairs // n_labels, minlength=int(unit.max()) + 1)  # (n_units,)
-    starts = np.append(0, n_of_unit.cumsum())
-    return _Entries(starts, (pairs % n_labels).astype(np.int32), times)
+        starts = truth.indptr.astype(np.int64, copy=False)
+        return _Entries(starts, truth.indices.astype(np.int32, copy=False), once)
+    starts = np.zeros(truth.shape[0] + 1, np.int64)
+    label = GrowingVector(np.dtype(np.int32))
+    for rows in row_blocks(*truth.shape):
+        n_of_row, of_cells = _true_cells(truth[rows])
+        starts[rows.start + 1 : rows.stop + 1] = n_of_row
+        label.add(of_cells)
+    np.cumsum(starts, out=starts)
+    return _Entries(starts, label.whole(), once)
+
+
+def _entries_of_groups(of_rows: _Entries, unit: Ints, n_labels: int) -> _Entries:
+    """Count the labels of each group of rows."""
+    rows = np.argsort(unit, kind="stable")  # (n_rows,), group after group
+    group_starts = np.append(0, np.bincount(unit).cumsum())  # (n_groups + 1,)
+    return _Entries(*labels_of_groups(of_rows.starts, of_rows.label, rows, group_starts, n_labels))
 
 
 def _true_cells(truth: Dense) -> tuple[Ints, SmallInts]:

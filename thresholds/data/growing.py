@@ -5,7 +5,7 @@ import tempfile
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,28 +15,6 @@ from thresholds._checks import InputError
 
 # Given back to the system when freed, as smaller chunks are not; what is not filled takes no room.
 _CHUNK_BYTES = 2**26
-
-
-class Form(NamedTuple):
-    """What all rows of a matrix have in common."""
-
-    n_labels: int
-    dtype: np.dtype[Any]
-    is_sparse: bool
-
-    def check(self, name: str, block: Matrix) -> None:
-        """Refuse rows of another form."""
-        if is_sparse(block) != self.is_sparse:
-            kind, expected = ("dense", "sparse") if self.is_sparse else ("sparse", "dense")
-            raise InputError(f"{name} is {kind}, expected {expected} as in the rows before")
-        if block.shape[1] != self.n_labels:
-            found = f"{block.shape[1]} labels, expected {self.n_labels}"
-            raise InputError(f"{name} has {found} as in the rows before")
-        if block.dtype != self.dtype:
-            raise InputError(
-                f"{name} has dtype {block.dtype}, expected {self.dtype} as in the rows before: convert"
-                " all rows to one dtype, for scores that in which a rule will see them"
-            )
 
 
 class Gathered:
@@ -58,7 +36,7 @@ class Gathered:
         self._spill = spill
         self._n_expected = n_rows or 0
         # The cells; of CSR blocks data, indices, and lengths of rows.
-        self._vectors: tuple[_Growing, ...] = ()
+        self._vectors: tuple[GrowingVector, ...] = ()
         self._width = 0
         self._n_rows = 0
         self._n_last = 0  # rows of the last block
@@ -82,11 +60,6 @@ class Gathered:
         return f"sparse {dtype}" if self._is_sparse else dtype
 
     @property
-    def n_stored(self) -> int:
-        """Number of cells that take room."""
-        return self._vectors[0].size if self._n_rows else 0
-
-    @property
     def nbytes(self) -> int:
         """Bytes of all rows so far, in memory or in files."""
         vectors = self._vectors if self._n_rows else ()
@@ -99,8 +72,20 @@ class Gathered:
 
     def check(self, block: Matrix) -> None:
         """Refuse rows of another form than those before."""
-        if self._n_rows:
-            Form(self._width, self._vectors[0].dtype, self._is_sparse).check(self._name, block)
+        if not self._n_rows:
+            return
+        name, before = self._name, "as in the rows before"
+        if is_sparse(block) != self._is_sparse:
+            kind, expected = ("dense", "sparse") if self._is_sparse else ("sparse", "dense")
+            raise InputError(f"{name} is {kind}, expected {expected} {before}")
+        if block.shape[1] != self._width:
+            raise InputError(f"{name} has {block.shape[1]} labels, expected {self._width} {before}")
+        dtype = self._vectors[0].dtype
+        if block.dtype != dtype:
+            raise InputError(
+                f"{name} has dtype {block.dtype}, expected {dtype} {before}: convert all rows to one dtype, for scores"
+                " that in which a rule will see them"
+            )
 
     def add(self, block: Matrix) -> None:
         """Copy the rows of a checked block, or none of them."""
@@ -109,7 +94,7 @@ class Gathered:
         vectors = self._vectors
         if not self._n_rows:
             room = 0 if is_sparse(block) else self._n_expected * block.shape[1]
-            vectors = tuple(_Growing(array.dtype, self._spill, room) for array in arrays)
+            vectors = tuple(GrowingVector(array.dtype, self._spill, room) for array in arrays)
         add_all(list(zip(vectors, arrays, strict=True)))
         # Nothing failed.
         self._vectors = vectors
@@ -158,14 +143,17 @@ def _arrays(block: Matrix) -> list[Dense]:
     return [block.data, block.indices.astype(index_dtype, copy=False), lengths]
 
 
-class _Growing:
-    """A vector that grows by pieces: in a file, or in chunks of memory, all full but the last."""
+class GrowingVector:
+    """A vector that grows by pieces: in a file, or in chunks of memory, all full but the last.
+
+    `room` is for how many cells to make room at first, in memory.
+    """
 
     def __init__(
         self,
         dtype: np.dtype[Any],
-        spill: str | os.PathLike[str] | None,
-        room: int,
+        spill: str | os.PathLike[str] | None = None,
+        room: int = 0,
     ) -> None:
         self.dtype = dtype
         self._room = room

@@ -29,9 +29,9 @@ import numpy as np
 
 from thresholds._arrays.blocks import bounded_parts, in_pieces
 from thresholds._arrays.types import Booleans, Floats, Ints
-from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.columns import Memory
 from thresholds._engine.f_measure import f_of_counts
-from thresholds._engine.histograms import Histograms, Reading
+from thresholds._engine.histograms import Histograms, Reading, over_histograms
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
 from thresholds._kernels.evidence import (
@@ -40,8 +40,7 @@ from thresholds._kernels.evidence import (
     p_values_of_best_f1,
     p_values_of_rank_sums,
 )
-from thresholds.diagnosis.orders import Order, Ranks, TieSizes
-from thresholds.diagnosis.orders_of_counts import over_counted_orders
+from thresholds.diagnosis.orders import Order, Ranks
 from thresholds.significance import rejected
 
 FEWEST = 5  # positives, and negatives, for a test of AUROC
@@ -114,37 +113,30 @@ class LabelTests:
         self._read = Reading(problem, None)
 
     def __call__(self, columns: Columns, memory: Memory) -> Evidence:
-        """Test some labels; the caps predict at most `overprediction` times the positives."""
-
-        def read(columns: Columns) -> Iterator[Histograms]:
-            # A few at a time, whose tie groups stay in the cache.
-            return (self._read(piece, memory) for piece in columns.in_pieces(_CELLS_AT_ONCE))
-
-        def tie_sizes(wanted: Booleans) -> Iterator[tuple[Ints, Ints]]:
-            # Read again: most labels need no other test than that of ranks.
-            return ((one.offsets, one.weights) for one in read(columns.where(wanted)))
-
-        overprediction = self._criteria.overprediction
-        order = Order.joined([Order.of(one, overprediction) for one in read(columns)])
-        n = self._n[columns.first : columns.first + columns.n_labels]
-        return _evidence_of(order, tie_sizes, n, self._criteria)
+        """Test some labels."""
+        # A few at a time, whose tie groups stay in the cache.
+        pieces = columns.in_pieces(_CELLS_AT_ONCE)
+        return all_evidence(
+            [
+                _evidence_of(self._read(piece, memory), piece.first, self._n, self._criteria)
+                for piece in pieces
+            ]
+        )
 
 
 def evidence_of(
     problem: Problem, criteria: Criteria, *, n_jobs: int | None = -1, progress: bool = False
 ) -> Evidence:
-    """Test every label; the caps predict at most `overprediction` times the positives."""
-    if problem.is_counted:
-        n = problem.rows_of_label
+    """Test every label of rows that weigh 1 each; the caps predict at most `overprediction` times the positives.
 
-        def test(labels: slice, order: Order, tie_sizes: TieSizes) -> Evidence:
-            return _evidence_of(order, tie_sizes, n[labels], criteria)
+    What lies in a bin of several scores, of rows that were counted elsewhere, is tied.
+    """
+    n = problem.rows_of_label  # (n_labels,)
 
-        counts: Any = problem
-        found = over_counted_orders(counts, test, criteria.overprediction, n_jobs, progress)
-        return all_evidence(found)
-    tests = LabelTests(problem, criteria)
-    return all_evidence(over_labels(problem, tests, n_jobs=n_jobs, progress=progress))
+    def test(found: Histograms, first: int) -> Evidence:
+        return _evidence_of(found, first, n, criteria)
+
+    return all_evidence(over_histograms(problem, test, n_jobs=n_jobs, progress=progress))
 
 
 def all_evidence(parts: Sequence[Evidence]) -> Evidence:
@@ -152,18 +144,18 @@ def all_evidence(parts: Sequence[Evidence]) -> Evidence:
     return Evidence(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _evidence_of(order: Order, tie_sizes: TieSizes, n: Ints, criteria: Criteria) -> Evidence:
-    """Test labels with so many rows, (n_labels,), the order of whose scores is known."""
-    positives, ranks, tp, predicted, cap, top = order
+def _evidence_of(found: Histograms, first: int, n: Ints, criteria: Criteria) -> Evidence:
+    """Test some labels, of which `first` is the first, by their histograms; `n` (n_labels,) are the rows of all."""
+    positives, ranks, tp, predicted, cap, top = Order.of(found, criteria.overprediction)
+    n = n[first : first + found.n_labels]
     p_higher = _p_of_ranks(ranks, positives, n)
     p_lower = _p_of_ranks(ranks.reversed(n), positives, n)
 
     # Would chance reach that F1? Not asked where ranks alone are certain.
-    is_open = p_higher > _CERTAIN
+    is_open = np.flatnonzero(p_higher > _CERTAIN)  # labels
+    asked = _BestF1(n, positives, tp, predicted, np.minimum(p_higher, 0.5)).take(is_open)
     p_best_f1 = np.ones(positives.size)
-    if is_open.any():
-        asked = _BestF1(n, positives, tp, predicted, np.minimum(p_higher, 0.5))
-        p_best_f1 = _p_of_best_f1(tie_sizes(is_open), is_open, asked)
+    p_best_f1[is_open] = _p_of_best_f1(found.offsets, found.weights, is_open, asked)
     return Evidence(
         auroc=ranks.auroc,
         p_informative=np.minimum(2 * np.minimum(p_higher, p_best_f1), 1.0),
@@ -179,22 +171,7 @@ def _evidence_of(order: Order, tie_sizes: TieSizes, n: Ints, criteria: Criteria)
     )
 
 
-def _p_of_best_f1(
-    tie_sizes: Iterator[tuple[Ints, Ints]], is_open: Booleans, asked: _BestF1
-) -> Floats:
-    """Test the best F1 of labels that are open, (n_labels,); the p-value of others is 1."""
-    p = np.ones(is_open.size)
-    first = 0
-    for offsets, sizes in tie_sizes:
-        last = first + offsets.size - 1
-        own = np.flatnonzero(is_open[first:last])
-        labels = first + own
-        p[labels] = _p_of_some(offsets, sizes, own, asked.take(labels))
-        first = last
-    return p
-
-
-def _p_of_some(offsets: Ints, sizes: Ints, labels: Ints, asked: _BestF1) -> Floats:
+def _p_of_best_f1(offsets: Ints, sizes: Ints, labels: Ints, asked: _BestF1) -> Floats:
     """Test the best F1 of some labels; the tie groups of label j are `offsets[j]:offsets[j + 1]`."""
     # At once where it takes microseconds, as for most of many labels.
     most_steps = min(_FEW_STEPS, _MAX_STEPS)
@@ -257,7 +234,6 @@ def _p_of_ranks(ranks: Ranks, positives: Ints, n: Ints) -> Floats:
         ranks.most_tied_rank[some],
         ranks.others_mean[some],
         ranks.others_variance[some],
-        ranks.others_least_variance[some],
     )
     for part in bounded_parts(likely_numbers(*asked[:2]), _NUMBERS_AT_ONCE):
         p[some[part]] = p_values_of_rank_sums(*(column[part] for column in asked))

@@ -1,17 +1,12 @@
 """What the tests of labels read of the order of their scores, some labels at a time."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats, Ints, Scores
+from thresholds._arrays.types import Floats, Ints, Scores
 from thresholds._engine.histograms import Histograms
 from thresholds._kernels.evidence import cuts_within, rank_statistics
-
-# Of labels that are wanted, (n_labels,): offsets and sizes of their tie groups, from the top down, a few consecutive
-# labels after another. Those of other labels are of no use.
-TieSizes: TypeAlias = Callable[[Booleans], Iterator[tuple[Ints, Ints]]]
 
 
 class Ranks(NamedTuple):
@@ -25,8 +20,6 @@ class Ranks(NamedTuple):
     most_tied_rank: Floats  # their mid-rank
     others_mean: Floats  # of the mid-ranks of all other rows
     others_variance: Floats  # of labels with many tied rows
-    # The same where all ties are known. Counts do not know them: the variance is between both.
-    others_least_variance: Floats
 
     def reversed(self, n: Ints) -> "Ranks":
         """Return those of the negated scores, whose placements vary as much."""
@@ -58,29 +51,16 @@ class Order(NamedTuple):
 
     @classmethod
     def of(cls, histograms: Histograms, overprediction: float) -> "Order":
-        """Read histograms with a bin for each score; the cap predicts at most `overprediction` times the positives."""
+        """Read histograms, what is in a bin as tied; the cap predicts at most `overprediction` times the positives."""
         groups = histograms.offsets, histograms.hits, histograms.weights
         figures, (positives, tp, predicted) = rank_statistics(*groups)
         return cls(
             positives,
-            Ranks(*figures, *figures[-1:]),  # All ties are known.
+            Ranks(*figures),
             tp,
             predicted,
             _cuts_at(histograms, cuts_within(*groups, positives, overprediction)),
             _cuts_at(histograms, cuts_within(*groups, positives, 1.0)),
-        )
-
-    @classmethod
-    def joined(cls, parts: "Sequence[Order]") -> "Order":
-        """Join the orders of consecutive labels."""
-        positives, ranks, tp, predicted, cap, top = zip(*parts, strict=True)
-        return cls(
-            np.concatenate(positives),
-            Ranks(*map(np.concatenate, zip(*ranks, strict=True))),
-            np.concatenate(tp),
-            np.concatenate(predicted),
-            CutsWithin(*map(np.concatenate, zip(*cap, strict=True))),
-            CutsWithin(*map(np.concatenate, zip(*top, strict=True))),
         )
 
 
@@ -90,7 +70,7 @@ def _cuts_at(histograms: Histograms, cuts: Ints) -> CutsWithin:
     below = np.where((bins >= 0) & (bins + 1 < histograms.offsets[1:]), bins + 1, -1)
     return CutsWithin(
         _scores_at(histograms.lowest, bins, np.inf),
-        _scores_at(histograms.lowest, below, np.nan),
+        _scores_at(histograms.highest, below, np.nan),
         tp,
         predicted,
     )

@@ -7,7 +7,6 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Ints
 from thresholds._engine.problem import Problem
-from thresholds.data.counted import CountedProblem
 from thresholds.metrics.judging import positives_of
 from thresholds.rule import FittedOn, Rule
 
@@ -16,9 +15,6 @@ def was_fitted_on(
     rule: Rule, problem: Problem, name: str = "rule", positives: Ints | None = None
 ) -> bool:
     """Whether a rule was fitted on these rows: as many, with the same positives, by weight, and scores.
-
-    Counts of rows do not tell the sampled scores that are held against each other: as many rows with as many positives
-    of each label are taken for the same.
 
     False also for rules that do not say what they were fitted on. `name` is what an error about labels calls the rule;
     `positives` are the weights of each label's, (n_labels,), where they are counted already.
@@ -35,8 +31,6 @@ def was_fitted_on(
     theirs = rule.fitted_on if order is None else rule.fitted_on.taken(np.argsort(order))
     if theirs.positives != tuple(weights.tolist()):
         return False
-    if isinstance(problem, CountedProblem):
-        return True
     scores = _checks.in_order(problem.scores, order)
     here = FittedOn.of(scores, rule.missing, weights, problem.known)
     if order is not None:

@@ -31,12 +31,27 @@ from thresholds.metrics.judging import judge
 from thresholds.results import Columns
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.significance import rejected
+from thresholds.sources.taking import takes_source
 
 
+def _checked(rule: object) -> Rule:
+    """Refuse what is no rule."""
+    if not isinstance(rule, Rule):
+        raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
+    return rule
+
+
+def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
+    """Refuse what is no rule; groups are not looked at."""
+    _checked(arguments["rule"])
+    return False
+
+
+@takes_source(_check_before_reading)
 def diagnose(
     y_true: object,
-    y_score: object,
-    rule: Rule,
+    y_score: object = None,
+    rule: Rule | None = None,
     *,
     alpha: float = 0.05,
     min_auroc: float = 0.7,
@@ -83,6 +98,7 @@ def diagnose(
     Parameters
     ----------
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
+        Or a source of such rows as `y_true`, with `y_score` left out, and the rule by its name (docs/scale.md).
         Rows that the rule was not fitted on. On those of its fit verdicts flatter it, and say so. The states allow for
         the choice of thresholds: evidence is about scores and truth, not about the rule.
         Rows count as independent. Of repeats, and of groups such as images of one patient, give one each, else
@@ -164,8 +180,7 @@ def diagnose(
     >>> diagnosis.state.tolist()
     ['restrained', 'platypus']
     """
-    if not isinstance(rule, Rule):
-        raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
+    rule = _checked(rule)
     criteria = criteria_of(alpha, min_auroc, overprediction, min_f, min_skill)
     if random_state is not None:
         _checks.count(random_state, "random_state", 0)
@@ -177,7 +192,9 @@ def diagnose(
     rule.validate(problem.scores)
     rule.warn_if_changed(problem.scores)
     evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
-    return conclude(problem, rule, evidence, criteria)
+    counts = judge(rule, problem).by_label
+    on_own_rows = was_fitted_on(rule, problem)
+    return conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=on_own_rows)
 
 
 def criteria_of(
@@ -191,13 +208,6 @@ def criteria_of(
         min_f=_checks.inside(min_f, "min_f"),
         min_skill=checked_skill(min_skill),
     )
-
-
-def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
-    """Hold what a rule predicts against the evidence on the same rows."""
-    counts = judge(rule, problem).by_label
-    on_own_rows = was_fitted_on(rule, problem)
-    return conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=on_own_rows)
 
 
 def conclude_from(

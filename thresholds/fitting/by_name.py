@@ -25,6 +25,7 @@ from thresholds.fitting.options import (
     SAID_BY_NAME,
     FitArguments,
     FitOptions,
+    check_options,
     with_fit_options,
 )
 from thresholds.fitting.outside_folds import fit_outside_folds
@@ -36,6 +37,7 @@ from thresholds.metrics.judging import judge
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.sources.taking import takes_source
 
 _FIXED = 0.5
 
@@ -91,10 +93,11 @@ class Shared:
         return self._probabilities[calibration]
 
 
+@takes_source(check_options)
 @with_fit_options({name: value for name, value in DEFAULTS.items() if name not in _SAID})
 def fit(
     y_true: object,
-    y_score: object,
+    y_score: object = None,
     rule: str = "macro, shrink",
     *,
     sample_weight: object = None,
@@ -109,6 +112,7 @@ def fit(
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+        Or a source of such rows, with `y_score` left out: files, blocks, more than memory holds (docs/scale.md).
         None for a rule that looks at no labels: "..., label-free" and "fixed 0.5".
     y_score : same shape, real scores, dense or scipy.sparse; for "..., label-free" calibrated probabilities
     rule : the name of a rule, one of `thresholds.RULES` (docs/rules.md); case does not matter

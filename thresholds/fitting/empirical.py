@@ -9,7 +9,6 @@ A fit goes through seven stops: options, a `Problem`, its columns, their steps, 
 below each, and a `ThresholdRule`. What only some options need is imported where they ask for it.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -19,18 +18,18 @@ import numpy as np
 from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor
-from thresholds._engine.best_cuts import all_steps, best_among
+from thresholds._engine.best_cuts import all_steps
 from thresholds._engine.columns import over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
-from thresholds._engine.staircase import Steps
-from thresholds.fitting.options import FitOptions, OfThresholds
-from thresholds.fitting.record import data_in_brief, described
+from thresholds.fitting.options import FitOptions, OfThresholds, check_options
+from thresholds.fitting.record import described
 from thresholds.fitting.searches import Found, aim_of, floors_of, limits_of, of_guard, search_of
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import ThresholdRule
 from thresholds.rule.made_by import MadeBy
+from thresholds.sources.taking import takes_source
 
 if TYPE_CHECKING:
     from thresholds._engine.budget import CutsWithin
@@ -45,7 +44,7 @@ _MOST_UNITS = 2**62  # no counts are higher
 @overload
 def fit_empirical(
     y_true: object,
-    y_score: object,
+    y_score: object = ...,
     average: Average = ...,
     *,
     max_predicted_per_row: None = ...,
@@ -61,7 +60,7 @@ def fit_empirical(
 @overload
 def fit_empirical(
     y_true: object,
-    y_score: object,
+    y_score: object = ...,
     average: Average = ...,
     *,
     max_predicted_per_row: int | None,
@@ -74,9 +73,10 @@ def fit_empirical(
 ) -> "ThresholdRule | CappedRule": ...
 
 
+@takes_source(check_options)
 def fit_empirical(
     y_true: object,
-    y_score: object,
+    y_score: object = None,
     average: Average = "macro",
     *,
     beta: float = 1.0,
@@ -105,6 +105,7 @@ def fit_empirical(
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+        Or a source of such rows, with `y_score` left out: files, blocks, more than memory holds (docs/scale.md).
     y_score : same shape, real scores of any scale, dense or scipy.sparse
         Entries that a sparse matrix leaves out form one tie group with score `missing`. `-inf` is legal.
     average :
@@ -269,30 +270,19 @@ def _search(problem: Problem, options: FitOptions) -> Found:
         return _with_floors(problem, options)
     if options.guarded_by is None and options.max_predicted is not None:
         return _within_budget(problem, options)
-    if problem.is_counted:
-        return _of_counts(problem, options)
     search = search_of(problem, options)
     assert search is not None, "all other fits were made above"
     run: Any = {"n_jobs": options.n_jobs, "progress": options.progress}
     return search.found(over_labels(problem, search, **run))
 
 
-def _of_counts(problem: Problem, options: FitOptions) -> Found:
-    """Choose the cut of every label of rows that were counted elsewhere."""
-    if options.guarded_by is None:
-        counted: Any = problem
-        return Found(best_among(counted.steps, options.average, options.beta))
-    from thresholds.guards.fitting import fit_counted
-
-    limits = limits_of(problem, options)
-    fit = fit_counted(problem, options.chosen_guard, limits, aim_of(options))
-    return of_guard(problem, options, fit)
-
-
 def rule_of(
-    problem: Problem, options: FitOptions, found: Found, *, keeps_profile: bool = True
+    problem: Problem, options: FitOptions, found: Found, *, kept: dict[str, Any] | None = None
 ) -> ThresholdRule:
-    """Make a rule of what was found."""
+    """Make a rule of what was found.
+
+    `kept` is what it keeps of the data, as `described` returns it; None to read that off the scores.
+    """
     cuts, thresholds, report, guarantees, within = found
 
     # Place each threshold in the gap below its cut; a guard has placed its own, and what was tested stays where it is.
@@ -314,7 +304,7 @@ def rule_of(
     )
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
-    if cuts.tp.size and (problem.exactly_weighted or problem.is_counted):
+    if cuts.tp.size and problem.exactly_weighted:
         sums = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
         counts, of_rows = ConfusionCounts(sums, problem.weight_of_label), None
         objective = average_of(
@@ -337,13 +327,11 @@ def rule_of(
         budget = _budget(options.max_predicted, objective, problem, int(predicted.sum()), within)
 
     # What the scores look like is kept, so that others can be compared with them.
-    if not keeps_profile:
-        fitted_on = data_in_brief(problem, cuts.positives)
-        return make(objective=objective, budget=budget, fitted_on=fitted_on)
     predicted = counts.predicted.copy()
     del counts, of_rows  # room for what is made of very many labels
-    described_data = described(problem, cuts.positives, predicted, options.n_jobs)
-    return make(objective=objective, budget=budget, **described_data)
+    if kept is None:
+        kept = described(problem, cuts.positives, predicted, options.n_jobs)
+    return make(objective=objective, budget=budget, **kept)
 
 
 def _judged(rule: ThresholdRule, problem: Problem, options: FitOptions) -> "Judged":
@@ -351,11 +339,7 @@ def _judged(rule: ThresholdRule, problem: Problem, options: FitOptions) -> "Judg
     from thresholds.metrics.judging import judge
 
     by_row = options.average == "samples" or options.max_predicted is not None
-    judged = judge(rule, problem, by_row=by_row, n_jobs=options.n_jobs)
-    if not problem.is_counted:
-        return judged
-    # In the unit of the weights: averages over labels are rounded as those of cuts are.
-    return judged._replace(by_label=replace(judged.by_label, unit=None))
+    return judge(rule, problem, by_row=by_row, n_jobs=options.n_jobs)
 
 
 def _with_floors(problem: Problem, options: FitOptions) -> Found:
@@ -431,12 +415,7 @@ def _within_budget(problem: Problem, options: FitOptions) -> Found:
     """Choose the cuts of highest F-beta within a budget of predictions."""
     from thresholds._engine.budget import best_cuts_within
 
-    steps: Steps
-    if problem.is_counted:
-        counted: Any = problem
-        steps = counted.steps
-    else:
-        steps = all_steps(problem, n_jobs=options.n_jobs, progress=options.progress)
+    steps = all_steps(problem, n_jobs=options.n_jobs, progress=options.progress)
     most = _most_units(problem, options)
     assert most is not None, "there is one"
     within = best_cuts_within(steps, most, options.average, options.beta, options.zero_division)

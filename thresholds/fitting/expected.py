@@ -221,7 +221,7 @@ def best_expected(
         counts = counts_above(p, cuts, n_jobs)
 
     fitted_on = FittedOn.of(p.matrix, 0.0, counts.positives)
-    rule = rule_of_cuts(cuts, counts, options, p.label_names, fitted_on)
+    rule = _rule_of_cuts(cuts, counts, options, p.label_names, fitted_on)
 
     # The objective is what is expected of these decisions; counts of labels have been counted already.
     objective = None
@@ -235,7 +235,7 @@ def best_expected(
     return replace(rule, objective=objective, profile=profile)
 
 
-def rule_of_cuts(
+def _rule_of_cuts(
     cuts: Floats,
     counts: ConfusionCounts,
     options: Mapping[str, Any],

@@ -460,6 +460,12 @@ DEFAULTS_FOR_NEW_ROWS: Mapping[str, Any] = {
 }
 
 
+def check_options(arguments: Mapping[str, Any]) -> bool:
+    """Check the options among the arguments of a fit; return whether it looks at groups."""
+    options = {name: arguments[name] for name in FIT_OPTIONS if name in arguments}
+    return FitOptions(**options).looks_at_groups
+
+
 def with_fit_options(defaults: Mapping[str, Any]) -> Callable[[Function], Function]:
     """Show the options of a function's `**options` in its signature, as `help` prints it, with these defaults."""
 

@@ -11,6 +11,7 @@ from thresholds._engine.histograms import MOST_BINS
 from thresholds._engine.problem import Problem
 from thresholds.fitting.empirical import rule_of
 from thresholds.fitting.options import FitOptions
+from thresholds.fitting.record import data_in_brief
 from thresholds.fitting.searches import search_of
 from thresholds.rule import ThresholdRule
 
@@ -39,18 +40,20 @@ def fit_outside_folds(
     outside = [rows for rows, _ in pairs]
     parts = [problem.view_of_rows(rows, copies_truth=False) for rows in outside]
     searches = [search_of(part, options, ratio=whole.ratio) for part in parts]
-    found: list[Any] = [search for search in searches if search is not None]
+    made: list[Any] = [search for search in searches if search is not None]
     of_all, of_outside = over_folds(
         problem,
         folds,
         [whole, *questions],
-        found,
+        made,
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
     rules = [rule_of(problem, options, whole.found(of_all[0]))]
-    for part, search, answers in zip(parts, found, of_outside, strict=True):
-        rules.append(rule_of(part, options, search.found(answers), keeps_profile=False))
+    for part, search, answers in zip(parts, made, of_outside, strict=True):
+        found = search.found(answers)
+        kept = {"fitted_on": data_in_brief(part, found.cuts.positives)}
+        rules.append(rule_of(part, options, found, kept=kept))
     return rules, of_all[1:]
 
 

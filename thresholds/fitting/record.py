@@ -9,7 +9,6 @@ from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._engine.problem import Problem
 from thresholds.results import Later
 from thresholds.rule import FittedOn, Rule
-from thresholds.rule.fitted_on import SAMPLE_CELLS
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.watching.profile import (
     ScoreProfile,
@@ -38,7 +37,7 @@ def described(
         copied = None
     return {
         "fitted_on": data_in_brief(problem, positives, copied),
-        "profile": None if rows is None else _profile_later(rows, problem, predicted, n_jobs),
+        "profile": _profile_later(rows, problem, predicted, n_jobs),
     }
 
 
@@ -47,9 +46,6 @@ def data_in_brief(problem: Problem, positives: Ints, copied: Dense | None = None
 
     `copied` is a copy of all dense scores, where there is one.
     """
-    if problem.is_counted:
-        counted: Any = problem
-        copied = counted.some_scores(SAMPLE_CELLS)
     return FittedOn.of(
         problem.scores,
         problem.missing,
@@ -59,31 +55,26 @@ def data_in_brief(problem: Problem, positives: Ints, copied: Dense | None = None
     )
 
 
-def sample_of(problem: Problem) -> Matrix | None:
-    """Copy the rows that tell what the scores of a fit look like; None where rows are not known."""
-    if problem.is_counted:
-        counted: Any = problem
-        return None if counted.some_rows is None else counted.some_rows.rows
+def sample_of(problem: Problem) -> Matrix:
+    """Copy the rows that tell what the scores of a fit look like."""
     places = sampled_rows(problem.scores.shape, problem.sample_weight)
     return taken_rows(problem.scores, places)
 
 
 def profile_of(
     rule: Rule, problem: Problem, predicted: Ints, n_jobs: int | None = 1
-) -> ScoreProfile | None:
-    """Describe what the scores look like, on how many rows each label is predicted; None where rows are not known."""
-    rows = sample_of(problem)
-    return None if rows is None else _profile_later(rows, problem, predicted, n_jobs).make(rule)
+) -> ScoreProfile:
+    """Describe what the scores look like, and on how many rows each label is predicted."""
+    profile: ScoreProfile = _profile_later(sample_of(problem), problem, predicted, n_jobs).make(
+        rule
+    )
+    return profile
 
 
 def _profile_later(rows: Matrix, problem: Problem, predicted: Ints, n_jobs: int | None) -> Later:
     """Return how to make the profile of a rule, of rows that were copied."""
     # What is counted on all rows is a number of rows where each weighs 1, and all truth is known.
-    if problem.is_counted:
-        counted: Any = problem
-        weighted = counted.some_rows is not None and counted.some_rows.weighted
-    else:
-        weighted = not are_equal(problem.sample_weight)
+    weighted = not are_equal(problem.sample_weight)
     on_all_rows = None if weighted or problem.unknown is not None else predicted
     n_rows = problem.n_samples  # `make` holds on to no other rows
 

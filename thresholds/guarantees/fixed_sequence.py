@@ -20,7 +20,7 @@ that this is exact for any law of scores and truth, ties included.
 import math
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -99,10 +99,6 @@ def shown_precision(
         # A sequence that has come as far is tested at a higher level, and goes on at least as far.
         wanted = passes[k] & (n_above[k] >= reached)
         if wanted.any():
-            if rows.is_counted:
-                counted: Any = rows  # It may not know the score of the start.
-                start = np.where(wanted, cuts.cut[bins[k]], np.nan)
-                counted.ask_inside(start, first + np.arange(floor.size))
             shown = _down_from(found, cuts, bins[k], floor, shares[k], wanted)
             low[k], high[k] = shown.low, shown.high
             reached = np.maximum(reached, shown.reached)
@@ -172,11 +168,9 @@ def _hits_above(
 def _hits_among_ties(rows: Problem, labels: Ints, scores: Floats, n_taken: Ints) -> Ints:
     """Count the positives among the first so many rows at some scores of labels, all (n_starts, n_labels).
 
-    These rows come in an order that is drawn without truth. What a sparse matrix leaves out has no order, nor has what
-    was counted elsewhere: none of these rows counts as a hit.
+    These rows come in an order that is drawn without truth. What a sparse matrix leaves out has no order: none of these
+    rows counts as a hit.
     """
-    if rows.is_counted:
-        return np.zeros_like(n_taken)
     unordered = rows.missing if is_sparse(rows.scores) else None
 
     def count(columns: Columns, _: Memory) -> Ints:

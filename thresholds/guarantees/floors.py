@@ -162,13 +162,6 @@ class Floors:
 
 def refuse_weights(problem: Problem) -> None:
     """Refuse weights other than 0 and 1: a test counts rows, each of which was drawn once."""
-    if problem.is_counted:
-        # Weights have no common factor: those that are equal are 1.
-        if problem.n_present != problem.total_weight:
-            raise InputError(
-                "sample_weight was counted with confidence, whose tests count rows; expected weights of 0 and 1 only"
-            )
-        return
     if problem.sample_weight is None:
         return
     if ((problem.sample_weight != 0) & (problem.sample_weight != 1)).any():

@@ -31,7 +31,7 @@ def rows_per_unit_of(problem: Problem) -> float:
     return float(np.float64(problem.n_present) / np.float64(problem.total_weight))
 
 
-class Counts(NamedTuple):
+class CountsAt(NamedTuple):
     """What lies above a score of each label, and what is in the bin that it lies in; by weight, (n_labels,) each."""
 
     above: Ints
@@ -41,7 +41,7 @@ class Counts(NamedTuple):
     bin: Ints  # the first bin that is not wholly above; of a label without one the number of all bins
 
 
-def count_at(found: Histograms, thresholds: Floats) -> Counts:
+def count_at(found: Histograms, thresholds: Floats) -> CountsAt:
     """Count what lies above a threshold of each label, (n_labels,), and in the bin that it lies in."""
     place = found.offsets[:-1] + found.n_above(thresholds)
     padded = np.where(place < found.offsets[1:], place, found.lowest.size)
@@ -49,7 +49,7 @@ def count_at(found: Histograms, thresholds: Floats) -> Counts:
     is_inside &= padded < found.lowest.size
     hits, weights = np.append(found.hits, 0)[padded], np.append(found.weights, 0)[padded]
     so_far, hits_so_far = np.append(0, found.weights.cumsum()), np.append(0, found.hits.cumsum())
-    return Counts(
+    return CountsAt(
         above=so_far[place] - so_far[found.offsets[:-1]],
         tp_above=hits_so_far[place] - hits_so_far[found.offsets[:-1]],
         tied=np.where(is_inside, weights, 0),

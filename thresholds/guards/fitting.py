@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from thresholds._checks import Placement
-from thresholds._engine.best_cuts import WithinLimits, best_among, best_of
+from thresholds._engine.best_cuts import WithinLimits, best_of
 from thresholds._engine.choosing import best_steps
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
@@ -13,12 +13,11 @@ from thresholds._engine.histograms import (
     MOST_BINS,
     Histograms,
     Reading,
-    histograms,
     joined,
     over_histograms,
 )
 from thresholds._engine.problem import Problem
-from thresholds._engine.staircase import Columns, Steps
+from thresholds._engine.staircase import Columns
 from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
 from thresholds.guards.base import BaseGuard, GuardedFit
 from thresholds.guards.base import joined as joined_guarded
@@ -64,10 +63,12 @@ class GuardedSearch:
         optimum = self._best.cuts([best for best, _ in found])
         read = [bins for _, bins in found]
         found.clear()
-        return _guarded(self._problem, self._guard, self._limits, self._aim, optimum, joined(read))
+        return guarded_fit(
+            self._problem, self._guard, self._limits, self._aim, optimum, joined(read)
+        )
 
 
-def _guarded(
+def guarded_fit(
     problem: Problem,
     guard: BaseGuard,
     limits: Limits,
@@ -105,20 +106,6 @@ class LimitedSearch:
         )
 
 
-def fit_counted(problem: Problem, guard: BaseGuard | None, limits: Limits, aim: Aim) -> GuardedFit:
-    """Choose the cuts of rows that were counted elsewhere, under a guard or within limits."""
-    counted: Any = problem
-    steps: Steps = counted.steps
-    if guard is None:
-        allowed = limits.candidates(problem, histograms(problem, None))
-        optimum = steps.at(best_steps(steps, aim.beta**2))
-        best = allowed.at(best_steps(allowed, aim.beta**2))
-        return limited_fit(problem, optimum, best, limits, aim.placement, aim.n_jobs)
-    counted.ask_for_all()  # What lies in the bins of a guard is to be known.
-    optimum = best_among(steps, aim.average, aim.beta)
-    return _guarded(problem, guard, limits, aim, optimum, histograms(problem))
-
-
 def fit_with_floors(
     problem: Problem, guard: BaseGuard | None, limits: Limits, floors: Floors, aim: Aim
 ) -> tuple[GuardedFit, ShownFloors]:
@@ -126,8 +113,6 @@ def fit_with_floors(
     if guard is not None:
         shown = _shown(problem, floors, aim)
         limits = limits._replace(shown=shown.allowed)
-        if problem.is_counted:
-            return fit_counted(problem, guard, limits, aim), shown
         search = GuardedSearch(problem, guard, limits, aim)
         parts = over_labels(problem, search, n_jobs=aim.n_jobs, progress=aim.progress)
         return search.fit(parts), shown
@@ -138,7 +123,7 @@ def fit_with_floors(
         own_limits = limits.of_labels(labels)._replace(shown=own_shown.allowed)
         steps = found.steps.cuttable(problem)
         optimum = steps.at(best_steps(steps, aim.beta**2))
-        fit = shown_fit(problem, found, first, optimum, own_limits, aim.beta, aim.placement)
+        fit = shown_fit(problem, found, optimum, own_limits, aim.beta, aim.placement)
         return fit, own_shown
 
     run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}

@@ -1,7 +1,5 @@
 """Cuts within limits: the best that keep them, or the nearest to a cut that does not."""
 
-from typing import Any
-
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Ints
@@ -46,7 +44,6 @@ def limited_fit(
 def shown_fit(
     problem: Problem,
     found: Histograms,
-    first: int,
     optimum: Cuts,
     limits: Limits,
     beta: float,
@@ -54,14 +51,13 @@ def shown_fit(
 ) -> GuardedFit:
     """Take the best of the cuts that are shown to keep floors on new rows, within limits.
 
-    `found` has all scores of some labels, the first of which has a number.
+    `found` has all scores of some labels.
     """
     allowed = limits.candidates(problem, found)
     best = _as_guarded(allowed.at(best_steps(allowed, beta**2)), problem, placement)
     labels = np.flatnonzero(breaks_limits(best, limits, optimum.positives))
     own = _replaced(
         problem,
-        first + labels,
         found.take(labels),
         best.take(labels),
         limits.of_labels(labels),
@@ -103,7 +99,7 @@ def within_limits(
 ) -> GuardedCuts:
     """Replace the cuts of some labels, whose scores are read one by one."""
     found = histograms(problem, None, labels=labels, n_jobs=n_jobs)
-    own = _replaced(problem, labels, found, cuts.take(labels), limits.of_labels(labels), placement)
+    own = _replaced(problem, found, cuts.take(labels), limits.of_labels(labels), placement)
     return cuts.with_labels(labels, own)
 
 
@@ -118,7 +114,6 @@ def breaks_limits(cuts: GuardedCuts, limits: Limits, positives: Ints) -> Boolean
 
 def _replaced(
     problem: Problem,
-    labels: Ints,
     found: Histograms,
     cuts: GuardedCuts,
     limits: Limits,
@@ -136,9 +131,6 @@ def _replaced(
     positives = found.positives
     most = limits.max_overprediction * positives.astype(np.float64)
     within = lowest_cut_within(found, problem, most)
-    if problem.is_counted:
-        counted: Any = problem
-        counted.ask_round(within, labels)
     lowest = _as_guarded(within, problem, placement)
     keeps = limits.keep(lowest.thresholds, lowest.tp, lowest.predicted, positives)
     keeps &= (lowest.predicted > 0) & ((cuts.predicted > most) | (cuts.reason == LIMITED))

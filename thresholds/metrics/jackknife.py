@@ -50,7 +50,6 @@ differences by their correlations would make the intervals of 25 rules 4 to 20 %
 them apart at most (`experiments/intervals/coverages.txt`, for all of this).
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -78,61 +77,24 @@ _UNITS = 2**15  # of which a copy stays in the cache
 _ROUNDING = 1e-20  # of squares: less is nothing
 
 
-class Changes(ABC):
+@dataclass(frozen=True, eq=False)
+class LeftOut:
     """The averages of F of one rule on all rows, and how far they change if one unit (a row, or a group) is left out.
 
     A change is the average without a unit, less the mean of these.
     """
 
     on_all: dict[str, float]
+    changes: dict[str, Floats]  # (n_units,) each
     n_active: int  # units with something true or predicted
-
-    @abstractmethod
-    def n_units(self, average: str) -> int:
-        """Return the number of units."""
-
-    @abstractmethod
-    def powers(self, average: str, other: "Changes | None") -> tuple[float, float]:
-        """Return the sums of the squares and fourth powers of the changes, less those of another rule."""
-
-    @abstractmethod
-    def _mean_square(self, average: str) -> float:
-        """Return the mean of the squared changes."""
-
-    @cached_property
-    def mean_squares(self) -> dict[str, float]:
-        """The mean of the squared changes of each average; where no unit changes it, of those of `two_units`."""
-        found = {}
-        for name in self.on_all:
-            square = self._mean_square(name)
-            of_two = sum(self.two_units(name)) / 2
-            found[name] = square if square > _ROUNDING * of_two else of_two
-        return found
-
-    def two_units(self, average: str) -> tuple[float, float]:
-        """Return what two units would change, squared: one that is all wrong, one that is all right."""
-        value = self.on_all[average]
-        n = self.n_units(average) if average == "samples" else max(self.n_active, 1)
-        return (value / n) ** 2, ((1 - value) / n) ** 2
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut(Changes):
-    """The changes of each unit, (n_units,)."""
-
-    on_all: dict[str, float]
-    changes: dict[str, Floats]
-    n_active: int
 
     def n_units(self, average: str) -> int:
         """Return the number of units."""
         return self.changes[average].size
 
-    def powers(self, average: str, other: Changes | None) -> tuple[float, float]:
-        """Return the sums of even powers."""
+    def powers(self, average: str, other: "LeftOut | None") -> tuple[float, float]:
+        """Return the sums of the squares and fourth powers of the changes, less those of another rule."""
         ours = self.changes[average]
-        if other is not None:
-            assert isinstance(other, LeftOut), "both are of the same rows"
         squares, fourth_powers = 0.0, 0.0
         for units in in_pieces(slice(0, ours.size), _UNITS):
             square = ours[units]  # (n_units,) of the piece
@@ -143,9 +105,21 @@ class LeftOut(Changes):
             fourth_powers += float((square * square).sum())
         return squares, fourth_powers
 
-    def _mean_square(self, average: str) -> float:
-        """Return the mean of the squared changes."""
-        return float(np.square(self.changes[average]).mean())
+    @cached_property
+    def mean_squares(self) -> dict[str, float]:
+        """The mean of the squared changes of each average; where no unit changes it, of those of `two_units`."""
+        found = {}
+        for name in self.on_all:
+            square = float(np.square(self.changes[name]).mean())
+            of_two = sum(self.two_units(name)) / 2
+            found[name] = square if square > _ROUNDING * of_two else of_two
+        return found
+
+    def two_units(self, average: str) -> tuple[float, float]:
+        """Return what two units would change, squared: one that is all wrong, one that is all right."""
+        value = self.on_all[average]
+        n = self.n_units(average) if average == "samples" else max(self.n_active, 1)
+        return (value / n) ** 2, ((1 - value) / n) ** 2
 
 
 class Interval(NamedTuple):
@@ -182,7 +156,7 @@ def leave_out_of(
     `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0, and rows without a known
     cell, are no units.
     """
-    totals = Totals.of(counts, beta, zero_division)
+    totals = _Totals.of(counts, beta, zero_division)
     units = groups if isinstance(groups, Units) else units_of(problem, groups)
     known = problem.rows_with_known  # (n_known,) or None
     if known is not None:
@@ -204,7 +178,7 @@ def leave_out_of(
     )
 
 
-class Totals(NamedTuple):
+class _Totals(NamedTuple):
     """Counts of all rows, and numerators and denominators of the averages over labels."""
 
     counts: Floats  # (3, n_labels)
@@ -213,7 +187,7 @@ class Totals(NamedTuple):
     zero_division: float
 
     @classmethod
-    def of(cls, counts: ConfusionCounts, beta: float, zero_division: float) -> "Totals":
+    def of(cls, counts: ConfusionCounts, beta: float, zero_division: float) -> "_Totals":
         """Take the counts of all rows, in the weights of the problem."""
         all_counts = np.stack([counts.tp, counts.predicted, counts.positives]).astype(np.float64)
         terms = [terms_of(average, all_counts, beta, zero_division) for average in AVERAGES[:-1]]
@@ -235,7 +209,7 @@ class Totals(NamedTuple):
         return dict(zip(AVERAGES, on_all, strict=True))
 
 
-def interval_of(rule: Changes, average: str, confidence: float) -> Interval:
+def interval_of(rule: LeftOut, average: str, confidence: float) -> Interval:
     """Return an average of one rule, with its interval within [0, 1]."""
     value = rule.on_all[average]
     if rule.n_units(average) < 2:
@@ -245,7 +219,7 @@ def interval_of(rule: Changes, average: str, confidence: float) -> Interval:
     return Interval(value, max(value - half, 0.0), min(value + half, 1.0))
 
 
-def difference_of(rule: Changes, baseline: Changes, average: str, confidence: float) -> Interval:
+def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: float) -> Interval:
     """Return how much higher an average of one rule is than that of another, on the same rows, with its interval."""
     value = rule.on_all[average] - baseline.on_all[average]
     half = standard_error_of(rule, baseline, average).times((1 + confidence) / 2)
@@ -254,7 +228,7 @@ def difference_of(rule: Changes, baseline: Changes, average: str, confidence: fl
 
 
 def behind(
-    best: Changes, rule: Changes, average: str, confidence: float, n_rules: int
+    best: LeftOut, rule: LeftOut, average: str, confidence: float, n_rules: int
 ) -> tuple[Interval, bool]:
     """Return how far a rule is behind the best of `n_rules` on these rows, and whether the two cannot be told apart.
 
@@ -270,7 +244,7 @@ def behind(
     return interval, not interval.lower > 0
 
 
-def standard_error_of(rule: Changes, baseline: Changes, average: str) -> StandardError:
+def standard_error_of(rule: LeftOut, baseline: LeftOut, average: str) -> StandardError:
     """Return the standard error of the difference of two rules, on the same rows."""
     if rule.n_units(average) < 2:
         return StandardError(np.nan, np.nan)
@@ -280,7 +254,7 @@ def standard_error_of(rule: Changes, baseline: Changes, average: str) -> Standar
 
 
 def _standard_error(
-    rule: Changes, other: Changes | None, average: str, added: Sequence[float]
+    rule: LeftOut, other: LeftOut | None, average: str, added: Sequence[float]
 ) -> StandardError:
     """Return the standard error of what units change, of one rule or less those of another.
 

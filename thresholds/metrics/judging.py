@@ -12,23 +12,17 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.bits import Bits
-from thresholds._arrays.blocks import equal_parts, in_pieces, row_blocks
-from thresholds._arrays.dtypes import rounded_up
+from thresholds._arrays.blocks import equal_parts, row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import run, workers
-from thresholds._arrays.types import Floats, Ints, Matrix
+from thresholds._arrays.types import Ints, Matrix
 from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import blanked, known_weights
-from thresholds._kernels.keys import to_keys
-from thresholds.data.counted import CountedProblem
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_both_ways, count_by_label, stacked
 
 if TYPE_CHECKING:
     from thresholds.rule import Rule
-
-
-_LABELS_AT_ONCE = 1024
 
 
 class Decided(Protocol):
@@ -120,12 +114,7 @@ def judge(
     keep: bool = False,
     n_jobs: int | None = 1,
 ) -> Judged:
-    """Count the decisions of a rule; arguments as in `judge_all`.
-
-    Of a problem that is counted, decisions of a rule that cuts scores are counted, in multiples of its unit.
-    """
-    if isinstance(problem, CountedProblem):
-        return Judged(_count_cuts(rule, problem))
+    """Count the decisions of a rule; arguments as in `judge_all`."""
     return judge_all([rule], problem, by_row=by_row, keep=keep, n_jobs=n_jobs)[0]
 
 
@@ -244,54 +233,13 @@ def _row_blocks(problem: Problem, *, dense: bool) -> Iterator[slice]:
     return row_blocks(problem.n_samples, problem.n_labels) if dense else problem.row_blocks()
 
 
-def _count_cuts(rule: "Rule", problem: CountedProblem) -> ConfusionCounts:
-    """Count what a rule that cuts scores decides about rows that are counted, in multiples of the problem's unit."""
-    switches = rule.switch_scores()
-    assert switches is not None, "refused before"
-    order = _checks.places(
-        problem.label_names, rule.label_names, "counts", "the labels of the rule"
-    )
-    if order is not None:
-        switches = [switches[place] for place in np.argsort(order)]
-
-    # A label is predicted from its first switch on, no more from the second on, again from the third on.
-    n_switches = max(own.size for own in switches)
-    by_number = np.full((n_switches, problem.n_labels), np.inf)  # Nothing lies at or above +inf.
-    for label, own in enumerate(switches):
-        by_number[: own.size, label] = own
-    tp, predicted = np.zeros((2, problem.n_labels), np.int64)
-    for number, scores in enumerate(by_number):
-        sign = -1 if number % 2 else 1
-        above, tp_above, tied, tp_tied = _count_at(problem, scores)
-        tp += sign * (tp_above + tp_tied)
-        predicted += sign * (above + tied)
-    sums = np.stack([tp, predicted, positives_of(problem)])  # (3, n_labels)
-    unit = problem.unit if problem.totals.weighted else 1  # numbers of rows are whole
-    return ConfusionCounts(sums, problem.weight_of_label, unit=unit, labels=range(problem.n_labels))
-
-
-def _count_at(problem: CountedProblem, scores: Floats) -> Ints:
-    """Return weight and true positives above a score of each label, then those at it, (4, n_labels)."""
-    keys = to_keys(np.ascontiguousarray(rounded_up(scores, problem.dtype)))
-    blocks = in_pieces(slice(0, problem.n_labels), _LABELS_AT_ONCE)
-    counts = [problem.items(labels.start, labels.stop).counts_at(keys[labels]) for labels in blocks]
-    return np.concatenate(counts, axis=1)
-
-
 def positives_of(problem: Problem) -> Ints:
     """Return the weight of the positives of each label, (n_labels,), in multiples of the unit of the weights."""
-    if isinstance(problem, CountedProblem):
-        return problem.positive_weights
     return count_by_label(problem.truth, problem.truth, problem.unit_weights).positives
 
 
 def count_truth(problem: Problem) -> ConfusionCounts:
     """Count the truth of each label, as if just that were predicted."""
-    if isinstance(problem, CountedProblem):
-        sums = np.stack([problem.positive_weights] * 3)  # (3, n_labels)
-        return ConfusionCounts(
-            sums, problem.weight_of_label, unit=problem.unit, labels=range(problem.n_labels)
-        )
     counts = count_by_label(problem.truth, problem.truth, problem.sample_weight)
     if problem.unknown is None:
         return counts

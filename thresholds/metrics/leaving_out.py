@@ -96,32 +96,6 @@ def without_each_row(
     zero_division: float,
 ) -> Without:
     """Leave out each row, all of weight 1; `tops` and `bottoms` (4,) are those of the averages over labels."""
-    averages, n_active = averages_without_rows(
-        decided, problem, all_counts, tops, bottoms, beta, zero_division
-    )
-
-    # The mean F of the other rows.
-    n = problem.n_samples
-    f = averages[4]  # (n_samples,)
-    total = float(f.sum())
-    np.subtract(total, f, out=f)
-    f /= max(n - 1, 1)
-    return Without(averages, total / n, n_active)
-
-
-def averages_without_rows(
-    decided: Decided,
-    problem: Problem,
-    all_counts: Floats,
-    tops: Floats,
-    bottoms: Floats,
-    beta: float,
-    zero_division: float,
-) -> tuple[Floats, int]:
-    """Return the averages over labels without each row, (5, n_samples), and the number of rows that matter to them.
-
-    The last are the F of the rows themselves. `all_counts` may be of more rows than those of the problem.
-    """
     averages = np.empty((5, problem.n_samples))
     # What a row has, and what labels lose without it, for each cell that it may list.
     losses_of_cells = _losses_of_a_row(all_counts, beta, zero_division)
@@ -135,7 +109,14 @@ def averages_without_rows(
         averages[:4, rows] = _averages(tops, bottoms, losses, counts, beta, zero_division)
         tp, predicted, positives = counts  # (n_rows,) each
         averages[4, rows] = f_of_counts(tp, predicted, positives, beta, zero_division)
-    return averages, n_active
+
+    # The mean F of the other rows.
+    n = problem.n_samples
+    f = averages[4]  # (n_samples,)
+    total = float(f.sum())
+    np.subtract(total, f, out=f)
+    f /= max(n - 1, 1)
+    return Without(averages, total / n, n_active)
 
 
 def without_each_unit(

@@ -307,7 +307,7 @@ def _first(where: Booleans) -> Ints:
     return np.flatnonzero(where)[:1]
 
 
-def places_of_sample(n_stored: int) -> Ints:
+def _places_of_sample(n_stored: int) -> Ints:
     """Return which of so many scores describe them: at most 65,536, evenly spaced, from the first to the last."""
     return np.linspace(0, n_stored - 1, min(n_stored, SAMPLE_CELLS)).astype(np.int64)
 
@@ -321,7 +321,7 @@ def sampled_cells(scores: Any, missing: float) -> Dense:
     if isinstance(scores, np.ndarray) and n_cells <= SAMPLE_CELLS:
         return np.asarray(scores.astype(key_dtype(scores.dtype)).reshape(-1))
     n_stored = scores.nnz if is_sparse(scores) else n_cells
-    places = places_of_sample(n_stored)
+    places = _places_of_sample(n_stored)
     if is_sparse(scores):
         cells = scores.data[places]
         if n_stored < n_cells:

@@ -11,7 +11,6 @@ from typing import Unpack
 from thresholds import _checks
 from thresholds._checks import Average
 from thresholds._engine.problem import Problem
-from thresholds.chunks.accumulator import Accumulator
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
@@ -21,6 +20,7 @@ from thresholds.fitting.options import (
 )
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import Rule
+from thresholds.training.accumulator import Accumulator
 from thresholds.validation.cross_fit import cross_fit
 
 IN_SAMPLE = "_in_sample"  # what the name of a figure ends with, if it is of the rows of the fit

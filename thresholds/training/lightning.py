@@ -21,12 +21,12 @@ from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds._checks.boundary import reading
 from thresholds._checks.unknown import unknown_value
-from thresholds.chunks.accumulator import Accumulator
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
 from thresholds.rule import Rule
 from thresholds.rule.loading import rule_of
+from thresholds.training.accumulator import Accumulator
 from thresholds.training.checksums import Checksums, are_others, checksums
 from thresholds.training.epoch import EpochFit
 from thresholds.training.processes import RowsByLoader, on_first_process

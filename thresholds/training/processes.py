@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from thresholds._arrays.types import Ints
-from thresholds.chunks.accumulator import Accumulator
+from thresholds.training.accumulator import Accumulator
 
 Found = TypeVar("Found")
 RowsByLoader = Mapping[int, Accumulator]  # by number of the data loader

@@ -9,12 +9,12 @@ from typing import Any
 from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds._checks.unknown import unknown_value
-from thresholds.chunks.accumulator import Accumulator
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, with_fit_options
 from thresholds.rule import Rule
 from thresholds.rule.loading import rule_of
+from thresholds.training.accumulator import Accumulator
 from thresholds.training.epoch import EpochFit
 
 try:

@@ -25,12 +25,12 @@ from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds._checks.unknown import unknown_value
 from thresholds._engine.problem import Problem
-from thresholds.chunks.accumulator import Accumulator
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
 from thresholds.rule import Rule, load_rule
+from thresholds.training.accumulator import Accumulator
 from thresholds.training.checksums import Checksums, are_others, checksums
 from thresholds.training.epoch import IN_SAMPLE, EpochFit
 

@@ -22,13 +22,14 @@ from thresholds._engine.folds import Question
 from thresholds._engine.problem import Problem
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.diagnosis import Diagnosis, Verdicts
-from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence
+from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence, evidence_of
 from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.odds import Curves
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
     FitArguments,
     FitOptions,
+    check_options,
     with_fit_options,
 )
 from thresholds.guarantees.copies import warn_of_copies
@@ -48,6 +49,7 @@ from thresholds.results import (
 )
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
+from thresholds.sources.taking import takes_source
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, fit_and_hold_out
 from thresholds.validation.promises import (
@@ -231,10 +233,16 @@ class CrossFit(Result, Drawable):
         return Table(head, body, note=n_more(self.spread.size, k))
 
 
+def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
+    """Check the options of a cross-fit; return whether it looks at groups: as fits do, or where it makes folds."""
+    return check_options(arguments) or _makes_folds(arguments["cv"])
+
+
+@takes_source(_check_before_reading)
 @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
 def cross_fit(
     y_true: object,
-    y_score: object,
+    y_score: object = None,
     average: Average = "macro",
     *,
     rule: str | None = None,
@@ -254,6 +262,7 @@ def cross_fit(
     Parameters
     ----------
     y_true, y_score, average : as in `fit_empirical`
+        Or a source of such rows as `y_true`, with `y_score` left out (docs/scale.md).
     rule : any rule by its name, as in `fit`, in place of an average, a guard and `per_label`
         None (default): thresholds, by these.
     cv : a number of folds, which `multilabel_folds` makes, (n_samples,) fold numbers (rows of negative number are
@@ -381,8 +390,7 @@ def in_folds(
     # Choose the rows that each fold is fitted on and judged on.
     counts = problem.unit_weights is not None or problem.rows_with_known is not None
     weighted = problem.row_weights > 0 if counts else None  # (n_samples,)
-    makes_folds = isinstance(cv, Integral) or hasattr(cv, "split")
-    of_folds = groups if makes_folds or not looked_at else None
+    of_folds = groups if _makes_folds(cv) or not looked_at else None
     pairs, how = split_rows(cv, problem.truth, y_true, weighted, of_folds, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
     _refuse_folds_without_weight(problem, pairs, judged_rows)
@@ -391,6 +399,11 @@ def in_folds(
         folds[test] = k
     seed = seed_of_folds(how, random_state)
     return RowsInFolds(problem, pairs, folds, how, seed, groups, sample_weight)
+
+
+def _makes_folds(cv: object) -> bool:
+    """Whether folds are made here, or by a splitter, not given."""
+    return isinstance(cv, Integral) or hasattr(cv, "split")
 
 
 def cross_fit_rows(
@@ -422,8 +435,7 @@ def cross_fit_rows(
     if are_tested_here:
         evidence = all_evidence(answers[-1])
     elif tells_verdicts:
-        (found,) = ask(judged, [tests], **run)
-        evidence = all_evidence(found)
+        evidence = evidence_of(judged, criteria, **run)
     kept = OutOfFold(
         held_out.f(fit),
         len(pairs),
@@ -530,7 +542,7 @@ def _spread(
         most = shares.max(axis=0)
         least = shares.min(axis=0)
     positives = count_by_label(problem.truth, problem.truth, problem.unit_weights).positives
-    return spread_of(
+    return _spread_of(
         problem.label_names,
         positives * problem.unit,
         threshold,
@@ -542,7 +554,7 @@ def _spread(
     )
 
 
-def spread_of(
+def _spread_of(
     label_names: Sequence[str] | None,
     n_positives: Numbers,
     threshold: Floats,

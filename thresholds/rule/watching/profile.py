@@ -443,7 +443,9 @@ def taken_rows(scores: Any, places: Places) -> Matrix:
     """Copy some rows of checked scores, wherever they are, to host memory."""
     if devices.namespace_on_device(scores) is not None:
         return devices.rows(scores, places)
-    return scores.take(places, axis=0) if isinstance(scores, np.ndarray) else scores[places]
+    # Of columns, NumPy would copy all to take some.
+    in_rows = isinstance(scores, np.ndarray) and scores.flags.c_contiguous
+    return scores.take(places, axis=0) if in_rows else scores[places]
 
 
 def most_rows(n_labels: int, most_cells: int = _MOST_CELLS) -> int:

@@ -1,1 +1,0 @@
-"""Counts that are added up over blocks of rows."""
