@@ -32,9 +32,9 @@ class Counts:
     bit for bit. A label of no more distinct scores has a bin for each, and nothing is lost: probabilities of three
     decimals, for one.
 
-    Where labels have more, the best threshold may lie within some bins, of a hundred one or less. `needed_for` tells
-    which, and a second pass over the rows counts every score in these. Then `fit` gives the thresholds and the
-    objective of `fit_empirical` on all rows, bit for bit.
+    Where labels have more, the best threshold may lie within some of the bins, as a rule one in a hundred of them.
+    `needed_for` tells which, and a second pass over the rows counts every score in these. Then `fit` gives the
+    thresholds and the objective of `fit_empirical` on all rows, bit for bit.
 
     Attributes
     ----------
@@ -272,8 +272,8 @@ class Counts:
         Raises
         ------
         InputError
-            For counts that are of no ranges, or of other rows: as many rows, and in each range as many and as many
-            positives, were counted before.
+            For counts that are of no ranges, and for those of other rows: they are known by their number, and by the
+            weight of rows and of positives in each range.
         """
         if not isinstance(scores, Counts) or scores.ranges is None:
             raise InputError(

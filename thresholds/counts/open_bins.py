@@ -3,7 +3,7 @@
 A bin is known by its weight and that of its positives, and so are the cuts at its ends. A cut within it predicts, with
 so many true positives, no less than these; so it is at best a cut at which all positives of the bin are predicted, and
 nothing else of it (docs/proofs.md, inequality (2) of docs/performance.md). Where that is worse than a cut that is
-known, the bin needs no closer look. A hundredth of the bins are left, mostly less.
+known, the bin needs no closer look. As a rule one bin in a hundred is left.
 """
 
 from typing import NamedTuple
