@@ -456,13 +456,16 @@ def of_labels_of_groups(rng: Generator, dtype: Any) -> Arguments:
     starts, labels = entries_of_rows(sparse.csr_array(cells(rng, (n_rows, n_labels), 0.3)))
     group = rng.integers(n_groups, size=n_rows)
     group_starts = np.append(0, np.bincount(group, minlength=n_groups).cumsum())
-    return starts, labels, np.argsort(group), group_starts, n_labels
+    written = np.zeros_like(group_starts), np.zeros_like(labels), np.zeros_like(labels)
+    return starts, labels, np.argsort(group), group_starts, np.full(n_labels, -1), *written
 
 
 def of_units_by_label(rng: Generator, dtype: Any) -> Arguments:
     n_units, n_labels = int(rng.choice([7, 300])), 5
     starts, labels = entries_of_rows(sparse.csr_array(cells(rng, (n_units, n_labels), 0.3)))
-    return starts, labels, _counts_of(rng, labels.size), rng.permutation(n_units).astype(np.int32), n_labels
+    counts, order = _counts_of(rng, labels.size), rng.permutation(n_units).astype(np.int32)
+    places = np.append(0, np.bincount(labels, minlength=n_labels).cumsum())[:-1]
+    return starts, labels, counts, order, places, np.zeros(labels.size, np.int32), np.zeros_like(counts)
 
 
 def of_folds(rng: Generator, dtype: Any) -> Arguments:
@@ -515,7 +518,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "histograms.tie_groups": of_histograms,
     "kernels.useful_steps": of_useful_steps,
     "kernels.look_up_lower": of_lower_scores,
-    "folds.labels_of_groups": of_labels_of_groups,
-    "folds.units_by_label": of_units_by_label,
+    "folds.write_labels_of_groups": of_labels_of_groups,
+    "folds.write_units_by_label": of_units_by_label,
     "folds.deal_out": of_folds,
 }

@@ -6,7 +6,6 @@ from thresholds._arrays.types import Integers, Ints, SmallInts
 from thresholds._kernels._jit import kernel
 
 
-@kernel
 def labels_of_groups(
     row_starts: Ints, labels: SmallInts, rows: Ints, group_starts: Ints, n_labels: int
 ) -> tuple[Ints, SmallInts, SmallInts]:
@@ -15,9 +14,24 @@ def labels_of_groups(
     Group g has `rows[group_starts[g]:group_starts[g + 1]]`, and row r `labels[row_starts[r]:row_starts[r + 1]]`.
     """
     starts = np.zeros_like(group_starts)
-    found = np.empty_like(labels)
-    times = np.empty_like(labels)
+    found, times = np.empty_like(labels), np.empty_like(labels)
     place = np.full(n_labels, -1)  # in `found`, where each label came last
+    write_labels_of_groups(row_starts, labels, rows, group_starts, place, starts, found, times)
+    return starts, found[: starts[-1]], times[: starts[-1]]
+
+
+@kernel
+def write_labels_of_groups(
+    row_starts: Ints,
+    labels: SmallInts,
+    rows: Ints,
+    group_starts: Ints,
+    place: Ints,
+    starts: Ints,
+    found: SmallInts,
+    times: SmallInts,
+) -> None:
+    """Write the labels of each group of rows, and how often it has each, into arrays that are given."""
     n = 0
     for g in range(group_starts.size - 1):
         for at in range(group_starts[g], group_starts[g + 1]):
@@ -31,10 +45,8 @@ def labels_of_groups(
                     n += 1
                 times[place[j]] += 1
         starts[g + 1] = n
-    return starts, found[:n], times[:n]
 
 
-@kernel
 def units_by_label(
     unit_starts: Ints, labels: SmallInts, counts: SmallInts, order: Integers, n_labels: int
 ) -> tuple[Ints, Integers, SmallInts]:
@@ -43,14 +55,24 @@ def units_by_label(
     Unit u has `labels[unit_starts[u]:unit_starts[u + 1]]`, each `counts` times. An empty array of counts is for once;
     so is the last result.
     """
-    starts = np.zeros(n_labels + 1, np.int64)
-    for i in range(labels.size):
-        starts[labels[i] + 1] += 1
-    for j in range(n_labels):
-        starts[j + 1] += starts[j]
+    starts = np.append(0, np.bincount(labels, minlength=n_labels).cumsum())
+    units, times = np.empty(labels.size, order.dtype), np.empty_like(counts)
     places = starts[:-1].copy()  # of the next unit of each label
-    units = np.empty(labels.size, order.dtype)
-    times = np.empty_like(counts)
+    write_units_by_label(unit_starts, labels, counts, order, places, units, times)
+    return starts, units, times
+
+
+@kernel
+def write_units_by_label(
+    unit_starts: Ints,
+    labels: SmallInts,
+    counts: SmallInts,
+    order: Integers,
+    places: Ints,
+    units: Integers,
+    times: SmallInts,
+) -> None:
+    """Write the units of each label at its places, and how often each has it, into arrays that are given."""
     for u in order:
         for i in range(unit_starts[u], unit_starts[u + 1]):
             at = places[labels[i]]
@@ -58,7 +80,6 @@ def units_by_label(
             units[at] = u
             if counts.size > 0:
                 times[at] = counts[i]
-    return starts, units, times
 
 
 @kernel

@@ -18,8 +18,8 @@ from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
 from thresholds.rule import ThresholdRule
 from thresholds.rule.capped import CappedRule
-from thresholds.sources.folder import Spill
-from thresholds.sources.gathering import gather, said_where
+from thresholds.sources.folder import Folder, Spill
+from thresholds.sources.gathering import GatheredRows, gather, said_where
 from thresholds.sources.growing import GrowingRows
 from thresholds.sources.rows import Rows
 from thresholds.sources.shards import Shard, blocks_of, where_in
@@ -94,6 +94,7 @@ def fit_chunks(
     _refuse_columns(options)
     fit_options = FitOptions(average=average, **options)
     about = _About(missing, unknown, label_names)
+    Folder.of(spill)  # Refuses what is none.
     if map is not builtins.map:
         return _fit_counted(source, map, about, fit_options)
     run: Any = {"n_jobs": fit_options.n_jobs, "progress": fit_options.progress}
@@ -136,6 +137,10 @@ class _Read(NamedTuple):
 def _fit_counted(source: object, map: Map, about: _About, options: FitOptions) -> ThresholdRule:
     """Have others count the shards of a source, and fit the sum."""
     refuse_for_counts(options)
+    if isinstance(source, GatheredRows):
+        raise InputError(
+            f"source is {source!r}, which this process has, expected it without map: others would get copies of it"
+        )
     blocks = BlockSource.of(source, label_names=about.label_names, unknown=about.unknown)
     if blocks.is_read_once:
         raise InputError(

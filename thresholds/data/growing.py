@@ -83,8 +83,8 @@ class Gathered:
         dtype = self._vectors[0].dtype
         if block.dtype != dtype:
             raise InputError(
-                f"{name} has dtype {block.dtype}, expected {dtype} {before}: convert all rows to one dtype, for scores"
-                " that in which a rule will see them"
+                f"{name} has dtype {block.dtype}, expected {dtype} {before}: convert all rows to one dtype; scores"
+                " to that in which a rule will see them"
             )
 
     def add(self, block: Matrix) -> None:

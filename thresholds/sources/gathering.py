@@ -27,7 +27,7 @@ _EXPECTED = "expected a folder on a larger disk, or None to keep rows in memory"
 Told: TypeAlias = Generator[tuple[Rows, str], None, None]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class GatheredRows:
     """All rows of a source, as arrays: what `gather` returns, and a source itself.
 
@@ -95,7 +95,8 @@ def gather(
         Arrays `(y_true, y_score)` or `(y_true, y_score, sample_weight)`, or a mapping with the keys y_true, y_score,
         sample_weight, groups: NumPy's, memory maps, zarr's, h5py's, Dask's, SciPy's.
         A path of a file, a folder or a pattern of shards, or a list of paths, of any format of docs/files.md. A
-        `datasets.Dataset`, whose columns are found as those of files are.
+        `datasets.Dataset`, whose columns are found as those of files are. All rows of a file are read, whatever split
+        it names, and neither weights nor groups: for these give arrays, as `thresholds.read` has them.
         An iterator of blocks, or a function without arguments that returns one. A list of such functions, or of
         functions that return one block.
         A block is `(y_true, y_score)`, `(y_true, y_score, sample_weight)` or a mapping with the keys above, as

@@ -12,6 +12,8 @@ import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Ints
+from thresholds._checks import in_order
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import InputError, shown
 from thresholds.files.source import Source
@@ -45,11 +47,15 @@ class FilePart:
 
     source: Source
     stands_for_unknown: float | None  # in truth, as a caller has said
+    order: Ints | None  # (n_labels,) of its labels; None for that of its columns
 
     def __call__(self) -> Iterator[Rows]:
         """Read its blocks."""
         for block in self.source.blocks():
-            yield Rows(self._as_said(block.y_true), block.y_score, groups=block.groups)
+            truth = self._as_said(block.y_true)
+            if truth is not None:
+                truth = in_order(truth, self.order)
+            yield Rows(truth, in_order(block.y_score, self.order), groups=block.groups)
 
     def _as_said(self, truth: Any) -> Any:
         """Return truth with what stands for unknown cells, of which files are read as -1."""

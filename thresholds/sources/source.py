@@ -14,7 +14,8 @@ import numpy as np
 from thresholds._arrays.blocks import ceil_div, equal_parts
 from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
-from thresholds._checks import names_of_labels
+from thresholds._arrays.types import Ints
+from thresholds._checks import listed, names_of_labels, places
 from thresholds._checks.unknown import unknown_value
 from thresholds.errors import InputError, shown
 from thresholds.files.opening import open_scores
@@ -111,9 +112,8 @@ class BlockSource:
             partial(in_blocks, cut_out(rows, piece), block_rows)
             for piece in equal_parts(slice(0, n_rows), n_shards)
         ]
-        lie_in_memory = all(
-            isinstance(part, np.ndarray) or is_sparse(part) for part in given.values()
-        )
+        matrices = [part for part in (rows.y_true, rows.y_score) if part is not None]
+        lie_in_memory = all(isinstance(part, np.ndarray) or is_sparse(part) for part in matrices)
         return cls(shards, rows if lie_in_memory else None, n_rows=n_rows)
 
     @classmethod
@@ -138,25 +138,47 @@ class BlockSource:
 
     @classmethod
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
-        """Open files; columns of all come in the order of the first. One that has its rows as they are is mapped."""
+        """Open files; labels come in the order of their names, or of the first file, in which some have them.
+
+        One that has its rows as they are is mapped.
+        """
         names = None if label_names is None else names_of_labels(label_names)
-        wanted = Wanted(label_names=names, unknown=unknown)
-        first = open_scores(paths[0], wanted)
-        mapped = first.mapped() if len(paths) == 1 and not first.has_unknown else None
+        opened = []
+        for path in paths:
+            opened.append(_opened(path, names, unknown))
+            names = opened[0][0].label_names if names is None else names
+        first, order = opened[0]
+        is_one = len(paths) == 1 and order is None
+        mapped = first.mapped() if is_one and not first.has_unknown else None
         if mapped is not None:
             rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups)
-            return replace(cls._of_arrays(rows), label_names=first.label_names)
-        wanted = replace(wanted, label_names=first.label_names)
-        return cls._of_files([first, *(open_scores(path, wanted) for path in paths[1:])], unknown)
+            return replace(cls._of_arrays(rows), label_names=names)
 
-    @classmethod
-    def _of_files(cls, files: Sequence[Source], unknown: object) -> "BlockSource":
-        """Take the parts of files that are open, such as row groups, as shards."""
+        # The parts of files, such as row groups, are shards.
         stands_for = unknown_value(unknown)
-        shards = [FilePart(part, stands_for) for file in files for part in file.parts()]
-        n_rows = [file.n_samples for file in files]
+        shards = [
+            FilePart(part, stands_for, order) for file, order in opened for part in file.parts()
+        ]
+        n_rows = [file.n_samples for file, _ in opened]
         known = None if None in n_rows else sum(filter(None, n_rows))
-        return cls(shards, label_names=files[0].label_names, n_rows=known)
+        return cls(shards, label_names=names, n_rows=known)
+
+
+def _opened(
+    path: Any, names: tuple[str, ...] | None, unknown: object
+) -> tuple[Source, Ints | None]:
+    """Open a file, and say where its labels are in the order of `names`; None where they are in order."""
+    wanted = Wanted(unknown=unknown)
+    if names is None:
+        return open_scores(path, wanted), None
+    try:
+        file = open_scores(path, wanted)
+    except InputError:
+        # Names may tell which columns are the labels.
+        return open_scores(path, replace(wanted, label_names=names)), None
+    if file.label_names is None:
+        return open_scores(path, replace(wanted, label_names=names)), None
+    return file, places(file.label_names, names, file.name, f"the labels {listed(names)}")
 
 
 def _n_cells(matrix: Any) -> int:

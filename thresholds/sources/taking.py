@@ -78,7 +78,8 @@ def _refuse_rows_for_rules(call: str, given: Given) -> None:
 
 def _with_rows(given: Given, looks_at_groups: bool) -> Given:
     """Gather the rows of a source, and return the arguments with the rows in its place."""
-    from thresholds.sources.gathering import gather
+    from thresholds._arrays.sparse import is_sparse
+    from thresholds.sources.gathering import GatheredRows, gather
     from thresholds.sources.source import KINDS, NoSource
 
     source = given["y_true"]
@@ -119,6 +120,15 @@ def _with_rows(given: Given, looks_at_groups: bool) -> Given:
         of_source[name] = column
 
     # 3. Rules that are given have names and a score of absent entries of their own.
+    for each in rules:
+        if (
+            isinstance(source, GatheredRows)
+            and is_sparse(rows.y_score)
+            and each.missing != rows.missing
+        ):
+            raise InputError(
+                f"y_true has gathered rows with missing={rows.missing}, expected {each.missing} as the rule has"
+            )
     if not rules:
         about = {"missing": rows.missing, "label_names": rows.label_names}
         of_source |= {name: value for name, value in about.items() if name in given}

@@ -257,7 +257,10 @@ class Accumulator:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Gather the rows of a pickle anew."""
-        self._settings = state["settings"]
+        # Whoever reads it may have no such folder, as another machine: then rows are kept in memory.
+        spill = state["settings"]["spill"]
+        is_folder = spill is not None and os.path.isdir(spill)
+        self._settings = {**state["settings"], "spill": spill if is_folder else None}
         self.reset()
         if state["rows"] is not None:
             self._rows.append(state["rows"])
