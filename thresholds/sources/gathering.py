@@ -96,7 +96,7 @@ def gather(
         sample_weight, groups: NumPy's, memory maps, zarr's, h5py's, Dask's, SciPy's.
         A path of a file, a folder or a pattern of shards, or a list of paths, of any format of docs/files.md. A
         `datasets.Dataset`, whose columns are found as those of files are. All rows of a file are read, whatever split
-        it names, and neither weights nor groups: for these give arrays, as `thresholds.read` has them.
+        it names, and neither weights nor groups: for these give arrays.
         An iterator of blocks, or a function without arguments that returns one. A list of such functions, or of
         functions that return one block.
         A block is `(y_true, y_score)`, `(y_true, y_score, sample_weight)` or a mapping with the keys above, as
