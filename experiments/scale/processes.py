@@ -1,10 +1,9 @@
 """Two processes against one, on the same shards.
 
 Rows are made up (`measuring.py`), and lie in two files. A shard is a function that maps them and gives a range of rows.
-Shards go to the map of a pool of two processes that were spawned, to two workers of Dask, or to the same loop in this
-process, on one thread. All read the same rows and give the same bits, which is asserted. They take turns; seconds are
-medians. The fit of the mapped arrays themselves, on all threads, is given for comparison: where one machine has the
-rows, that is the way. Dask is needed: `pip install '.[engines]'`.
+Shards go to the map of a pool of two processes that were spawned, or to the same loop in this process, on one thread.
+Both read the same rows and give the same bits, which is asserted. They take turns; seconds are medians. The fit of the
+mapped arrays themselves, on all threads, is given for comparison: where one machine has the rows, that is the way.
 
     python experiments/scale/processes.py [ROWS [RUNS]] > experiments/scale/processes.txt
 """
@@ -21,7 +20,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from distributed import Client, LocalCluster
 from measuring import N_LABELS, Cost, cost_of, medians, write_arrays
 
 import thresholds
@@ -36,11 +34,6 @@ def read(folder: str, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
     return truth, scores
 
 
-def by_dask(client: Any, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Any:
-    """Have the workers of Dask apply a function."""
-    return client.gather(client.map(function, tasks, pure=False))
-
-
 def here(function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
     """Python's own map, by another name: shards are counted, one after another."""
     return [function(task) for task in tasks]
@@ -49,19 +42,13 @@ def here(function: Callable[[Any], Any], tasks: Iterable[Any]) -> list[Any]:
 def main(n: int, n_runs: int) -> None:
     """Time each way, in turns."""
     context = multiprocessing.get_context("spawn")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ProcessPoolExecutor(2, context) as pool,
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(2, context) as pool:
         rows = write_arrays(Path(folder), n)
         edges = np.linspace(0, n, N_SHARDS + 1).astype(int).tolist()
         shards = [partial(read, folder, *ends) for ends in pairwise(edges)]
         ways: dict[str, Callable[[], Any]] = {
             "one process, by counts": lambda: thresholds.fit_chunks(shards, map=here),
             "two processes, by counts": lambda: thresholds.fit_chunks(shards, map=pool.map),
-            "two workers of Dask": lambda: thresholds.fit_chunks(shards, map=partial(by_dask, client)),
             "mapped arrays, all threads": lambda: thresholds.fit_chunks(rows),
         }
         costs: dict[str, list[Cost]] = {way: [] for way in ways}
@@ -73,11 +60,8 @@ def main(n: int, n_runs: int) -> None:
                 assert rule.objective == fitted.objective
                 if run:  # The first loads kernels.
                     costs[way].append(cost)
-        one = costs["one process, by counts"]
-        ratios = {
-            way: median(b.seconds / a.seconds for a, b in zip(one, costs[way], strict=True))
-            for way in ("two processes, by counts", "two workers of Dask")
-        }
+        two, one = costs["two processes, by counts"], costs["one process, by counts"]
+        ratio = median(b.seconds / a.seconds for a, b in zip(one, two, strict=True))
         print(f"{n:,} rows x {N_LABELS} labels, macro; medians of {n_runs} runs after a first one")
         print()
         print("way                           seconds   ns a score   MB of this process")
@@ -86,9 +70,7 @@ def main(n: int, n_runs: int) -> None:
             each = 1e9 * cost.seconds / n / N_LABELS
             print(f"{way:29} {cost.seconds:7.2f} {each:12.2f} {cost.bytes / 1e6:20.0f}")
         print()
-        for way, ratio in ratios.items():
-            print(f"{way}: {ratio:.2f} of the time of one process (median of ratios)")
-        print("thresholds and F are the same")
+        print(f"two processes took {ratio:.2f} of the time of one (median of ratios); thresholds and F are the same")
 
 
 if __name__ == "__main__":

@@ -327,7 +327,10 @@ def added(parts: Sequence[Histograms], most: int | None = MOST_BINS) -> Histogra
 
     The parts have a bin for each score, or were merged to no fewer bins. The sum is what all rows give at once.
     """
-    return _merged(_by_score(parts), most)
+    together = _by_score(parts)
+    if most is None and np.array_equal(together.lowest, together.highest):
+        return _with_equal_scores_as_one(together)
+    return _merged(together, most)
 
 
 def _by_score(parts: Sequence[Histograms]) -> Histograms:
@@ -345,6 +348,21 @@ def _by_score(parts: Sequence[Histograms]) -> Histograms:
         order = np.lexsort((~keys, label))
     offsets = np.sum([part.offsets for part in parts], axis=0)
     return Histograms(offsets, lowest[order], highest[order], hits[order], weights[order])
+
+
+def _with_equal_scores_as_one(found: Histograms) -> Histograms:
+    """Merge bins of one score each, which are in order."""
+    firsts = np.flatnonzero(_differs(found.label) | _differs(found.lowest))
+    if firsts.size == found.lowest.size:
+        return found
+    scores = found.lowest[firsts]
+    return Histograms(
+        np.searchsorted(firsts, found.offsets),
+        scores,
+        scores,
+        np.add.reduceat(found.hits, firsts),
+        np.add.reduceat(found.weights, firsts),
+    )
 
 
 def _merged(found: Histograms, most: int | None) -> Histograms:
