@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
-from thresholds._arrays.grouped import group_of, sums_of_groups, sums_so_far
+from thresholds._arrays.grouped import group_of, highest_of_groups, sums_of_groups, sums_so_far
 from thresholds._arrays.types import Booleans, Bytes, Floats, Ints, Keys, Scores
 from thresholds._engine.best_cuts import is_small
 from thresholds._engine.columns import Memory, over_labels
@@ -377,7 +377,7 @@ def _merged(found: Histograms, most: int | None) -> Histograms:
     is_first = _differs(label)
 
     # 1. See how many bits were dropped before: no bin lies in two of those that are made.
-    dropped = _highest_of_labels(found, bit_length(lowest ^ highest))  # (n_labels,)
+    dropped = highest_of_groups(found.offsets, bit_length(lowest ^ highest))  # (n_labels,)
     cells = lowest >> _shift(dropped[label], n_bits)
 
     # 2. Find the least d that leaves each label few enough.
@@ -421,17 +421,8 @@ def _ends_of_scores(found: Histograms, lowest: Keys, highest: Keys) -> tuple[Key
     is_masked = found.lowest == -np.inf
     nothing = lowest.dtype.type(0)
     # Of falling keys the lowest is the highest of what they lack of all ones.
-    least = ~_highest_of_labels(found, np.where(is_masked, nothing, ~lowest))
-    return least, _highest_of_labels(found, np.where(is_masked, nothing, highest))
-
-
-def _highest_of_labels(found: Histograms, values: Any) -> Any:
-    """Return the highest value of each label's bins, (n_labels,), 0 for a label without any."""
-    highest = np.zeros(found.n_labels, values.dtype)
-    has_bins = np.diff(found.offsets) > 0
-    if has_bins.any():
-        highest[has_bins] = np.maximum.reduceat(values, found.offsets[:-1][has_bins])
-    return highest
+    least = ~highest_of_groups(found.offsets, np.where(is_masked, nothing, ~lowest))
+    return least, highest_of_groups(found.offsets, np.where(is_masked, nothing, highest))
 
 
 def joined(parts: list[Histograms]) -> Histograms:

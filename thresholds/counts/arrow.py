@@ -16,14 +16,13 @@ doubled or changed on the way.
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, shown
-from thresholds._engine.histograms import Histograms, added
+from thresholds._engine.histograms import Histograms
 from thresholds.counts.kind import Kind, Totals
 from thresholds.counts.ranges import ScoreRanges
 from thresholds.errors import need
@@ -65,12 +64,19 @@ def to_table(counts: "Counts") -> Any:
     return pa.table({**columns, "about": pa.array(texts, pa.string())})
 
 
-def from_tables(data: object) -> "Counts":
-    """Add up the rows of tables or batches."""
+class Head(NamedTuple):
+    """What a table is about: what counts have beside their bins."""
+
+    kind: Kind
+    totals: Totals
+    most: int | None
+    ranges: ScoreRanges | None
+
+
+def from_tables(data: object) -> tuple[list[Head], Histograms]:
+    """Read tables or batches: what each table is about, and the bins of all, by label."""
     need("pyarrow", "from_arrow()")
     import pyarrow as pa
-
-    from thresholds.counts.counts import Counts, added_counts
 
     # 1. Read what the tables are about, and see that no row is lacking.
     table = _as_table(pa, data)
@@ -90,22 +96,18 @@ def from_tables(data: object) -> "Counts":
             "data lacks rows, or has some twice or changed, expected all rows of Counts.to_arrow() as they were"
         )
 
-    # 2. Add up what they say of rows, with no bins.
-    totals = []
-    first = _kind_of(abouts[0]["kind"])
+    # 2. Read what counts have beside their bins.
+    heads = []
     for about in abouts:
         kind = _kind_of(about["kind"])
-        # Rows of all tables are mixed: labels are known by their position alone.
-        first.refuse_other(kind, "a table")
         ranges = None if about["ranges"] is None else _ranges_of(kind, about["ranges"])
-        nothing = _histograms(kind, [column[:0] for column in columns])
-        totals.append(Counts(kind, _totals_of(about["totals"]), nothing, about["most"], ranges))
-    whole = added_counts(totals)
+        heads.append(Head(kind, _totals_of(about["totals"]), about["most"], ranges))
 
-    # 3. Add up the bins of all tables.
+    # 3. Put the rows in the order of labels, which are known by their position alone: those of all tables are mixed.
+    for head in heads[1:]:
+        heads[0].kind.refuse_other(head.kind, "a table")
     is_bin = columns[0] >= 0
-    bins = _histograms(whole.kind, [column[is_bin] for column in columns])
-    return replace(whole, bins=added([bins], whole.most))
+    return heads, _histograms(heads[0].kind, [column[is_bin] for column in columns])
 
 
 def _histograms(kind: Kind, columns: list[Dense]) -> Histograms:

@@ -533,7 +533,12 @@ class Counts:
         """
         from thresholds.counts.arrow import from_tables
 
-        return from_tables(data)
+        heads, bins = from_tables(data)
+        nothing = bins.where(np.zeros(bins.lowest.size, np.bool_))
+        whole = added_counts(
+            [cls(kind, totals, nothing, most, ranges) for kind, totals, most, ranges in heads]
+        )
+        return replace(whole, bins=added([bins], whole.most))
 
     def problem(self, *, keep_sparse: bool = False) -> CountedProblem:
         """Return the counts as what a fit takes."""

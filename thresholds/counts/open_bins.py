@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.grouped import follow, highest_of_groups, precede
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._engine.choosing import Limits, best_joint_steps
 from thresholds._engine.histograms import Histograms
@@ -49,7 +50,7 @@ def open_bins(
     if limits is not None:
         wanted |= _open_within(bins, cases, limits)
     # A threshold lies in the gap below its cut, which ends at the next lower score.
-    return wanted | _after(wanted, cases.label)
+    return np.asarray(wanted | follow(bins.offsets, wanted))
 
 
 def _cases(bins: Histograms, beta: float, above: float | None) -> _Cases:
@@ -71,14 +72,16 @@ def _cases(bins: Histograms, beta: float, above: float | None) -> _Cases:
 def _open_each(bins: Histograms, cases: _Cases) -> Booleans:
     """Tell in which bins the best cut of a label by itself may lie: as good a one as is known."""
     reached = np.where(cases.ends_are_cuts, _ratio(cases, cases.predicted), 0.0)
-    best = _highest(bins, reached)[cases.label]
+    best: Floats = highest_of_groups(bins.offsets, reached)[cases.label]
     return cases.may_be_cut & (_ratio(cases, cases.fewest) >= best * (1 - _ROUNDING))
 
 
 def _open_within(bins: Histograms, cases: _Cases, limits: Limits) -> Booleans:
     """Tell the same of the best cut that keeps the limits, or of the lowest cut that predicts no more than allowed."""
     within = _within(bins, cases, limits)
-    best = _highest(bins, np.where(within.ends, _ratio(cases, cases.predicted), 0.0))[cases.label]
+    best = highest_of_groups(
+        bins.offsets, np.where(within.ends, _ratio(cases, cases.predicted), 0.0)
+    )[cases.label]
     is_better = _ratio(cases, cases.fewest) >= best * (1 - _ROUNDING)
     # Where no cut is known to keep them, a label may be predicted as much as is allowed.
     return np.asarray((within.may_be & is_better) | (within.is_last & (best == 0)))
@@ -104,7 +107,7 @@ def _within(bins: Histograms, cases: _Cases, limits: Limits) -> _Within:
     most = np.where(np.isfinite(own.most_over), most, no_limit)
     may_be = floors.allow(cases.tp, cases.fewest, positives) & (cases.before < most)
     is_reached = (cases.before <= most) & (cases.predicted > most)
-    return _Within(ends, may_be & cases.may_be_cut, is_reached | _before(is_reached, cases.label))
+    return _Within(ends, may_be & cases.may_be_cut, is_reached | precede(bins.offsets, is_reached))
 
 
 def open_near(
@@ -126,12 +129,12 @@ def open_near(
     # The nearest step at an end that keeps them; a bin has cuts between one more than above it and all of it.
     distance = np.abs(np.log(cases.predicted / aim))
     is_step = within.ends & (bins.hits > 0)
-    nearest = _highest(bins, np.where(is_step, -distance, -np.inf), of_none=-np.inf)
+    nearest = highest_of_groups(bins.offsets, np.where(is_step, -distance, -np.inf), -np.inf)
     least = np.abs(np.log(np.clip(aim, cases.before + 1, cases.predicted) / aim))
     is_near = least <= -nearest[cases.label] * (1 + _ROUNDING)
     wanted = (within.may_be & is_near) | within.is_last
     wanted &= labels[cases.label]
-    return wanted | _after(wanted, cases.label)
+    return np.asarray(wanted | follow(bins.offsets, wanted))
 
 
 def _open_jointly(bins: Histograms, cases: _Cases, beta: float) -> Booleans:
@@ -162,26 +165,6 @@ def _open_jointly(bins: Histograms, cases: _Cases, beta: float) -> Booleans:
 def _ratio(cases: _Cases, predicted: Ints) -> Floats:
     """Return T / (B P + K) of cuts, 0 where nothing is predicted or true."""
     return np.asarray(cases.tp / np.maximum(cases.base + predicted, 1))
-
-
-def _after(wanted: Booleans, label: Ints) -> Booleans:
-    """Tell which bins come after one that is wanted, in the same label, (n_bins,)."""
-    is_same = np.append(False, label[1:] == label[:-1])[: label.size]
-    return np.asarray(np.append(False, wanted[:-1])[: label.size] & is_same)
-
-
-def _before(wanted: Booleans, label: Ints) -> Booleans:
-    """Tell which bins come before one that is wanted, in the same label, (n_bins,)."""
-    return _after(wanted[::-1], label[::-1])[::-1]
-
-
-def _highest(bins: Histograms, values: Floats, *, of_none: float = 0.0) -> Floats:
-    """Return the highest value of each label's bins, (n_labels,)."""
-    highest = np.full(bins.n_labels, of_none)
-    has_bins = np.diff(bins.offsets) > 0
-    if has_bins.any():
-        highest[has_bins] = np.maximum.reduceat(values, bins.offsets[:-1][has_bins])
-    return highest
 
 
 def _steps(bins: Histograms, predicted: Ints) -> Steps:

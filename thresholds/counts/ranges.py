@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thresholds._arrays.grouped import follow, precede
 from thresholds._arrays.types import Booleans, Ints, Scores
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.staircase import Columns
@@ -31,13 +32,10 @@ class ScoreRanges:
     @classmethod
     def of_bins(cls, kind: Kind, bins: Histograms, wanted: Booleans) -> "ScoreRanges":
         """Cover the bins that are wanted, (n_bins,), neighbouring ones by one range."""
-        label = bins.label
-        is_first = np.append(True, label[1:] != label[:-1])[: label.size]
-        before = np.append(False, wanted[:-1])[: label.size] & ~is_first
-        is_last = np.append(is_first[1:], True)[: label.size]
-        after = np.append(wanted[1:], False)[: label.size] & ~is_last
         # Bins fall, ranges rise: what begins a range has the lowest score of it.
-        begins, ends = np.flatnonzero(wanted & ~after), np.flatnonzero(wanted & ~before)
+        label = bins.label
+        begins = np.flatnonzero(wanted & ~precede(bins.offsets, wanted))
+        ends = np.flatnonzero(wanted & ~follow(bins.offsets, wanted))
         rising = np.lexsort((-begins, label[begins]))
         n_ranges = np.bincount(label[begins], minlength=bins.n_labels)  # (n_labels,)
         offsets = np.append(0, n_ranges.cumsum())
