@@ -19,10 +19,10 @@ from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_
 from thresholds.rule import ThresholdRule
 from thresholds.rule.capped import CappedRule
 from thresholds.sources.folder import Folder, Spill
-from thresholds.sources.gathering import GatheredRows, gather, said_where
+from thresholds.sources.gathering import GatheredRows, gather, said_where, told_of_shard
 from thresholds.sources.growing import GrowingRows
 from thresholds.sources.rows import Rows
-from thresholds.sources.shards import Shard, blocks_of, where_in
+from thresholds.sources.shards import Shard
 from thresholds.sources.source import BlockSource
 
 # Rows are counted together until they take so many bytes: to add bins takes as long as to count some million cells.
@@ -186,24 +186,20 @@ def _count(
 ) -> _Read:
     """Count the rows of a shard, some blocks at a time."""
     number, shard = task
-    in_shard = "" if is_alone else f"in shard {number}, "
     parts: list[Counts] = []
     rows = GrowingRows(**about._asdict())
-    n_rows = 0  # before the next block
-    blocks = blocks_of(shard)
-    while True:
-        with said_where(where_in(shard, in_shard, n_rows)):
-            block = next(blocks, None)
-            if block is not None:
-                _refuse_rows(block, at_groups=at_groups)
-                rows.add(block)
-                n_rows += block.n_rows
-        if len(rows) and (block is None or rows.nbytes >= _BYTES_AT_ONCE):
+    for block, where in told_of_shard(shard, "" if is_alone else f"in shard {number}, "):
+        with said_where(where):
+            _refuse_rows(block, at_groups=at_groups)
+            rows.add(block)
+        if rows.nbytes >= _BYTES_AT_ONCE:
             parts.append(_counts_of(rows, ranges))
-            names = rows.label_names
-            rows = GrowingRows(**about._replace(label_names=names)._asdict())
-        if block is None:
-            return _Read(number, added_counts(parts) if parts else None)
+            # What follows has its labels in the same order.
+            about = about._replace(label_names=rows.label_names)
+            rows = GrowingRows(**about._asdict())
+    if len(rows):
+        parts.append(_counts_of(rows, ranges))
+    return _Read(number, added_counts(parts) if parts else None)
 
 
 def _refuse_rows(block: Rows, *, at_groups: bool) -> None:

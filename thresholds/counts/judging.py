@@ -34,9 +34,8 @@ def needed_to_judge(counts: "Counts", rules: Sequence[Rule]) -> ScoreRanges | No
     """Return in which ranges every score is to be counted before rules can be judged; None where counts suffice."""
     problem = counts.problem()
     bins = problem.bins
-    is_wanted = np.zeros(
-        bins.lowest.size + 1, np.bool_
-    )  # The last is that of labels without a bin.
+    # The last stands for labels without a bin.
+    is_wanted = np.zeros(bins.lowest.size + 1, np.bool_)
     for rule in rules:
         for scores in _switches(rule, counts, problem):
             at = count_at(bins, scores)

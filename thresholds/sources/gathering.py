@@ -17,7 +17,7 @@ from thresholds.results import counted
 from thresholds.sources.folder import Folder, Spill
 from thresholds.sources.growing import GrowingRows
 from thresholds.sources.rows import Rows, n_rows_of
-from thresholds.sources.shards import FilePart, blocks_of, where_in
+from thresholds.sources.shards import FilePart, Shard, blocks_of, where_in
 from thresholds.sources.source import BlockSource
 
 _SMALL = 2**26  # bytes of rows that are kept in memory
@@ -249,7 +249,7 @@ def _with_room(rows: GrowingRows, folder: Folder | None, n_rows: int | None) -> 
 def _told(source: BlockSource, n_jobs: int | None) -> Told:
     """Return every block, and where it is.
 
-    With two threads, a block of a file is decoded while the one before it is written: that takes a fifth less.
+    With two threads, a block of a file is decoded while the one before it is written: that takes a tenth less.
     """
     told = _one_by_one(source)
     if workers(n_jobs) > 1 and all(isinstance(shard, FilePart) for shard in source.shards):
@@ -261,17 +261,21 @@ def _told(source: BlockSource, n_jobs: int | None) -> Told:
 def _one_by_one(source: BlockSource) -> Told:
     """Return the blocks of all shards; what reading one raises is said to have come up there."""
     for number, shard in enumerate(source.shards):
-        in_shard = f"in shard {number}, " if len(source.shards) > 1 else ""
-        n_rows = 0
-        blocks = blocks_of(shard)
-        while True:
-            where = where_in(shard, in_shard, n_rows)
-            with said_where(where):
-                block = next(blocks, None)
-            if block is None:
-                break
-            yield block, where
-            n_rows += block.n_rows
+        yield from told_of_shard(shard, f"in shard {number}, " if len(source.shards) > 1 else "")
+
+
+def told_of_shard(shard: Shard, in_shard: str) -> Told:
+    """Return the blocks of a shard, and where each is."""
+    n_rows = 0
+    blocks = blocks_of(shard)
+    while True:
+        where = where_in(shard, in_shard, n_rows)
+        with said_where(where):
+            block = next(blocks, None)
+        if block is None:
+            return
+        yield block, where
+        n_rows += block.n_rows
 
 
 @contextmanager
