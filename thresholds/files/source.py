@@ -1,26 +1,17 @@
-"""What every file of scores looks like to those who read it: blocks of rows, or all rows at once."""
+"""What every file of scores looks like to those who read it: blocks of rows, whose columns have roles."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Dense, Ints, Matrix
+from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
-from thresholds._engine.unknown import UNKNOWN
-from thresholds.data.growing import Gathered
-from thresholds.files.unknown import count_unknown, noted
-from thresholds.results import Shown, Table, as_plain_values, counted, wrapped
+from thresholds._checks.boundary import reading, unreadable
 
 BLOCK_CELLS = 2**21  # of scores: a few megabytes
-PART_CELLS = 2**24  # of scores that are worth a task of their own, in another process perhaps
-LONGEST_LINE = 2**24  # bytes of a row of text
-MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
 _MOST_ROWS = 2**16
 
 
@@ -28,9 +19,10 @@ class Block(NamedTuple):
     """Some consecutive rows."""
 
     y_score: Matrix  # (n_rows, n_labels)
-    y_true: Matrix | None
-    groups: Dense | None  # (n_rows,), and so are keys
-    keys: Dense | None  # of several columns (n_rows, n_columns), text
+    y_true: Matrix | None = None
+    groups: Dense | None = None  # (n_rows,), and so are keys
+    keys: Dense | None = None  # of several columns (n_rows, n_columns), text
+    sample_weight: Floats | None = None  # (n_rows,)
 
 
 @dataclass(frozen=True)
@@ -40,17 +32,20 @@ class Wanted:
     scores: str | None = None
     truth: str | None = None
     groups: str | None = None
+    weights: str | None = None
     key: str | tuple[str, ...] | None = None  # of one column or several
-    labels: str | None = None  # of one label a line
+    labels: str | None = None  # column of label names: of a label a line, or beside lists of scores
     label_names: tuple[str, ...] | None = None
     with_truth: bool = True  # else truth is passed over, whatever it is
-    # What stands for truth that is not known: "nan", a number, or None for nothing.
+    # What stands for truth that is not known: "nan", a number, several of these, or None for nothing.
     unknown: object = None
+    true_words: tuple[str, ...] = ()  # text of cells that are true, such as yes
+    label_separator: str | None = None  # between the labels of a cell of text
+    encoding: str | None = None  # of text; None for UTF-8
     # Of a rule: all labels that there are, of which a file that names labels line by line may lack some.
     rule_names: tuple[str, ...] | None = None
-    rule_is_old: bool = (
-        False  # then labels may have come and gone since, and its names stand where a file has none
-    )
+    # Whether labels may have come and gone since; then its names stand where a file has none.
+    rule_is_old: bool = False
     offered: tuple[str, ...] = ("--groups", "--key", "--truth")  # that the caller has, for messages
 
     @property
@@ -68,260 +63,96 @@ class Wanted:
         return (self.key,) if isinstance(self.key, str) else self.key
 
 
-class Source(ABC):
-    """A file, or several, of scores of the same labels; truth, names and splits may be absent."""
+# Reads blocks of rows in order, a few megabytes at a time; with truth, or without.
+Read = Callable[[bool], Iterator[Block]]
+
+
+def _nothing(*_: object) -> Any:
+    """Return nothing, where a file has nothing to tell."""
+    return ""
+
+
+def _no_values(_: Sequence[str]) -> Iterator[tuple[str, Dense]]:
+    """Return no columns."""
+    return iter(())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A file, or several, of scores of the same labels; truth, names and splits may be absent.
+
+    Every format gives one. It can be sent to another process, and read there, as its functions are bound to paths.
+    """
 
     name: str
+    path: str  # for messages
     score_key: str
+    n_labels: int
+    read: Read
     truth_key: str | None = None
     label_names: tuple[str, ...] | None = None
-    n_labels: int
     key_columns: tuple[str, ...] = ()
     label_column: str | None = None  # of a file with one label a line
     n_samples: int | None = None  # None where that takes reading them all
     first_row: int | None = 0  # of a part in the whole; None where that takes reading those before
     about: str = ""  # for people: the number of shards, perhaps
     notes: tuple[str, ...] = ()  # what was assumed, and what is left out
-    left_out: Mapping[str, str] = MappingProxyType({})  # columns without a role, and what they hold
+    left_out: Mapping[str, str] = field(default_factory=dict)  # columns without a role, what they hold
     calib_idx: Ints | None = None
     test_idx: Ints | None = None
     of_text: bool = False  # scores are written as text, which has no dtype
     has_unknown: bool = False  # truth is -1 where it is not known
     more_labels: bool = False  # there may be more of them than a file of truth names
+    is_mapped: bool = False  # all rows are mapped into memory, which they take none of
+    # All rows at once, where that takes no more memory than the file has.
+    read_whole: Callable[[], Block] | None = None
+    read_keys: Callable[[], Dense] | None = None  # the key of every row
+    # Columns without a role that have a number or a text for each row, (n_rows,), of the first rows.
+    first_values: Callable[[Sequence[str]], Iterator[tuple[str, Dense]]] = _no_values
+    # Why a label has no scores though there is a column for it; nothing where there is none.
+    because: Callable[[str], str] = _nothing
+    # This with the rows of some keys, too, where a file lacks rows that have no scores.
+    with_rows: Callable[[Dense], "Source"] | None = None
+    # Sources of consecutive rows, in order, that together are this one; none where it cannot be cut.
+    read_parts: Callable[[], "list[Source]"] | None = None
 
-    @abstractmethod
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Return the rows in order, a few megabytes at a time; without truth where that is not wanted."""
+        """Return the rows in order; without truth where that is not wanted.
+
+        Whatever a parser raises is an `InputError` here, and so are other rows than the file says to have.
+        """
+        n_rows = 0
+        with reading(self.path):
+            for block in self.read(truth):
+                n_rows += block.y_score.shape[0]
+                yield block
+        if self.n_samples not in (n_rows, None):
+            raise unreadable(
+                self.path, f"it has {n_rows:,} rows, expected {self.n_samples:,} as it says"
+            )
 
     def whole(self) -> Block | None:
         """Return all rows at once where that takes no more memory than the file has."""
-        return None
-
-    def parts(self, n_cells: int = PART_CELLS) -> "list[Source]":
-        """Return sources of consecutive rows, in order, that together are this one.
-
-        Each can be pickled, small as it is, and read in another process, as often as is wanted. They have about
-        `n_cells` scores each where the file lets rows be read from the middle, and are one where it does not.
-        Calibration and test rows are those of the whole, by its numbers.
-        """
-        return [self]
-
-    def with_rows(self, keys: Dense) -> "Source":
-        """Return this with the rows of `keys`, too, where a file lacks rows that have no scores."""
-        return self
-
-    def mapped(self) -> Block | None:
-        """Return all rows mapped into memory; None where the file does not hold them as they are."""
-        return None
-
-    def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
-        """Return columns without a role that have a number or a text for each row, (n_rows,), of the first rows."""
-        return iter(())
-
-    def because(self, label: str) -> str:
-        """Say why a label has no scores though there is a column for it; nothing where there is none."""
-        return ""
+        if self.read_whole is None:
+            return None
+        with reading(self.path):
+            return self.read_whole()
 
     def keys(self) -> Dense:
         """Return the key of every row."""
-        return np.concatenate(
-            [keys for block in self.blocks(truth=False) if (keys := block.keys) is not None]
-        )
+        if self.read_keys is not None:
+            with reading(self.path):
+                return self.read_keys()
+        keys = [block.keys for block in self.blocks(truth=False) if block.keys is not None]
+        return np.concatenate(keys)
 
+    def parts(self) -> "list[Source]":
+        """Return sources of consecutive rows, such as row groups, that together are this one.
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ScoreFile(Shown):
-    """What a file of scores holds, as `thresholds.read` returns it.
-
-    Attributes
-    ----------
-    name : of the file or folder
-    score_key : column, prefix of columns or array that the scores are from
-    y_score : (n_samples, n_labels) scores, dense or CSR; read-only where the file is mapped into memory
-    y_true : (n_samples, n_labels) of 0 and 1, dense or CSR, -1 where the truth is not known; None without truth
-    label_names : strings, one for each column; None without names
-    calib_idx, test_idx : row numbers to fit and to judge on, if the file has them; None otherwise
-    groups : (n_samples,) group of each row, if asked for
-    truth_key : what the truth is from; None without truth
-    about : how many shards there are, where there are some
-    notes : sentences on what was assumed and left out
-    left_out : columns or arrays without a role, and what they hold
-    unknown : -1 where `y_true` has cells that are not known, to be handed on as `unknown`; else None
-    keys : (n_samples,) key of each row, if asked for, or found; of several columns text (n_samples, n_columns)
-    """
-
-    name: str
-    score_key: str
-    y_score: Matrix
-    y_true: Matrix | None
-    label_names: tuple[str, ...] | None
-    calib_idx: Ints | None
-    test_idx: Ints | None
-    groups: Dense | None = None
-    truth_key: str | None = None
-    about: str = ""
-    notes: tuple[str, ...] = ()
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    unknown: int | None = None
-    keys: Dense | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON: what there is, without the matrices."""
-        n_samples, n_labels = self.y_score.shape
-        facts = {
-            "name": self.name,
-            "n_samples": n_samples,
-            "n_labels": n_labels,
-            "score_key": self.score_key,
-            "dtype": dtype_of(self.y_score),
-            "truth_key": self.truth_key,
-            "label_names": self.label_names,
-            "n_calib": None if self.calib_idx is None else len(self.calib_idx),
-            "n_test": None if self.test_idx is None else len(self.test_idx),
-            "notes": self.notes,
-            "left_out": self.left_out,
-        }
-        return {name: as_plain_values(value) for name, value in facts.items()}
-
-    def __repr__(self) -> str:
-        """Say what there is in brief."""
-        n_samples, n_labels = self.y_score.shape
-        scores = f"y_score=<{dtype_of(self.y_score)} ({n_samples}, {n_labels})>"
-        truth = "" if self.y_true is None else f", y_true=<{dtype_of(self.y_true)}>"
-        return f"{type(self).__name__}(name={shown(self.name)}, {scores}{truth})"
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
-        """Return what commands say of a file, and which rows it names."""
-        yield described(self, self.y_score.shape, dtype_of(self.y_score), self.truth_key)
-        splits = {"to fit on (calib_idx)": self.calib_idx, "to judge on (test_idx)": self.test_idx}
-        named = [
-            f"{counted(len(rows), 'row')} {what}"
-            for what, rows in splits.items()
-            if rows is not None
-        ]
-        if named:
-            yield ", ".join(named)
-
-    def _records(self) -> list[dict[str, Any]]:
-        """Return the number of scores that each label has, and of positives."""
-        names = self.label_names or range(self.y_score.shape[1])
-        columns = {"label": list(names), "scores": _counts(self.y_score, stored=True)}
-        if self.y_true is not None:
-            columns["positives"] = _counts(self.y_true, stored=False)
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-    def halves(self) -> tuple[Ints, Ints, str]:
-        """Return the rows to fit on and the rows to judge on, and say which of them the file names."""
-        n = self.y_score.shape[0]
-        fit, judge = self.calib_idx, self.test_idx
-        if fit is None and judge is None:
-            raise InputError(
-                f"{self.name} has neither calib_idx nor test_idx, expected at least one of them"
-            )
-        if fit is None or judge is None:
-            named, key = (fit, "calib_idx") if fit is not None else (judge, "test_idx")
-            rest = np.delete(np.arange(n), np.asarray(named))
-            if rest.size == 0:
-                raise InputError(
-                    f"{key} of {self.name} holds every row, expected some left for the other half"
-                )
-            fit, judge = (rest, judge) if fit is None else (fit, rest)
-            return np.asarray(fit), np.asarray(judge), f"{key} of the file, and the rows it leaves"
-        if np.intersect1d(fit, judge).size:
-            raise InputError(
-                f"calib_idx and test_idx of {self.name} share rows, expected different ones"
-            )
-        return fit, judge, "calib_idx and test_idx of the file"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class LabelledFile(ScoreFile):
-    """A score file with truth."""
-
-    y_true: Matrix
-
-
-def gather(
-    source: Source,
-    step: Callable[[int], object] | None = None,
-    spill: str | None = None,
-) -> ScoreFile:
-    """Read all rows; `step` is told how many rows each block had.
-
-    They are kept in memory, or mapped into it; with `spill`, a folder, in temporary files there.
-    """
-    whole = source.whole() if spill is None else None
-    rows = whole or _gathered(source, step, spill)
-    if rows.y_true is not None and rows.y_true.shape != rows.y_score.shape:
-        raise InputError(
-            f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
-            f" {rows.y_score.shape}, that of the scores {source.score_key!r}"
-        )
-    unknown = None
-    notes = source.notes
-    if source.has_unknown and rows.y_true is not None:
-        n_unknown = count_unknown(rows.y_true)
-        unknown = UNKNOWN if n_unknown else None
-        notes = (*notes, noted(n_unknown, rows.y_true.shape))
-    return ScoreFile(
-        name=source.name,
-        score_key=source.score_key,
-        y_score=rows.y_score,
-        y_true=rows.y_true,
-        label_names=source.label_names,
-        calib_idx=source.calib_idx,
-        test_idx=source.test_idx,
-        groups=rows.groups,
-        truth_key=source.truth_key,
-        about=source.about,
-        notes=notes,
-        left_out=source.left_out,
-        unknown=unknown,
-        keys=rows.keys,
-    )
-
-
-def gather_labelled(
-    source: Source,
-    step: Callable[[int], object] | None = None,
-    spill: str | None = None,
-) -> LabelledFile:
-    """Read all rows of a source that has truth."""
-    data = gather(source, step, spill)
-    if data.y_true is None:
-        raise InputError(
-            f"{data.name} has no y_true, expected gold labels to fit on (--truth-column, --truth)"
-        )
-    return LabelledFile(**{item.name: getattr(data, item.name) for item in fields(data)})
-
-
-def described(
-    data: ScoreFile | Source, shape: tuple[int, ...], dtype: str, truth: str | None = None
-) -> str:
-    """Say what was read: of a file its size, what is scores and truth, and what was assumed."""
-    facts = [
-        data.about,
-        f"{shape[0]:,} rows",
-        f"{shape[1]:,} labels",
-        f"scores {data.score_key!r} ({dtype})",
-        "" if truth is None else f"truth {truth!r}",
-    ]
-    about = ", ".join(filter(None, facts))
-    return wrapped("\n".join([f"{data.name}: {about}", *data.notes]))
-
-
-def _counts(matrix: Matrix, *, stored: bool) -> list[int]:
-    """Count the stored cells of each column, or those of 1, some rows at a time."""
-    n_samples, n_labels = matrix.shape
-    if is_sparse(matrix):
-        kept = matrix.indices if stored else matrix.indices[matrix.data == 1]
-        return [int(n) for n in np.bincount(kept, minlength=n_labels)]
-    if stored:
-        return [n_samples] * n_labels
-    total = np.zeros(n_labels, np.int64)
-    for rows in row_slices(n_samples, n_labels):
-        total += np.count_nonzero(np.asarray(matrix[rows]) == 1, axis=0)
-    return [int(n) for n in total]
+        Calibration and test rows are those of the whole, by its numbers.
+        """
+        parts = [] if self.read_parts is None else self.read_parts()
+        return parts if len(parts) > 1 else [self]
 
 
 def refuse_other_numbers(name: str, key: str, dtype: np.dtype[Any]) -> None:
@@ -334,6 +165,7 @@ def refuse_columns(name: str, wanted: Wanted) -> None:
     """Refuse columns that are asked of a file of one matrix, which has none."""
     for option, columns in (
         ("--groups", wanted.groups),
+        ("--weights", wanted.weights),
         ("--key", ", ".join(wanted.keys) or None),
         ("--score-column", wanted.scores),
     ):
@@ -351,35 +183,3 @@ def rows_per_block(n_labels: int) -> int:
 def row_slices(n_samples: int, n_labels: int) -> Iterator[slice]:
     """Cut rows into blocks."""
     return in_pieces(slice(0, n_samples), rows_per_block(n_labels))
-
-
-def dtype_of(matrix: Matrix) -> str:
-    """Say what scores are."""
-    return "CSR" if is_sparse(matrix) else str(matrix.dtype)
-
-
-def _gathered(source: Source, step: Callable[[int], object] | None, spill: str | None) -> Block:
-    """Collect all blocks."""
-    scores, truth = (
-        Gathered("y_score", spill, n_rows=source.n_samples),
-        Gathered("y_true", spill, n_rows=source.n_samples),
-    )
-    groups, keys = [], []
-    for block in source.blocks():
-        scores.add(block.y_score)
-        if block.y_true is not None:
-            truth.add(block.y_true)
-        if block.groups is not None:
-            groups.append(block.groups)
-        if block.keys is not None:
-            keys.append(block.keys)
-        if step is not None:
-            step(block.y_score.shape[0])
-    if not scores.n_rows:
-        raise InputError(f"{source.name} has no rows, expected at least one")
-    return Block(
-        scores.matrix(),
-        truth.matrix() if truth.n_rows else None,
-        np.concatenate(groups) if groups else None,
-        np.concatenate(keys) if keys else None,
-    )

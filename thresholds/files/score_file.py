@@ -1,0 +1,240 @@
+"""All rows of a file: what `thresholds.read` returns, and commands work on."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Dense, Floats, Ints, Matrix
+from thresholds._checks import InputError, shown
+from thresholds._engine.unknown import UNKNOWN
+from thresholds.data.growing import Gathered
+from thresholds.files.source import Block, Source, row_slices
+from thresholds.files.unknown import count_unknown, noted
+from thresholds.results import Shown, Table, as_plain_values, counted, wrapped
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ScoreFile(Shown):
+    """What a file of scores holds, as `thresholds.read` returns it.
+
+    Attributes
+    ----------
+    name : of the file or folder
+    score_key : column, prefix of columns or array that the scores are from
+    y_score : (n_samples, n_labels) scores, dense or CSR; read-only where the file is mapped into memory
+    y_true : (n_samples, n_labels) of 0 and 1, dense or CSR, -1 where the truth is not known; None without truth
+    label_names : strings, one for each column; None without names
+    calib_idx, test_idx : row numbers to fit and to judge on, if the file has them; None otherwise
+    groups : (n_samples,) group of each row, if asked for
+    truth_key : what the truth is from; None without truth
+    about : how many shards there are, where there are some
+    notes : sentences on what was assumed and left out
+    left_out : columns or arrays without a role, and what they hold
+    unknown : -1 where `y_true` has cells that are not known, to be handed on as `unknown`; else None
+    keys : (n_samples,) key of each row, if asked for, or found; of several columns text (n_samples, n_columns)
+    sample_weight : (n_samples,) float64 weight of each row, if asked for
+    """
+
+    name: str
+    score_key: str
+    y_score: Matrix
+    y_true: Matrix | None
+    label_names: tuple[str, ...] | None
+    calib_idx: Ints | None
+    test_idx: Ints | None
+    groups: Dense | None = None
+    truth_key: str | None = None
+    about: str = ""
+    notes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    unknown: int | None = None
+    keys: Dense | None = None
+    sample_weight: Floats | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: what there is, without the matrices."""
+        n_samples, n_labels = self.y_score.shape
+        facts = {
+            "name": self.name,
+            "n_samples": n_samples,
+            "n_labels": n_labels,
+            "score_key": self.score_key,
+            "dtype": dtype_of(self.y_score),
+            "truth_key": self.truth_key,
+            "label_names": self.label_names,
+            "n_calib": None if self.calib_idx is None else len(self.calib_idx),
+            "n_test": None if self.test_idx is None else len(self.test_idx),
+            "notes": self.notes,
+            "left_out": self.left_out,
+        }
+        return {name: as_plain_values(value) for name, value in facts.items()}
+
+    def __repr__(self) -> str:
+        """Say what there is in brief."""
+        n_samples, n_labels = self.y_score.shape
+        scores = f"y_score=<{dtype_of(self.y_score)} ({n_samples}, {n_labels})>"
+        truth = "" if self.y_true is None else f", y_true=<{dtype_of(self.y_true)}>"
+        return f"{type(self).__name__}(name={shown(self.name)}, {scores}{truth})"
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Return what commands say of a file, and which rows it names."""
+        yield described(self, self.y_score.shape, dtype_of(self.y_score), self.truth_key)
+        splits = {"to fit on (calib_idx)": self.calib_idx, "to judge on (test_idx)": self.test_idx}
+        named = [
+            f"{counted(len(rows), 'row')} {what}"
+            for what, rows in splits.items()
+            if rows is not None
+        ]
+        if named:
+            yield ", ".join(named)
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the number of scores that each label has, and of positives."""
+        names = self.label_names or range(self.y_score.shape[1])
+        columns = {"label": list(names), "scores": _counts(self.y_score, stored=True)}
+        if self.y_true is not None:
+            columns["positives"] = _counts(self.y_true, stored=False)
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def halves(self) -> tuple[Ints, Ints, str]:
+        """Return the rows to fit on and the rows to judge on, and say which of them the file names."""
+        n = self.y_score.shape[0]
+        fit, judge = self.calib_idx, self.test_idx
+        if fit is None and judge is None:
+            raise InputError(
+                f"{self.name} has neither calib_idx nor test_idx, expected at least one of them"
+            )
+        if fit is None or judge is None:
+            named, key = (fit, "calib_idx") if fit is not None else (judge, "test_idx")
+            rest = np.delete(np.arange(n), np.asarray(named))
+            if rest.size == 0:
+                raise InputError(
+                    f"{key} of {self.name} holds every row, expected some left for the other half"
+                )
+            fit, judge = (rest, judge) if fit is None else (fit, rest)
+            return np.asarray(fit), np.asarray(judge), f"{key} of the file, and the rows it leaves"
+        if np.intersect1d(fit, judge).size:
+            raise InputError(
+                f"calib_idx and test_idx of {self.name} share rows, expected different ones"
+            )
+        return fit, judge, "calib_idx and test_idx of the file"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LabelledFile(ScoreFile):
+    """A score file with truth."""
+
+    y_true: Matrix
+
+
+def gather(
+    source: Source,
+    step: Callable[[int], object] | None = None,
+    spill: str | None = None,
+) -> ScoreFile:
+    """Read all rows; `step` is told how many rows each block had.
+
+    They are kept in memory, or mapped into it; with `spill`, a folder, in temporary files there.
+    """
+    whole = source.whole() if spill is None else None
+    rows = whole or _gathered(source, step, spill)
+    if rows.y_true is not None and rows.y_true.shape != rows.y_score.shape:
+        raise InputError(
+            f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
+            f" {rows.y_score.shape}, that of the scores {source.score_key!r}"
+        )
+    unknown = None
+    notes = source.notes
+    if source.has_unknown and rows.y_true is not None:
+        n_unknown = count_unknown(rows.y_true)
+        unknown = UNKNOWN if n_unknown else None
+        notes = (*notes, noted(n_unknown, rows.y_true.shape))
+    return ScoreFile(
+        name=source.name,
+        score_key=source.score_key,
+        y_score=rows.y_score,
+        y_true=rows.y_true,
+        label_names=source.label_names,
+        calib_idx=source.calib_idx,
+        test_idx=source.test_idx,
+        groups=rows.groups,
+        truth_key=source.truth_key,
+        about=source.about,
+        notes=notes,
+        left_out=source.left_out,
+        unknown=unknown,
+        keys=rows.keys,
+        sample_weight=rows.sample_weight,
+    )
+
+
+def gather_labelled(
+    source: Source,
+    step: Callable[[int], object] | None = None,
+    spill: str | None = None,
+) -> LabelledFile:
+    """Read all rows of a source that has truth."""
+    data = gather(source, step, spill)
+    if data.y_true is None:
+        raise InputError(
+            f"{data.name} has no y_true, expected gold labels to fit on (--truth-column, --truth)"
+        )
+    return LabelledFile(**{item.name: getattr(data, item.name) for item in fields(data)})
+
+
+def described(
+    data: ScoreFile | Source, shape: tuple[int, ...], dtype: str, truth: str | None = None
+) -> str:
+    """Say what was read: of a file its size, what is scores and truth, and what was assumed."""
+    facts = [
+        data.about,
+        f"{shape[0]:,} rows",
+        f"{shape[1]:,} labels",
+        f"scores {data.score_key!r} ({dtype})",
+        "" if truth is None else f"truth {truth!r}",
+    ]
+    about = ", ".join(filter(None, facts))
+    return wrapped("\n".join([f"{data.name}: {about}", *data.notes]))
+
+
+def _counts(matrix: Matrix, *, stored: bool) -> list[int]:
+    """Count the stored cells of each column, or those of 1, some rows at a time."""
+    n_samples, n_labels = matrix.shape
+    if is_sparse(matrix):
+        kept = matrix.indices if stored else matrix.indices[matrix.data == 1]
+        return [int(n) for n in np.bincount(kept, minlength=n_labels)]
+    if stored:
+        return [n_samples] * n_labels
+    total = np.zeros(n_labels, np.int64)
+    for rows in row_slices(n_samples, n_labels):
+        total += np.count_nonzero(np.asarray(matrix[rows]) == 1, axis=0)
+    return [int(n) for n in total]
+
+
+def dtype_of(matrix: Matrix) -> str:
+    """Say what scores are."""
+    return "CSR" if is_sparse(matrix) else str(matrix.dtype)
+
+
+def _gathered(source: Source, step: Callable[[int], object] | None, spill: str | None) -> Block:
+    """Collect all blocks."""
+    scores = Gathered("y_score", spill, n_rows=source.n_samples)
+    truth = Gathered("y_true", spill, n_rows=source.n_samples)
+    vectors: dict[str, list[Dense]] = {"groups": [], "keys": [], "sample_weight": []}
+    for block in source.blocks():
+        scores.add(block.y_score)
+        if block.y_true is not None:
+            truth.add(block.y_true)
+        for name, parts in vectors.items():
+            part = getattr(block, name)
+            if part is not None:
+                parts.append(part)
+        if step is not None:
+            step(block.y_score.shape[0])
+    if not scores.n_rows:
+        raise InputError(f"{source.name} has no rows, expected at least one")
+    joined = {name: np.concatenate(parts) for name, parts in vectors.items() if parts}
+    return Block(scores.matrix(), truth.matrix() if truth.n_rows else None, **joined)
