@@ -25,6 +25,14 @@ class Block(NamedTuple):
     sample_weight: Floats | None = None  # (n_rows,)
 
 
+class Dialect(NamedTuple):
+    """How a csv is written, so that decisions are written alike."""
+
+    separator: str = ","  # of cells
+    encoding: str = "utf-8"  # with its byte-order mark where it is utf-8-sig or utf-16
+    line_end: str = "\n"
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What to read of files; names of columns, or of arrays of an `.npz`, None for what is usual."""
@@ -42,6 +50,7 @@ class Wanted:
     true_words: tuple[str, ...] = ()  # text of cells that are true, such as yes
     label_separator: str | None = None  # between the labels of a cell of text
     encoding: str | None = None  # of text; None for UTF-8
+    drop_unscored: bool = False  # leave out rows in which a label has no score
     # Of a rule: all labels that there are, of which a file that names labels line by line may lack some.
     rule_names: tuple[str, ...] | None = None
     # Whether labels may have come and gone since; then its names stand where a file has none.
@@ -100,6 +109,7 @@ class Source:
     left_out: Mapping[str, str] = field(default_factory=dict)  # columns without a role, what they hold
     calib_idx: Ints | None = None
     test_idx: Ints | None = None
+    dialect: Dialect = Dialect()  # of a csv
     of_text: bool = False  # scores are written as text, which has no dtype
     has_unknown: bool = False  # truth is -1 where it is not known
     more_labels: bool = False  # there may be more of them than a file of truth names
