@@ -1,125 +1,148 @@
 """Scores joined to truth in another file: by a key, else row by row."""
 
 from collections.abc import Iterator, Mapping
-from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from thresholds._arrays.types import Dense, Matrix
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Dense, Floats, Matrix
 from thresholds._checks import InputError, in_order, places
+from thresholds._checks.unknown import reads_absent
+from thresholds._engine.unknown import UNKNOWN
 from thresholds.data.growing import Gathered
-from thresholds.files import accounting
-from thresholds.files.converting import Converted
 from thresholds.files.keys import places_of
-from thresholds.files.source import PART_CELLS, Block, Source, Wanted
-from thresholds.files.tables.columns import NUMBERS, ColumnChoice, Table, choose_truth
+from thresholds.files.source import Block, Source, Wanted
+from thresholds.files.tables import accounting
+from thresholds.files.tables.columns import NUMBERS
 from thresholds.files.tables.long import LongColumns, read_long_truth
-from thresholds.files.tables.source import Truth, batches, check_columns, keys_of
+from thresholds.files.tables.roles import ColumnChoice, choose_truth
+from thresholds.files.tables.rows import (
+    check_columns,
+    groups_of,
+    keys_of,
+    read_batches,
+    weights_of,
+)
+from thresholds.files.tables.table import Table
+from thresholds.files.tables.truth import Truth
 from thresholds.files.unknown import as_read
 from thresholds.results import counted
 
 
+@dataclass(frozen=True)
 class TruthFile:
     """The truth of all rows of a file, read whole, and their keys if rows are to be found by them."""
 
-    def __init__(
-        self,
-        name: str,
-        key: str,
-        matrix: Matrix,
-        keys: Dense | None,
-        notes: tuple[str, ...] = (),
-        *,
-        has_unknown: bool = False,
-        of_entries: bool = False,
-    ) -> None:
-        self.name, self.key, self.matrix, self.keys, self.notes = name, key, matrix, keys, notes
-        self.has_unknown = has_unknown
-        self.of_entries = of_entries  # a row that it lacks has no true label
+    name: str
+    key: str
+    matrix: Matrix  # (n_rows, n_labels)
+    keys: Dense | None = None  # (n_rows,), or (n_rows, n_columns); and so are groups and weights
+    groups: Dense | None = None
+    weights: Floats | None = None
+    notes: tuple[str, ...] = ()
+    has_unknown: bool = False
+    of_entries: bool = False  # a row that it lacks has no true label,
+    lacks_unknown: bool = False  # or none that is known
 
-    @classmethod
-    def of_table(cls, table: Table, wanted: Wanted, scores: Source) -> "TruthFile":
-        """Read the truth of a table, for the labels of the scores; those that are asked for may be a part of it."""
-        check_columns(table, wanted)
-        choice = choose_truth(
-            table.name, table.columns, replace(wanted, label_names=scores.label_names), None
-        )
-        assert choice is not None, "a file of truth alone has some, or is refused"
-        accounting.refuse_two_roles(table.name, {"truth": choice.columns, "--key": wanted.keys})
-        left = accounting.left_out(table, {*choice.columns, *wanted.keys})
-        truth = Truth(
-            table, choice, scores.label_names, scores.n_labels, scores.because, wanted.unknown
-        )
-        if choice.key in ("label columns", "all columns") and wanted.names_of_columns is None:
-            _refuse_other_labels(table, choice, left, scores, wanted.unknown)
-        gathered = Gathered(f"truth {choice.key!r} of {table.name}", n_rows=table.n_rows)
-        for batch in batches(
-            table, truth.choice.columns, None, scores.n_labels, scores.label_names, truth
-        ):
-            gathered.add(truth.decode(batch))
-        if not gathered.n_rows:
-            raise InputError(
-                f"{table.name} has no rows, expected the truth of those of {scores.name}"
-            )
-        keys = keys_of(table, wanted.keys) if wanted.keys else None
-        return cls(
-            table.name,
-            choice.key,
-            gathered.matrix(),
-            keys,
-            accounting.noted(left, f" of {table.name}"),
-            has_unknown=wanted.unknown is not None,
+    def places(self, source: Source) -> Dense | None:
+        """Return the row of each row of scores in the truth; -1 where it has none; None for the same order."""
+        if self.keys is None:
+            return None
+        return places_of(
+            source.keys(), self.keys, source.name, self.name, may_lack=self.of_entries
         )
 
-    @classmethod
-    def of_lines(
-        cls, table: Table, columns: LongColumns, wanted: Wanted, scores: Source
-    ) -> "TruthFile":
-        """Read the truth of a table that has one label a line."""
-        matrix, keys, notes = read_long_truth(table, columns, wanted, scores)
-        return cls(
-            table.name,
-            columns.truth or columns.label,
-            matrix,
-            keys,
-            notes,
-            has_unknown=columns.truth is not None and wanted.unknown is not None,
-            of_entries=True,
-        )
 
-    @classmethod
-    def of_source(cls, source: Source, scores: Source, wanted: Wanted) -> "TruthFile":
-        """Take the matrix of an `.npz` or `.npy` for truth."""
-        rows = source.whole()
-        assert rows is not None, "arrays are read whole"
-        if source.more_labels and source.n_labels < scores.n_labels:
-            rows.y_score.resize(rows.y_score.shape[0], scores.n_labels)
-        elif source.n_labels != scores.n_labels:
-            raise InputError(
-                f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}"
-            )
-        order = places(
-            source.label_names, scores.label_names, source.name, f"those of {scores.name}"
-        )
-        cells = in_order(rows.y_score, order)
-        if wanted.unknown is not None:
-            what = f"truth {source.score_key!r} of {source.name}"
-            cells = as_read(cells, wanted.unknown, what, scores.label_names)
-        return cls(
-            source.name,
-            source.score_key,
-            cells,
-            source.keys() if wanted.keys else None,
-            source.notes,
-            has_unknown=wanted.unknown is not None,
-        )
+def truth_of_table(table: Table, wanted: Wanted, scores: Source) -> TruthFile:
+    """Read the truth of a table, for the labels of the scores; those that are asked for may be a part of it."""
+    check_columns(table, wanted)
+    others = (*wanted.keys, wanted.groups, wanted.weights)
+    choice = choose_truth(
+        table, replace(wanted, label_names=scores.label_names), None, taken=others
+    )
+    assert choice is not None, "a file of truth alone has some, or is refused"
+    roles = {
+        "truth": choice.columns,
+        "--key": wanted.keys,
+        "--groups": (wanted.groups,),
+        "--weights": (wanted.weights,),
+    }
+    accounting.refuse_two_roles(table.name, roles)
+    left = accounting.left_out(table, {*choice.columns, *others})
+    truth = Truth(table, choice, scores.label_names, scores.n_labels, scores.because, wanted)
+    if choice.key in ("label columns", "all columns") and wanted.names_of_columns is None:
+        _refuse_other_labels(table, choice, left, scores, wanted.unknown)
 
-    def of_rows(self, matrix: Matrix) -> "TruthFile":
-        """Return the truth of some rows alone."""
-        some = copy(self)
-        some.matrix, some.keys = matrix, None
-        return some
+    # Read all rows.
+    gathered = Gathered(f"truth {choice.key!r} of {table.name}", n_rows=table.n_rows)
+    more: dict[str, list[Dense]] = {"groups": [], "weights": []}
+    columns = [*truth.choice.columns, *(name for name in (wanted.groups, wanted.weights) if name)]
+    names = scores.label_names
+    for batch in read_batches(table, columns, None, scores.n_labels, names, truth, wanted):
+        gathered.add(truth.decode(batch))
+        groups, weights = groups_of(batch, wanted.groups), weights_of(batch, wanted.weights)
+        for name, part in (("groups", groups), ("weights", weights)):
+            if part is not None:
+                more[name].append(part)
+    if not gathered.n_rows:
+        raise InputError(f"{table.name} has no rows, expected the truth of those of {scores.name}")
+    return TruthFile(
+        table.name,
+        choice.key,
+        gathered.matrix(),
+        keys_of(table, wanted.keys) if wanted.keys else None,
+        notes=(*table.notes, *truth.notes, *accounting.noted(left, f" of {table.name}")),
+        has_unknown=wanted.unknown is not None,
+        **{name: np.concatenate(parts) for name, parts in more.items() if parts},
+    )
+
+
+def truth_of_lines(
+    table: Table, columns: LongColumns, wanted: Wanted, scores: Source
+) -> TruthFile:
+    """Read the truth of a table that has one label a line."""
+    truth = read_long_truth(table, columns, wanted, scores)
+    return TruthFile(
+        table.name,
+        columns.truth or columns.label,
+        truth.matrix,
+        truth.keys,
+        truth.groups,
+        truth.weights,
+        (*table.notes, *truth.notes),
+        has_unknown=columns.truth is not None and wanted.unknown is not None,
+        of_entries=True,
+        lacks_unknown=reads_absent(wanted.unknown),
+    )
+
+
+def truth_of_arrays(source: Source, scores: Source, wanted: Wanted) -> TruthFile:
+    """Take the matrix of a file of arrays for truth."""
+    rows = source.whole()
+    assert rows is not None, "arrays are read whole"
+    if source.more_labels and source.n_labels < scores.n_labels:
+        rows.y_score.resize(rows.y_score.shape[0], scores.n_labels)
+    elif source.n_labels != scores.n_labels:
+        raise InputError(
+            f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}"
+        )
+    order = places(source.label_names, scores.label_names, source.name, f"those of {scores.name}")
+    cells = in_order(rows.y_score, order)
+    if wanted.unknown is not None:
+        what = f"truth {source.score_key!r} of {source.name}"
+        cells = as_read(cells, wanted.unknown, what, scores.label_names)
+    return TruthFile(
+        source.name,
+        source.score_key,
+        cells,
+        source.keys() if wanted.keys else None,
+        rows.groups,
+        rows.sample_weight,
+        source.notes,
+        has_unknown=wanted.unknown is not None,
+    )
 
 
 def _refuse_other_labels(
@@ -139,98 +162,103 @@ def _refuse_other_labels(
     )
 
 
-class Joined(Converted):
-    """Scores of one file with truth of another."""
+def joined(source: Source, truth: TruthFile) -> Source:
+    """Return scores with the truth of another file, and with its groups and weights."""
+    if truth.keys is not None and source.with_rows is not None:
+        source = source.with_rows(truth.keys)
+    rows = truth.places(source)
+    if rows is None:
+        _refuse_other_length(source.n_samples, source.name, truth)
+    has_whole = source.read_whole is not None
+    return replace(
+        source,
+        read=partial(_blocks, source, truth, rows),
+        read_whole=partial(_whole, source, truth, rows) if has_whole else None,
+        read_parts=None,
+        truth_key=f"{truth.key} of {truth.name}",
+        has_unknown=truth.has_unknown,
+        notes=(*source.notes, *truth.notes, *_notes(truth, rows)),
+    )
 
-    def __init__(self, source: Source, truth: TruthFile) -> None:
-        self._truth = truth
-        self._places = None  # (n_samples,) of the rows of scores in the truth; -1 where it has none
-        if truth.keys is not None:
-            self._places = places_of(
-                source.keys(), truth.keys, source.name, truth.name, may_lack=truth.of_entries
-            )
-        super().__init__(source, *truth.notes, *self._joined())
-        self.truth_key = f"{truth.key} of {truth.name}"
-        self.has_unknown = truth.has_unknown
-        self._refuse_other_length(source.n_samples)
 
-    def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Return the rows of the scores in order, with their truth."""
-        first = 0
-        for block in self._source.blocks(truth=False):
-            rows = slice(first, first + block.y_score.shape[0])
-            first = rows.stop
-            yield block._replace(y_true=self._rows(rows) if truth else None)
-        self._refuse_other_length(first)
+def _blocks(
+    source: Source, truth: TruthFile, rows: Dense | None, with_truth: bool
+) -> Iterator[Block]:
+    """Return the rows of the scores in order, with their truth."""
+    first = 0
+    for block in source.blocks(truth=False):
+        some = slice(first, first + block.y_score.shape[0])
+        first = some.stop
+        yield _with_truth(block, truth, some if rows is None else rows[some], with_truth)
+    if rows is None:
+        _refuse_other_length(first, source.name, truth)
 
-    def whole(self) -> Block | None:
-        """Return all rows at once where the scores are."""
-        rows = self._source.whole()
-        if rows is None:
-            return None
-        all_rows = slice(0, rows.y_score.shape[0])
-        return rows._replace(y_true=self._rows(all_rows))
 
-    def mapped(self) -> Block | None:
-        """Return all rows where the scores are mapped into memory."""
-        return None if self._source.mapped() is None else self.whole()
+def _whole(source: Source, truth: TruthFile, rows: Dense | None) -> Block:
+    """Return all rows at once."""
+    block = source.whole()
+    assert block is not None
+    everything = slice(0, block.y_score.shape[0])
+    return _with_truth(block, truth, everything if rows is None else rows, with_truth=True)
 
-    def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
-        """Return the parts of the scores with the truth of their rows; one where numbers of rows are not known."""
-        parts = self._source.parts(n_cells)
-        if len(parts) == 1 or any(part.n_samples is None for part in parts):
-            return [self]
-        joined = list[Source]()
-        first = 0
-        for part in parts:
-            assert part.n_samples is not None
-            rows = slice(first, first + part.n_samples)
-            first = rows.stop
-            with_truth = self._of(part)
-            assert isinstance(with_truth, Joined)
-            with_truth._truth, with_truth._places = self._truth.of_rows(self._rows(rows)), None
-            joined.append(with_truth)
-        return joined
 
-    def _joined(self) -> tuple[str, ...]:
-        """Say by what rows are joined, if by no key, and how many are left over."""
-        if self._places is None:
-            return (f"{self._truth.name} is joined by row order; --key joins by a column",)
-        notes = list[str]()
-        n_found = int(np.count_nonzero(self._places >= 0))
-        more = self._truth.matrix.shape[0] - n_found
-        if more:
-            rows = counted(more, "row")
-            notes.append(
-                f"left out of {self._truth.name}: {rows} whose keys the scores do not have"
-            )
-        lacking = self._places.size - n_found
-        if lacking:
-            rows = f"{counted(lacking, 'row')} of {self._places.size:,}"
-            notes.append(f"{self._truth.name} has no line for {rows}: no label is true there")
-        return tuple(notes)
-
-    def _rows(self, rows: slice) -> Matrix:
-        """Return the truth of some rows."""
-        if self._places is not None:
-            return _taken(self._truth.matrix, self._places[rows])
-        return self._truth.matrix[rows]
-
-    def _refuse_other_length(self, n_samples: int | None) -> None:
-        """Refuse truth of more or fewer rows, where rows are joined by their order."""
-        n_rows = self._truth.matrix.shape[0]
-        if self._places is None and n_samples not in (n_rows, None):
+def _with_truth(
+    block: Block, truth: TruthFile, rows: "Dense | slice", with_truth: bool
+) -> Block:
+    """Return some rows of scores with the rows of the truth that are theirs."""
+    lacks = not isinstance(rows, slice) and bool((rows < 0).any())
+    for option, values in (("--groups", truth.groups), ("--weights", truth.weights)):
+        if values is not None and lacks:
             raise InputError(
-                f"{self._truth.name} has {n_rows:,} rows, expected {n_samples:,} as {self.name} has; --key joins by a"
-                " column"
+                f"{truth.name} has no line for some rows of the scores, expected one for each where it has"
+                f" {option}"
             )
+    return block._replace(
+        y_true=_taken(truth, rows) if with_truth else None,
+        groups=block.groups if truth.groups is None else truth.groups[rows],
+        sample_weight=block.sample_weight if truth.weights is None else truth.weights[rows],
+    )
 
 
-def _taken(matrix: Matrix, places: Dense) -> Matrix:
-    """Return rows of a matrix, sparse if some have no place in it: these are empty."""
-    if (places >= 0).all():
-        return matrix[places]
+def _taken(truth: TruthFile, rows: "Dense | slice") -> Matrix:
+    """Return rows of truth; where it has none, no label is true, or none is known."""
+    matrix = truth.matrix
+    if isinstance(rows, slice) or (rows >= 0).all():
+        return matrix[rows]
+    if not is_sparse(matrix):
+        elsewhere = UNKNOWN if truth.lacks_unknown else 0
+        last = np.full((1, matrix.shape[1]), elsewhere, matrix.dtype)
+        return np.concatenate([matrix, last])[rows]
     from scipy import sparse
 
     empty = sparse.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
-    return sparse.vstack([matrix, empty], "csr")[places]
+    return sparse.vstack([matrix, empty], "csr")[rows]
+
+
+def _notes(truth: TruthFile, rows: Dense | None) -> tuple[str, ...]:
+    """Say by what rows are joined, if by no key, and how many are left over."""
+    if rows is None:
+        return (f"{truth.name} is joined by row order; --key joins by a column",)
+    notes = list[str]()
+    n_found = int(np.count_nonzero(rows >= 0))
+    more = truth.matrix.shape[0] - n_found
+    if more:
+        notes.append(
+            f"left out of {truth.name}: {counted(more, 'row')} whose keys the scores do not have"
+        )
+    lacking = rows.size - n_found
+    if lacking:
+        meaning = "no label is known there" if truth.lacks_unknown else "no label is true there"
+        some = f"{counted(lacking, 'row')} of {rows.size:,}"
+        notes.append(f"{truth.name} has no line for {some}: {meaning}")
+    return tuple(notes)
+
+
+def _refuse_other_length(n_samples: int | None, name: str, truth: TruthFile) -> None:
+    """Refuse truth of more or fewer rows, where rows are joined by their order."""
+    n_rows = truth.matrix.shape[0]
+    if n_samples not in (n_rows, None):
+        raise InputError(
+            f"{truth.name} has {n_rows:,} rows, expected {n_samples:,} as {name} has; --key joins by a"
+            " column"
+        )

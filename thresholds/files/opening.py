@@ -1,7 +1,7 @@
 """Finding out what a path is, and opening it: by suffix, a folder, or a pattern of shards."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from glob import glob, has_magic
 from pathlib import Path
@@ -9,21 +9,28 @@ from typing import Any, Protocol
 
 from thresholds._checks import InputError, names_of_labels
 from thresholds._checks.boundary import reading, reading_json
-from thresholds._checks.unknown import unknown_value
-from thresholds.files.arrays.npy import NpySource
-from thresholds.files.arrays.scipy_npz import open_npz
-from thresholds.files.arrays.text import SvmLightSource, TextSource
-from thresholds.files.converting import FromLogits
-from thresholds.files.joining import Joined, TruthFile
-from thresholds.files.source import LabelledFile, Source, Wanted, gather_labelled
-from thresholds.files.tables.arrow import CsvTable, DatasetTable, ParquetTable, dataset_splits
-from thresholds.files.tables.columns import Table
-from thresholds.files.tables.hugging_face import DatasetObject, is_dataset
-from thresholds.files.tables.jsonl import JsonLines
-from thresholds.files.tables.long import LongSource, long_scores, long_truth
-from thresholds.files.tables.shards import Shards
-from thresholds.files.tables.source import TableSource
-from thresholds.files.within_boundary import WithinBoundary
+from thresholds._checks.unknown import unknown_values
+from thresholds.errors import need
+from thresholds.files.arrays.npz import open_npy, open_npz
+from thresholds.files.arrays.sparse_text import is_xmc, open_svmlight, open_xmc
+from thresholds.files.converting import from_logits
+from thresholds.files.joining import joined, truth_of_arrays, truth_of_lines, truth_of_table
+from thresholds.files.score_file import LabelledFile, gather_labelled
+from thresholds.files.source import Source, Wanted
+from thresholds.files.tables import table as tables
+from thresholds.files.tables.csv_text import open_csv
+from thresholds.files.tables.formats import (
+    dataset_splits,
+    is_dataset,
+    open_arrow,
+    open_dataset,
+    open_parquet,
+    open_saved_dataset,
+)
+from thresholds.files.tables.json_lines import open_json_lines
+from thresholds.files.tables.long import long_scores, long_source, long_truth
+from thresholds.files.tables.rows import TableRows
+from thresholds.files.tables.table import Table
 
 StrPath = str | os.PathLike[str]
 
@@ -35,33 +42,28 @@ class _OpenMatrix(Protocol):
         """Return its rows."""
 
 
-class _OpenTable(Protocol):
-    """What opens a file of named columns; those of `text` are read as text, where the file has no types."""
-
-    def __call__(self, path: Path, text: Sequence[str], /) -> Table:
-        """Return its columns."""
-
-
-# Every format, by the suffix of its files, and the class that reads it. For another, write a class whose constructor
-# is an `_OpenMatrix` or an `_OpenTable`, and add a line; name it at the end of `--help` (`cli/parser.py`) and in
-# docs/files.md. A suffix of two parts has to be known to `_suffix`, too.
+# Every format, by the suffix of its files, and the function that opens it. For another, write a function and add a
+# line; name it at the end of `--help` (`cli/parser.py`) and in docs/files.md.
 _ARRAYS: dict[str, _OpenMatrix] = {
     ".npz": open_npz,
-    ".npy": NpySource,
-    ".txt": TextSource,
-    ".svm": SvmLightSource,
-    ".svmlight": SvmLightSource,
-    ".libsvm": SvmLightSource,
+    ".npy": open_npy,
+    ".svm": open_svmlight,
+    ".svmlight": open_svmlight,
+    ".libsvm": open_svmlight,
 }
-# One file or many shards. Beside these, a folder may be a `DatasetTable`.
-_TABLES: dict[str, _OpenTable] = {
-    ".parquet": ParquetTable,
-    ".csv": CsvTable,
-    ".csv.gz": CsvTable,
-    ".tsv": CsvTable,
-    ".tsv.gz": CsvTable,
-    ".jsonl": JsonLines,
-    ".ndjson": JsonLines,
+# One file or many shards. Beside these, a folder may be a dataset that Hugging Face's library saved.
+_TABLES: dict[str, Callable[[Path, Wanted], Table]] = {
+    ".parquet": open_parquet,
+    ".pq": open_parquet,
+    ".feather": open_arrow,
+    ".arrow": open_arrow,
+    ".csv": open_csv,
+    ".csv.gz": open_csv,
+    ".tsv": open_csv,
+    ".tsv.gz": open_csv,
+    ".txt": open_csv,
+    ".jsonl": open_json_lines,
+    ".ndjson": open_json_lines,
 }
 
 
@@ -74,19 +76,19 @@ def open_scores(
 ) -> Source:
     """Open a file, a folder, a pattern of shards or a `datasets.Dataset`, and join the truth of another to it."""
     wanted = wanted or Wanted()
-    unknown_value(wanted.unknown)  # is refused, if it is none, before anything is read
-    source = _open(
-        _given(path),
-        wanted if truth_path is None else replace(wanted, truth=None, with_truth=False),
-    )
+    unknown_values(wanted.unknown)  # is refused, if it is none, before anything is read
+    if truth_path is None:
+        source = _open(_given(path), wanted)
+    else:
+        truth = _TruthPath(_given(truth_path), wanted)
+        source = _open(_given(path), truth.of_scores())
     names = wanted.rule_names
     if source.label_names is None and names is not None and len(names) == source.n_labels:
-        source.label_names = names  # nothing says otherwise
+        source = replace(source, label_names=names)  # nothing says otherwise
     if truth_path is not None:
-        wanted = replace(wanted, key=wanted.key or source.key_columns or None)
-        truth = _open_truth(_given(truth_path), wanted, source)
-        source = Joined(source if truth.keys is None else source.with_rows(truth.keys), truth)
-    return FromLogits(source) if logits else source
+        source = joined(source, truth.of(source))
+    source = replace(source, drop_unscored=wanted.drop_unscored)
+    return from_logits(source) if logits else source
 
 
 def read_labelled(
@@ -130,9 +132,9 @@ def shards_of(path: StrPath) -> tuple[str, ...]:
     if _is_pattern(path):
         return tuple(map(str, _matching(path)))
     if os.path.isdir(path):
-        table = _folder(Path(path), (), None)
-        if isinstance(table, Shards):
-            return table.paths
+        folder = Path(path)
+        if not (folder / "state.json").exists():
+            return tuple(str(shard) for shard in _shards_in(folder))
     return (path,)
 
 
@@ -155,63 +157,92 @@ def _given(path: Any) -> Any:
 
 def _open(path: Any, wanted: Wanted) -> Source:
     """Open scores, and truth that stands beside them."""
-    if is_dataset(path):
-        with reading("the dataset"):
-            return WithinBoundary(_of_table(path, wanted), "the dataset")
-    suffix = "" if _is_pattern(path) else _suffix(path)
-    with reading(path):
-        if suffix in _ARRAYS:
-            return WithinBoundary(_ARRAYS[suffix](Path(path), wanted), path)
-        return WithinBoundary(_of_table(path, wanted), path)
-
-
-def _open_truth(path: Any, wanted: Wanted, scores: Source) -> TruthFile:
-    """Open a file for its truth alone."""
-    suffix = "" if is_dataset(path) or _is_pattern(path) else _suffix(path)
-    truth_alone = Wanted(
-        truth=wanted.truth, key=wanted.key, labels=wanted.labels, unknown=wanted.unknown
-    )
-    with reading("the dataset" if is_dataset(path) else path):
-        if suffix in _ARRAYS:
-            source = _ARRAYS[suffix](Path(path), truth_alone, truth_only=True)
-            return TruthFile.of_source(source, scores, truth_alone)
-        table = _open_table(path, truth_alone)
-        truth_alone = replace(
-            truth_alone,
-            label_names=wanted.label_names,
-            rule_names=wanted.rule_names,
-            rule_is_old=wanted.rule_is_old,
-        )
-        columns = long_truth(table, truth_alone, scores)
+    with reading(_name_of(path)):
+        open_matrix = _opens_matrix(path)
+        if open_matrix is not None:
+            return open_matrix(Path(path), wanted)
+        table = _open_table(path, wanted)
+        columns = long_scores(table, wanted)
         if columns is None:
-            return TruthFile.of_table(table, truth_alone, scores)
-        table = _open_table(path, truth_alone, columns.text)
-        return TruthFile.of_lines(table, columns, truth_alone, scores)
+            return TableRows(table, wanted).source()
+        return long_source(table, wanted, columns)
 
 
-def _of_table(path: Any, wanted: Wanted) -> Source:
-    """Open a table of scores, with a row in each line or a label in each line."""
-    table = _open_table(path, wanted)
-    columns = long_scores(table, wanted)
-    if columns is None:
-        return TableSource(table, wanted)
-    return LongSource(_open_table(path, wanted, columns.text), wanted, columns)
+class _TruthPath:
+    """A file of truth alone, opened once: groups and weights may stand there."""
+
+    def __init__(self, path: Any, wanted: Wanted) -> None:
+        self._path = path
+        self._open_matrix = _opens_matrix(path)
+        self._wanted = wanted
+        self._table: Table | None = None
+        if self._open_matrix is None:
+            with reading(_name_of(path)):
+                self._table = _open_table(path, self._alone(wanted))
+
+    def _alone(self, wanted: Wanted) -> Wanted:
+        """Return what is wanted of it."""
+        return replace(wanted, scores=None, with_truth=True, drop_unscored=False)
+
+    def of_scores(self) -> Wanted:
+        """Return what is wanted of the scores: groups and weights that the truth has not."""
+        own: dict[str, Any] = {"truth": None, "with_truth": False}
+        has = self._table.columns if self._table is not None else ()
+        for name in ("groups", "weights"):
+            if getattr(self._wanted, name) in has:
+                own[name] = None
+        return replace(self._wanted, **own)
+
+    def of(self, scores: Source) -> Any:
+        """Read the truth of scores."""
+        left_to_scores = self.of_scores()
+        wanted = self._alone(self._wanted)
+        wanted = replace(
+            wanted,
+            key=wanted.key or scores.key_columns or None,
+            groups=None if left_to_scores.groups is not None else wanted.groups,
+            weights=None if left_to_scores.weights is not None else wanted.weights,
+        )
+        with reading(_name_of(self._path)):
+            if self._open_matrix is not None:
+                plain = replace(wanted, label_names=None, rule_names=None)
+                source = self._open_matrix(Path(self._path), plain, truth_only=True)
+                return truth_of_arrays(source, scores, wanted)
+            table = self._table
+            assert table is not None
+            columns = long_truth(table, wanted, scores)
+            if columns is None:
+                return truth_of_table(table, wanted, scores)
+            return truth_of_lines(table, columns, wanted, scores)
 
 
-def _open_table(path: Any, wanted: Wanted, more_text: Sequence[str] = ()) -> Table:
-    """Open a table, one file or several; keys, groups and `more_text` are text, where a file has no types."""
-    groups = () if wanted.groups is None else (wanted.groups,)
-    text = tuple(dict.fromkeys((*wanted.keys, *groups, *more_text)))
+def _name_of(path: Any) -> str:
+    """Return a path for messages."""
+    return "the dataset" if is_dataset(path) else str(path)
+
+
+def _opens_matrix(path: Any) -> _OpenMatrix | None:
+    """Return what opens a file of arrays; None for tables."""
+    if is_dataset(path) or _is_pattern(path):
+        return None
+    if _suffix(path) == ".txt":
+        return open_xmc if is_xmc(Path(path)) else None
+    return _ARRAYS.get(_suffix(path))
+
+
+def _open_table(path: Any, wanted: Wanted) -> Table:
+    """Open a table, one file or several."""
+    need("pyarrow", _name_of(path))
     table: Table
     if is_dataset(path):
-        table = DatasetObject(path)
+        table = open_dataset(path)
     elif _is_pattern(path):
-        table = _shards(path, _matching(path), text, wanted.unknown)
+        table = _shards(path, _matching(path), wanted)
     elif os.path.isdir(path):
-        table = _folder(Path(path), text, wanted.unknown)
+        table = _folder(Path(path), wanted)
     else:
-        table = _one_table(Path(path), text)
-    if table.n_rows == 0 or (isinstance(table, CsvTable) and not table.has_rows):
+        table = _one_table(Path(path), wanted)
+    if table.n_rows == 0:
         raise InputError(
             f"{table.name if is_dataset(path) else path} has no rows, expected at least one"
         )
@@ -226,14 +257,19 @@ def _matching(pattern: str) -> list[Path]:
     return files
 
 
-def _folder(folder: Path, text: Sequence[str], unknown: object) -> Table:
+def _folder(folder: Path, wanted: Wanted) -> Table:
     """Open a dataset that Hugging Face's library saved, or shards."""
     splits = dataset_splits(folder)
     if splits is not None:
         named = ", ".join(str(folder / split) for split in splits)
         raise InputError(f"{folder} holds a dataset for each split, expected one of them: {named}")
     if (folder / "state.json").exists():
-        return DatasetTable(folder)
+        return open_saved_dataset(folder)
+    return _shards(folder.name or str(folder), _shards_in(folder), wanted)
+
+
+def _shards_in(folder: Path) -> list[Path]:
+    """Find the shards of a folder, all of one kind."""
     files = sorted(
         file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_"))
     )
@@ -248,20 +284,22 @@ def _folder(folder: Path, text: Sequence[str], unknown: object) -> Table:
         raise InputError(
             f"{folder} holds no shards, expected files that end in {', '.join(_TABLES)}"
         )
-    return _shards(folder.name or str(folder), shards, text, unknown)
+    return shards
 
 
-def _shards(name: str, paths: list[Path], text: Sequence[str], unknown: object) -> Table:
+def _shards(name: str, paths: list[Path], wanted: Wanted) -> Table:
     """Open shards, sorted by name."""
     wrong = [path for path in paths if path.is_dir() or _suffix(path.name) not in _TABLES]
     if wrong:
         raise InputError(f"{wrong[0]} is no shard, expected files that end in {', '.join(_TABLES)}")
-    return Shards(
-        name, paths, lambda path: _one_table(path, text), numbers_alike=unknown is not None
-    )
+    opened = list[Table]()
+    for path in paths:
+        with reading(path):
+            opened.append(_one_table(path, wanted))
+    return tables.joined(name, opened, numbers_alike=wanted.unknown is not None)
 
 
-def _one_table(path: Path, text: Sequence[str]) -> Table:
+def _one_table(path: Path, wanted: Wanted) -> Table:
     """Open one file."""
     suffix = _suffix(path.name)
     path.stat()  # so that a missing file is named by Python's own error
@@ -271,7 +309,7 @@ def _one_table(path: Path, text: Sequence[str]) -> Table:
             " a Hugging Face dataset folder"
         )
     open(path, "rb").close()  # likewise one that may not be read
-    return _TABLES[suffix](path, text)
+    return _TABLES[suffix](path, wanted)
 
 
 def _is_pattern(path: str) -> bool:
@@ -282,4 +320,4 @@ def _is_pattern(path: str) -> bool:
 def _suffix(path: str) -> str:
     """Return the suffix of a path, of two parts where it ends in `.gz`."""
     suffixes = Path(path).suffixes
-    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:]).lower()

@@ -139,8 +139,8 @@ def gather(
 
     They are kept in memory, or mapped into it; with `spill`, a folder, in temporary files there.
     """
-    whole = source.whole() if spill is None else None
-    rows = whole or _gathered(source, step, spill)
+    whole = source.whole() if spill is None and not source.drop_unscored else None
+    rows, n_dropped = (whole, 0) if whole is not None else _gathered(source, step, spill)
     if rows.y_true is not None and rows.y_true.shape != rows.y_score.shape:
         raise InputError(
             f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
@@ -148,6 +148,10 @@ def gather(
         )
     unknown = None
     notes = source.notes
+    if source.drop_unscored:
+        n_rows = rows.y_score.shape[0] + n_dropped
+        left = f"{counted(n_dropped, 'row')} of {n_rows:,}"
+        notes = (*notes, f"left out: {left}, in which a label has no score")
     if source.has_unknown and rows.y_true is not None:
         n_unknown = count_unknown(rows.y_true)
         unknown = UNKNOWN if n_unknown else None
@@ -219,22 +223,49 @@ def dtype_of(matrix: Matrix) -> str:
     return "CSR" if is_sparse(matrix) else str(matrix.dtype)
 
 
-def _gathered(source: Source, step: Callable[[int], object] | None, spill: str | None) -> Block:
-    """Collect all blocks."""
+def _gathered(
+    source: Source, step: Callable[[int], object] | None, spill: str | None
+) -> tuple[Block, int]:
+    """Collect all blocks, and count the rows that are left out."""
+    if source.drop_unscored and (source.calib_idx is not None or source.test_idx is not None):
+        raise InputError(
+            f"--drop-unscored has no use with {source.name}, whose calib_idx and test_idx number all rows, expected a"
+            " file without these"
+        )
     scores = Gathered("y_score", spill, n_rows=source.n_samples)
     truth = Gathered("y_true", spill, n_rows=source.n_samples)
     vectors: dict[str, list[Dense]] = {"groups": [], "keys": [], "sample_weight": []}
+    n_dropped = 0
     for block in source.blocks():
-        scores.add(block.y_score)
-        if block.y_true is not None:
-            truth.add(block.y_true)
+        n_rows = block.y_score.shape[0]
+        some = _scored(block) if source.drop_unscored else block
+        n_dropped += n_rows - some.y_score.shape[0]
+        scores.add(some.y_score)
+        if some.y_true is not None:
+            truth.add(some.y_true)
         for name, parts in vectors.items():
-            part = getattr(block, name)
+            part = getattr(some, name)
             if part is not None:
                 parts.append(part)
         if step is not None:
-            step(block.y_score.shape[0])
+            step(n_rows)
     if not scores.n_rows:
-        raise InputError(f"{source.name} has no rows, expected at least one")
+        with_scores = " with scores" if n_dropped else ""
+        raise InputError(f"{source.name} has no rows{with_scores}, expected at least one")
     joined = {name: np.concatenate(parts) for name, parts in vectors.items() if parts}
-    return Block(scores.matrix(), truth.matrix() if truth.n_rows else None, **joined)
+    rows = Block(scores.matrix(), truth.matrix() if truth.n_rows else None, **joined)
+    return rows, n_dropped
+
+
+def _scored(block: Block) -> Block:
+    """Return the rows in which each label has a score."""
+    scores = block.y_score
+    if is_sparse(scores):
+        row = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+        kept = np.ones(scores.shape[0], np.bool_)
+        kept[row[np.isnan(scores.data)]] = False
+    else:
+        kept = ~np.isnan(scores).any(axis=1)  # (n_rows,)
+    if kept.all():
+        return block
+    return Block(*(None if part is None else part[kept] for part in block))

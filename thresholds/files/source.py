@@ -113,6 +113,7 @@ class Source:
     of_text: bool = False  # scores are written as text, which has no dtype
     has_unknown: bool = False  # truth is -1 where it is not known
     more_labels: bool = False  # there may be more of them than a file of truth names
+    drop_unscored: bool = False  # rows in which a label has no score are to be left out
     is_mapped: bool = False  # all rows are mapped into memory, which they take none of
     # All rows at once, where that takes no more memory than the file has.
     read_whole: Callable[[], Block] | None = None

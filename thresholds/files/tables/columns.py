@@ -1,61 +1,73 @@
-"""Tables as columns of plain arrays, and which of them hold scores, truth, groups and keys.
+"""What the columns of a table hold, by Arrow's types, and their values as arrays of NumPy."""
 
-A list column holds all labels of a row; wide columns hold one label each, their names a prefix, a separator and the
-label: `y_score_cat`, `y_score.cat`, `y_score:cat`, `y_score/cat`.
-"""
-
-import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Dense
-from thresholds._checks import InputError, listed, shown
-from thresholds.files.source import Wanted
+from thresholds._checks import InputError, names_of_labels
+from thresholds._checks.strict_json import read_json
+from thresholds.files.source import BLOCK_CELLS
 
-# A mapping has label names for keys.
-Form = Literal["flat", "list", "mapping"]
+# A mapping is an object with label names for keys; named lists are label names, each with a score.
+Form = Literal["flat", "list", "mapping", "named"]
 # "none": nothing but nulls or empty lists.
 Kind = Literal["float", "int", "bool", "text", "none", "other"]
 
 NOT_UTF8 = "text that is not UTF-8"  # the type of a column
-SEPARATORS = "_.:/"
 NUMBERS = ("float", "int", "bool")  # kinds of columns
-# As pandas calls an index without a name in a file.
-_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
-_SHOWN = 5
+# What columns of label names, and of scores, are called, in lower case.
+LABELS = (
+    *("label", "scientific name", "scientific_name", "species", "class", "class_name", "category"),
+    *("tag", "common name", "common_name", "species code", "species_code"),
+)
+SCORES = ("score", "y_score", "confidence", "probability", "prob")
 
 
 class Column(NamedTuple):
     """What a column holds, by its type."""
 
     form: Form
-    kind: Kind
+    kind: Kind  # of its cells; of named lists, of the scores
     type: str  # as people know it; shards must have the same
     width: int | None = None  # of lists that are all of one length
-    names: tuple[str, ...] | None = None  # of the labels that its numbers stand for
+    # Of a mapping its keys; else of the labels that its numbers stand for.
+    names: tuple[str, ...] | None = None
     of_index: bool = False  # of a pandas frame, as the file says
-    optional: bool = False  # some rows have no such key
+    fields: tuple[str, str] | None = None  # of named lists: that of the label, and that of its score
+
+    @property
+    def is_number(self) -> bool:
+        """Whether there is one number in each row."""
+        return self.form == "flat" and self.kind in NUMBERS
+
+    @property
+    def is_text(self) -> bool:
+        """Whether there is one text in each row."""
+        return self.form == "flat" and self.kind == "text"
 
 
 class ListColumn(NamedTuple):
     """The lists of some rows: row i is `values[offsets[i]:offsets[i + 1]]`."""
 
     values: Dense  # numbers; of text, places in `words`
-    offsets: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]  # (n_rows + 1,)
     words: tuple[str, ...] | None = None
     absent: npt.NDArray[np.bool_] | None = None  # (n_rows,), rows without a list, where that may be
 
 
-class Batch(NamedTuple):
-    """Some rows of a table."""
+class NamedLists(NamedTuple):
+    """Label names of some rows, as long as the scores beside them."""
 
-    name: str  # of the file
-    first: int  # the number of its first row there
-    columns: dict[str, Dense | ListColumn]
+    labels: ListColumn
+    scores: ListColumn
+
+
+# Of a mapping (n_rows, n_labels), of one value a row (n_rows,).
+Values = Dense | ListColumn | NamedLists
 
 
 class NoValue(InputError):
@@ -65,289 +77,280 @@ class NoValue(InputError):
         self.name, self.row, self.column, self.place = name, row, column, place
 
 
-class Table(ABC):
-    """A file of named columns, or several alike."""
-
-    name: str
-    columns: dict[str, Column]
-    n_rows: int | None = None  # None where that takes reading them all
-    first_row: int | None = 0  # of a part in the whole; None where that takes reading those before
-    about: str = ""  # for people: the number of shards, perhaps
-    label_names: tuple[str, ...] | None = None  # that the file has for its lists
-    of_text: bool = False  # numbers are written as text, which has no dtype
-    notes: tuple[str, ...] = ()  # what was assumed
-
-    @abstractmethod
-    def batches(
-        self, columns: Sequence[str], n_labels: int, nullable: Collection[str] = ()
-    ) -> Iterator[Batch]:
-        """Read columns a few megabytes at a time, rows being about `n_labels` numbers wide.
-
-        A cell without a value is NaN in the `nullable` columns, which hold numbers; elsewhere it raises `NoValue`.
-        """
-
-    def parts(self, n_rows: int) -> "list[Table]":
-        """Return tables of about `n_rows` consecutive rows that together are this one, if rows can be found at once."""
-        return [self]
-
-    @abstractmethod
-    def beginnings(
-        self, columns: Sequence[str], nullable: Collection[str] = ()
-    ) -> Iterator[tuple[str, Batch | None]]:
-        """Read the first block of each column, of a file that is opened once; None where a value is missing.
-
-        Nothing is given of a table without rows.
-        """
-
-
-class ColumnChoice(NamedTuple):
-    """The columns that scores, or truth, are made of."""
-
-    key: str  # for people
-    columns: tuple[str, ...]
-    names: tuple[str, ...] | None  # of the labels, in the order of the columns
-    form: Literal["wide", "list", "mapping"]
-    # Of the values of a mapping, to be put into that of the labels.
-    order: tuple[int, ...] | None = None
-
-
-Columns = Mapping[str, Column]
-
-
-def choose_scores(
-    name: str, columns: Columns, wanted: Wanted, because: Callable[[str], str]
-) -> ColumnChoice:
-    """Choose the columns of the scores; `because` says why a label that is asked for has none."""
-    if wanted.scores is not None:
-        asked_for = _named(columns, wanted.scores)
-        if asked_for is None:
-            raise InputError(
-                f"{name} has no column {wanted.scores!r}, expected one of {listed(columns)}"
-            )
-        return _of_scores(name, columns, asked_for)
-    by_name = _called_as_roles(columns, wanted.names_of_columns)
-    if by_name is not None:
-        return by_name
-    usual = _named(columns, "y_score")
-    if usual is not None:
-        return _of_scores(name, columns, usual)
-
-    # No name says it: the only column of lists, else all columns of numbers.
-    others = _others(columns, wanted)
-    lists = [
-        key
-        for key, column in others.items()
-        if column.form == "mapping" or _is_list(column, "float")
-    ]
-    if len(lists) > 1:
-        raise InputError(
-            f"{name} may have its scores in {listed(lists)}, expected one of them as --score-column"
-        )
-    return (
-        _single_column(columns, lists[0]) if lists else _all_numeric(name, others, wanted, because)
-    )
-
-
-def choose_truth(
-    name: str, columns: Columns, wanted: Wanted, scores: ColumnChoice | None
-) -> ColumnChoice | None:
-    """Choose the columns of the truth, if there are any; `scores` is None for a file of truth alone."""
-    if wanted.truth is not None:
-        asked_for = _named(columns, wanted.truth)
-        if asked_for is None:
-            raise InputError(
-                f"{name} has no column {wanted.truth!r}, expected one of {listed(columns)}"
-            )
-        return asked_for
-    taken = set(scores.columns) if scores is not None else set()
-    by_name = None if scores is not None else _called_as_roles(columns, wanted.label_names)
-    if by_name is not None:
-        return by_name
-    usual = _named(columns, "y_true")
-    if usual is not None and taken.isdisjoint(usual.columns):
-        return usual
-
-    # No name says it: columns named for the labels, the only column of lists, or, of truth alone, all of numbers.
-    others = {key: column for key, column in _others(columns, wanted).items() if key not in taken}
-    if scores is None and wanted.label_names is not None and _all_flat(others, wanted.label_names):
-        return ColumnChoice("label columns", wanted.label_names, wanted.label_names, "wide")
-    lists = [
-        key for key, column in others.items() if _is_list(column, "text", "int", "bool", "none")
-    ]
-    if len(lists) > 1:
-        raise InputError(
-            f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column"
-        )
-    if lists:
-        return _single_column(columns, lists[0])
-    if scores is not None:
-        return None
-    wide = tuple(_of_numbers(others))
-    if not wide:
-        raise InputError(
-            f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1"
-        )
-    return ColumnChoice("all columns", wide, wide, "wide")
-
-
-def difference_of(
-    first: Table, other: Table, used: Sequence[str], *, numbers_alike: bool = False
-) -> str | None:
-    """Say how columns differ from those of the first shard: in names, or in the type of a column that is used.
-
-    With `numbers_alike`, numbers of any type are alike: a column of whole numbers becomes one of floats where cells
-    lack a value.
-    """
-    lacking = [key for key in first.columns if key not in other.columns]
-    lacking = [key for key in lacking if key in used or not first.columns[key].optional]
-    new = [
-        key
-        for key, column in other.columns.items()
-        if key not in first.columns and not column.optional
-    ]
-    if lacking or new:
-        words = [f"lacks {listed(lacking)}"] if lacking else []
-        words += [f"has {listed(new)}"] if new else []
-        return f"{' and '.join(words)}, expected the columns of the first shard, {first.name}"
-    for key in used:
-        was = first.columns[key]
-        now = other.columns[key]
-        # A shard of nothing but nulls, or empty lists, does not say of what.
-        empty = "none" in (was.kind, now.kind) and was.form == now.form
-        numbers = numbers_alike and was.kind in NUMBERS and now.kind in NUMBERS
-        if not empty and _compared(was, numbers) != _compared(now, numbers):
-            what = "other label names" if was.type == now.type else now.type
-            return f"has {what} in the column {key!r}, expected {was.type} as in the first shard, {first.name}"
-    if first.label_names != other.label_names:
-        return f"has other label names, expected those of the first shard, {first.name}"
-    return None
-
-
-def _compared(column: Column, numbers_alike: bool) -> tuple[object, ...]:
-    """Return what must be the same in all shards."""
-    return column.form, None if numbers_alike else column.type, column.width, column.names
-
-
-def _is_list(column: Column, *kinds: Kind) -> bool:
-    """Whether a column holds lists of one of the kinds."""
-    return column.form == "list" and column.kind in kinds
-
-
-def _all_flat(columns: Columns, names: Sequence[str]) -> bool:
-    """Whether there is a column of numbers for each of the names."""
-    return all(
-        name in columns
-        and columns[name].form == "flat"
-        and columns[name].kind in (*NUMBERS, "none")
-        for name in names
-    )
-
-
-def _called_as_roles(columns: Columns, names: tuple[str, ...] | None) -> ColumnChoice | None:
-    """Return the columns that are named for the labels, where one of these is called as scores or truth are."""
-    if names is None or not _all_flat(columns, names):
-        return None
-    roles = [_named(columns, role) for role in ("y_score", "y_true")]
-    if not any(role is not None and set(role.columns) & set(names) for role in roles):
-        return None
-    return ColumnChoice("label columns", names, names, "wide")
-
-
-def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
-    """Leave out columns that are named for something else, truth among them."""
-    taken = {wanted.groups, *wanted.keys}
-    for prefix in (wanted.truth, "y_true"):
-        choice = None if prefix is None else _named(columns, prefix)
-        if choice is not None:
-            taken |= set(choice.columns)
-    return {key: column for key, column in columns.items() if key not in taken}
-
-
-def _named(columns: Columns, name: str) -> ColumnChoice | None:
-    """Return the column of that name, or those that have it as a prefix."""
-    wide = tuple(
-        key
-        for key, column in columns.items()
-        if len(key) > len(name) + 1
-        and key.startswith(name)
-        and key[len(name)] in SEPARATORS
-        and column.form == "flat"
-    )
-    if name in columns and columns[name].form == "flat" and wide:
-        raise InputError(
-            f"columns {name!r} and {listed(wide)} may both hold labels, expected one or the other"
-        )
-    if name in columns:
-        return _single_column(columns, name)
-    return (
-        ColumnChoice(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide")
-        if wide
-        else None
-    )
-
-
-def _single_column(columns: Columns, name: str) -> ColumnChoice:
-    """Return a single column: of lists, or of one label."""
-    column = columns[name]
-    if column.form == "flat":
-        return ColumnChoice(name, (name,), None, "wide")
-    return ColumnChoice(name, (name,), column.names, column.form)
-
-
-def _of_scores(name: str, columns: Columns, choice: ColumnChoice) -> ColumnChoice:
-    """Refuse lists of anything but numbers; wide columns are looked at where they can be read."""
-    column = columns[choice.columns[0]]
-    if choice.form != "wide" and column.kind not in (*NUMBERS, "none"):
-        raise InputError(f"column {choice.key!r} of {name} holds {column.type}, expected scores")
-    return choice
-
-
-def is_index(key: str, column: Column) -> bool:
-    """Whether a column is the index of a pandas frame, which nobody named."""
-    return column.of_index or _INDEX.fullmatch(key) is not None
-
-
-def _of_numbers(columns: Columns) -> dict[str, Column]:
-    """Return the columns of one number in each row, and of nothing; an index of pandas is none."""
+def columns_of(schema: Any, features: Mapping[str, Any] | None = None) -> dict[str, Column]:
+    """Describe the columns of a schema; `features` are those that Hugging Face's library notes."""
+    index = _index_columns(schema)
+    features = features or {}
     return {
-        key: column
-        for key, column in columns.items()
-        if column.form == "flat" and column.kind in (*NUMBERS, "none") and not is_index(key, column)
+        field.name: described(field.type, _class_names(features.get(field.name)))._replace(
+            of_index=field.name in index
+        )
+        for field in schema
     }
 
 
-def _all_numeric(
-    name: str, others: Columns, wanted: Wanted, because: Callable[[str], str]
-) -> ColumnChoice:
-    """Take the columns that are named for labels, else all columns of numbers."""
-    names = wanted.names_of_columns
-    if names is not None:
-        numbers = {key: column for key, column in others.items() if _all_flat(others, (key,))}
-        lacking = [label for label in names if label not in numbers]
-        if lacking:
-            of = "of --label-names" if wanted.label_names is not None else "label of the rule"
-            raise InputError(
-                f"{name} has no scores of {listed(lacking)}, expected a column for each {of}{because(lacking[0])}"
-            )
-        return ColumnChoice("label columns", names, names, "wide")
-    numbers = _of_numbers(others)
-    if not numbers:
-        described = [
-            f"{shown(key)} ({column.type})" for key, column in list(others.items())[:_SHOWN]
-        ]
-        raise InputError(
-            f"{name} has no scores in {', '.join(described) or 'no columns'}, expected columns of numbers,"
-            " or a column of lists of them, as --score-column"
+def described(type_: Any, names: tuple[str, ...] | None = None) -> Column:
+    """Describe a column by its type; an extension is what it is stored as, if that is known here."""
+    from pyarrow import BaseExtensionType, types
+
+    if isinstance(type_, BaseExtensionType):
+        stored = described(type_.storage_type, names)
+        return stored._replace(type=str(type_)) if stored.kind == "other" else stored
+    if types.is_map(type_):
+        return _named(type_, type_.key_field, type_.item_field)
+    if _is_list(type_):
+        if types.is_struct(type_.value_type):
+            return _named(type_, *_label_and_score(type_.value_type))
+        width = type_.list_size if types.is_fixed_size_list(type_) else None
+        return Column("list", _kind(type_.value_type), _shown(type_), width, names)
+    if types.is_struct(type_):
+        fields = [type_.field(place) for place in range(type_.num_fields)]
+        kinds = {_kind(field.type) for field in fields}
+        if fields and kinds <= {*NUMBERS, "none"}:
+            names = tuple(field.name for field in fields)
+            kind: Kind = "none" if kinds == {"none"} else "float"
+            return Column("mapping", kind, "numbers by label", len(names), names)
+        return Column("flat", "other", str(type_))
+    whole = types.is_decimal(type_) and type_.scale <= 0
+    return Column("flat", "int" if whole else _kind(type_), _shown(type_), None, names)
+
+
+def _named(type_: Any, label: Any, score: Any) -> Column:
+    """Describe lists of label names with their scores, if they are such."""
+    if label is None or score is None or _kind(label.type) != "text":
+        return Column("list", "other", str(type_))
+    if _kind(score.type) not in (*NUMBERS, "none"):
+        return Column("list", "other", str(type_))
+    type_name = f"lists of {label.name} and {score.name}"
+    return Column("named", _kind(score.type), type_name, fields=(label.name, score.name))
+
+
+def _label_and_score(struct: Any) -> tuple[Any, Any]:
+    """Find the field of the label, and that of the score: by name, else the only one that it can be."""
+    fields = [struct.field(place) for place in range(struct.num_fields)]
+    texts = [field for field in fields if _kind(field.type) == "text"]
+    numbers = [field for field in fields if _kind(field.type) in ("float", "int")]
+    floats = [field for field in numbers if _kind(field.type) == "float"]
+    return _one_of(texts, LABELS), _one_of(numbers, SCORES) or _one_of(floats, ())
+
+
+def _one_of(fields: list[Any], names: tuple[str, ...]) -> Any:
+    """Return the first field that is called so, or the only field there is."""
+    called = [field for name in names for field in fields if field.name.lower() == name]
+    if called:
+        return called[0]
+    return fields[0] if len(fields) == 1 else None
+
+
+def _is_list(type_: Any) -> bool:
+    """Whether a column holds lists of any kind."""
+    from pyarrow import types
+
+    return bool(
+        types.is_list(type_)
+        or types.is_large_list(type_)
+        or types.is_fixed_size_list(type_)
+        or _is_view(type_)
+    )
+
+
+def _is_view(type_: Any) -> bool:
+    """Whether a column holds lists that lie anywhere, which older versions of pyarrow do not know."""
+    from pyarrow import types
+
+    return any(
+        getattr(types, f"is_{kind}", lambda _: False)(type_)
+        for kind in ("list_view", "large_list_view")
+    )
+
+
+def _shown(type_: Any) -> str:
+    """Name a type as people know it, alike for all ways to store text and lists."""
+    from pyarrow import types
+
+    if types.is_fixed_size_list(type_):
+        return f"lists of {type_.list_size} {_shown(type_.value_type)}"
+    if _is_list(type_):
+        return f"lists of {_shown(type_.value_type)}"
+    if types.is_binary(type_):
+        return NOT_UTF8  # as pyarrow reads it from a csv
+    return "text" if _kind(type_) == "text" else str(type_)
+
+
+@cache
+def _kind(type_: Any) -> Kind:
+    """Tell numbers from text."""
+    from pyarrow import types
+
+    if types.is_dictionary(type_):
+        type_ = type_.value_type
+    kinds: tuple[tuple[Any, Kind], ...] = (
+        (types.is_floating, "float"),
+        (types.is_decimal, "float"),
+        (types.is_integer, "int"),
+        (types.is_boolean, "bool"),
+        (types.is_string, "text"),
+        (types.is_large_string, "text"),
+        (getattr(types, "is_string_view", lambda _: False), "text"),
+        (types.is_null, "none"),
+    )
+    return next((kind for is_kind, kind in kinds if is_kind(type_)), "other")
+
+
+def values_of(array: Any, column: Column, *, nullable: bool = False) -> Values:
+    """Return a column as plain arrays, copied only where Arrow's layout is another.
+
+    Nulls are refused, unless the column is `nullable`, and has numbers: then they are NaN, or rows without a list.
+    """
+    # An extension is what it is stored as; text that was coded as numbers is text.
+    array = getattr(array, "storage", array)
+    if column.form == "flat":
+        return _flat(array, nullable=nullable)
+    if column.form == "mapping":
+        return _mapping(array, column.names or (), nullable=nullable)
+    if column.form == "list":
+        return _lists(array, nullable=nullable)
+    if array.null_count:
+        raise NoValue("", int(_nulls(array).argmax()), "")
+    pairs = _as_lists(array).flatten()  # structs, one row behind another
+    labels, scores = (_lists_of(array, pairs.field(name)) for name in column.fields or ())
+    return NamedLists(labels, scores)
+
+
+def _flat(array: Any, *, nullable: bool = False) -> Dense:
+    """Return one value for each row, NaN for a number that is null."""
+    from pyarrow import float64, int8, types
+
+    if types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if array.null_count:
+        if not nullable:
+            raise NoValue("", int(_nulls(array).argmax()), "")
+        if types.is_null(array.type):
+            return np.full(len(array), np.nan)
+        if types.is_boolean(array.type):
+            array = array.cast(int8())  # which has floats where there are nulls; booleans have objects
+    if types.is_decimal(array.type):
+        array = array.cast(float64())
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def _mapping(array: Any, names: tuple[str, ...], *, nullable: bool) -> Dense:
+    """Return the values of objects (n_rows, n_labels), in the order of the labels, wherever they stand in each."""
+    own = [array.type.field(place).name for place in range(array.type.num_fields)]
+    more = [name for name in own if name not in names]
+    if more and array.field(more[0]).null_count < len(array):
+        row = int((~_nulls(array.field(more[0]))).argmax())
+        raise OtherLabels(more[0], row)
+    cells = np.empty((len(array), len(names)))
+    absent = _nulls(array)  # (n_rows,)
+    for place, name in enumerate(names):
+        values = array.field(name) if name in own else None
+        lacking = np.ones(len(array), np.bool_) if values is None else _nulls(values) | absent
+        if lacking.any() and not nullable:
+            raise NoValue("", int(lacking.argmax()), "", place)
+        cells[:, place] = np.nan if values is None else _flat(values, nullable=True)
+        cells[lacking, place] = np.nan
+    return cells
+
+
+class OtherLabels(InputError):
+    """An object was found that has a label which those before do not have."""
+
+    def __init__(self, label: str, row: int) -> None:
+        self.label, self.row = label, row
+
+
+def _lists(array: Any, *, nullable: bool) -> ListColumn:
+    """Lay lists end to end: what lies under a null is not among them."""
+    absent = _nulls(array) if array.null_count else None  # (n_rows,)
+    if absent is not None and not nullable:
+        raise NoValue("", int(absent.argmax()), "")
+    if _is_view(array.type):
+        _refuse_shared(int(np.asarray(array.sizes).sum()), len(array.values))
+    return _lists_of(array, array.flatten(), nullable=nullable)._replace(absent=absent)
+
+
+def _lists_of(array: Any, values: Any, *, nullable: bool = False) -> ListColumn:
+    """Return the values of lists, and the places where each list begins."""
+    from pyarrow import compute, types
+
+    lengths = compute.list_value_length(_as_lists(array)).fill_null(0)  # (n_rows,)
+    offsets = np.append(0, np.cumsum(np.asarray(lengths), dtype=np.int64))
+    if values.null_count and not nullable:
+        at = int(_nulls(values).argmax())
+        row = int(np.searchsorted(offsets, at, side="right")) - 1
+        raise NoValue("", row, "", at - int(offsets[row]))
+    if _kind(values.type) != "text":
+        return ListColumn(_flat(values, nullable=True), offsets)
+    coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
+    places = coded.indices.to_numpy(zero_copy_only=False)
+    return ListColumn(places, offsets, tuple(coded.dictionary.to_pylist()))
+
+
+def _as_lists(array: Any) -> Any:
+    """Return maps as lists of structs, and all else as it is."""
+    import pyarrow as pa
+
+    if not pa.types.is_map(array.type):
+        return array
+    fields = [array.type.key_field, array.type.item_field]
+    return array.cast(pa.list_(pa.struct(fields)))
+
+
+def _refuse_shared(n_values: int, n_stored: int) -> None:
+    """Refuse rows of list views that share values so often that they would not fit where they are laid end to end."""
+    if n_values > max(n_stored, BLOCK_CELLS):
+        raise ValueError(
+            f"a block of its lists has {n_values:,} values, of which {n_stored:,} are stored, expected lists that share"
+            " none"
         )
-    kinds = {column.kind == "float" for column in numbers.values() if column.kind != "none"}
-    if len(kinds) > 1:
-        whole = [key for key, column in numbers.items() if column.kind in ("int", "bool")]
-        options = " or ".join(
-            option for option in ("--key", "--groups") if option in wanted.offered
-        )
-        named = f"{options} to name them, " if options else ""
-        raise InputError(
-            f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected {named}--score-column a"
-            " prefix, or --label-names the labels"
-        )
-    return ColumnChoice("all columns", tuple(numbers), tuple(numbers), "wide")
+
+
+def _nulls(array: Any) -> npt.NDArray[np.bool_]:
+    """Mark the entries without a value."""
+    return np.asarray(array.is_null().to_numpy(zero_copy_only=False), np.bool_)
+
+
+def names_in(schema: Any, name: str) -> tuple[str, ...] | None:
+    """Return the label names that a file has as JSON under the key `label_names` of its metadata."""
+    stored = (schema.metadata or {}).get(b"label_names")
+    if stored is None:
+        return None
+    try:
+        return names_of_labels(read_json(stored))
+    except InputError as error:
+        raise InputError(f"label_names in the metadata of {name} cannot be read: {error}") from None
+
+
+def _index_columns(schema: Any) -> set[str]:
+    """Return the columns that pandas notes as the index of the frame it wrote."""
+    try:
+        noted = read_json((schema.metadata or {}).get(b"pandas", b"{}"), constants=True)
+        return {name for name in noted["index_columns"] if isinstance(name, str)}
+    except (InputError, KeyError, TypeError):
+        return set()
+
+
+def features_in(schema: Any, name: str) -> Mapping[str, Any]:
+    """Return the features that Hugging Face's datasets note in the metadata of what they write."""
+    try:
+        noted = read_json((schema.metadata or {}).get(b"huggingface", b"{}"), constants=True)
+        features = noted["info"]["features"]
+    except InputError as error:
+        raise InputError(f"huggingface in the metadata of {name} cannot be read: {error}") from None
+    except (KeyError, TypeError):
+        return {}
+    return features if isinstance(features, dict) else {}
+
+
+def _class_names(feature: Any) -> tuple[str, ...] | None:
+    """Return the names of a feature that is a list of `ClassLabel`: written as a list, or as Sequence or List."""
+    while isinstance(feature, list) and feature:
+        feature = feature[0]
+    while isinstance(feature, dict) and isinstance(feature.get("feature"), dict):
+        feature = feature["feature"]
+    if not isinstance(feature, dict) or feature.get("_type") != "ClassLabel":
+        return None
+    names = feature.get("names")
+    return None if names is None else names_of_labels(names)

@@ -7,9 +7,9 @@ table of truth it is not true. Labels are in the order of their names, rows in t
 Which columns are which is asked for, or found by what they are called where no other column could be meant.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,21 +18,19 @@ import numpy.typing as npt
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, listed, names_of_labels, shown
 from thresholds._checks.unknown import reads_absent
+from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import need
-from thresholds.files import accounting
 from thresholds.files.keys import as_one, shown_key, together
 from thresholds.files.source import Block, Source, Wanted, row_slices
-from thresholds.files.tables.columns import NOT_UTF8, NUMBERS, Batch, ColumnChoice, Table
-from thresholds.files.tables.decoding import indicator
-from thresholds.files.tables.source import batches, check_columns
+from thresholds.files.tables import accounting
+from thresholds.files.tables.columns import LABELS, NOT_UTF8, NUMBERS, SCORES, NoValue
+from thresholds.files.tables.rows import check_columns, groups_of, text_columns, weights_of
+from thresholds.files.tables.table import Batch, Table
+from thresholds.files.tables.truth import Words, indicator
+from thresholds.files.unknown import hint_of
 from thresholds.results import counted
 
-# What columns are called, in lower case; of labels the first that is there.
-_LABELS = (
-    *("label", "scientific name", "scientific_name", "species", "class", "class_name", "category"),
-    *("tag", "common name", "common_name", "species code", "species_code"),
-)
-_SCORES = ("score", "y_score", "confidence", "probability", "prob")
+# What columns that tell rows apart are called, in lower case.
 _ROWS = ("row", "row_id", "id", "key", "sample_id", "image_id", "doc_id", "document_id", "item_id")
 _FILES = ("file", "filename", "file_name", "filepath", "begin path", "begin file", "recording")
 _STARTS = ("start (s)", "start", "start_time", "begin time (s)")
@@ -60,15 +58,15 @@ def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
         return None
     score = wanted.scores
     if score is None:
-        named = _called(table, _SCORES, "float", "int")
+        named = _called(table, SCORES, "float", "int")
         if named is None:
-            accounting.refuse_scores_of_text(table, _of_text(table, _SCORES), label)
+            accounting.refuse_scores_of_text(table, _of_text(table, SCORES), label)
         if named is None and wanted.labels is None:
             return None
         score = named or _only_float(table, wanted)
     elif score not in table.columns and wanted.labels is None:
         return None  # a prefix of wide columns
-    truth = wanted.truth if wanted.truth is not None else _called(table, ("y_true",), *NUMBERS)
+    truth = _truth_column(table, wanted)
     keys = wanted.keys or _row_columns(table, {label, score, truth}, wanted)
     return LongColumns(keys, label, score, truth if wanted.with_truth else None)
 
@@ -81,7 +79,7 @@ def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | No
         wanted.labels is None and any(_is(table, name, *NUMBERS) for name in names)
     ):
         return None
-    truth = wanted.truth if wanted.truth is not None else _called(table, ("y_true",), *NUMBERS)
+    truth = _truth_column(table, wanted)
     if truth is not None and truth not in table.columns and wanted.labels is None:
         return None  # a prefix of wide columns
     if not wanted.keys:
@@ -101,132 +99,180 @@ class Entries(NamedTuple):
     labels: tuple[str, ...]  # in the order of their first lines
 
 
-class LongSource(Source):
-    """Scores in long form, held as a sparse matrix: memory is taken for what lines there are."""
+class _Lines(NamedTuple):
+    """All lines of a table: whose they are, and what else is asked of them, None for what is not there."""
 
-    def __init__(self, table: Table, wanted: Wanted, choice: LongColumns) -> None:
-        assert choice.score is not None
-        _check(table, choice, wanted)
-        self.name, self.about, self.of_text = table.name, table.about, table.of_text
-        self.score_key, self.truth_key = choice.score, choice.truth
-        self.key_columns, self.label_column = choice.keys, choice.label
-        self.has_unknown = choice.truth is not None and wanted.unknown is not None
+    entries: Entries
+    score: Dense | None  # (n_lines,), and so are all
+    truth: Dense | None  # int8 or uint8: 0, 1, and -1 where it is not known
+    groups: Dense | None
+    weights: Dense | None
 
-        # What has no role is listed.
-        roles: dict[str, Sequence[str | None]] = {
-            "--key": choice.keys,
-            "labels": (choice.label,),
-            "scores": (choice.score,),
-            "truth": (choice.truth,),
-            "--groups": (wanted.groups,),
-        }
-        accounting.refuse_two_roles(table.name, roles)
-        used = {column for columns in roles.values() for column in columns}
-        self.left_out = accounting.left_out(table, used)
-        self.notes = (
+
+def long_source(table: Table, wanted: Wanted, choice: LongColumns) -> Source:
+    """Read scores in long form, as a sparse matrix: memory is taken for what lines there are."""
+    assert choice.score is not None
+    _check(table, choice, wanted)
+    roles: dict[str, Sequence[str | None]] = {
+        "--key": choice.keys,
+        "labels": (choice.label,),
+        "scores": (choice.score,),
+        "truth": (choice.truth,),
+        "--groups": (wanted.groups,),
+        "--weights": (wanted.weights,),
+    }
+    accounting.refuse_two_roles(table.name, roles)
+    used = {column for columns in roles.values() for column in columns}
+    left_out = accounting.left_out(table, used)
+
+    # Which label and row each line is about.
+    lines = _read_lines(table, choice, wanted)
+    entries = lines.entries
+    names = names_of_labels(
+        wanted.label_names or wanted.rule_names or tuple(sorted(entries.labels))
+    )
+    kept, label, notes = _by_name(table.name, entries, names, wanted)
+    row = entries.row[kept]
+    shape = (len(entries.keys), len(names))
+
+    # The matrices of scores and truth have a cell for each line.
+    order = np.lexsort((label, row))
+    row, label = row[order], label[order]
+    _refuse_doubled(table.name, row, label, names, choice, entries.keys, wanted)
+    assert lines.score is not None
+    rows = Block(
+        y_score=_csr(lines.score[kept][order], row, label, shape),
+        y_true=None
+        if lines.truth is None
+        else _truth_matrix(lines.truth[kept][order], row, label, shape, wanted),
+        groups=_of_rows(lines.groups, entries, "--groups", table.name),
+        keys=entries.keys,
+        sample_weight=_of_rows(lines.weights, entries, "--weights", table.name),
+    )
+    source = Source(
+        name=table.name,
+        path=table.path,
+        score_key=choice.score,
+        n_labels=len(names),
+        read=partial(_blocks, rows),
+        truth_key=choice.truth,
+        label_names=names,
+        key_columns=choice.keys,
+        label_column=choice.label,
+        n_samples=shape[0],
+        about=table.about,
+        notes=(
             f"one label a line: rows by {listed(choice.keys)}, labels in {choice.label!r}",
             *table.notes,
-            *accounting.noted(self.left_out),
-        )
-        self._read(table, wanted, choice)
+            *accounting.noted(left_out),
+            *notes,
+        ),
+        left_out=left_out,
+        dialect=table.dialect,
+        of_text=table.of_text,
+        has_unknown=choice.truth is not None and wanted.unknown is not None,
+        read_whole=partial(_whole, rows),
+        read_keys=partial(_keys, rows),
+    )
+    return replace(source, with_rows=partial(_with_rows, source, rows))
 
-    def whole(self) -> Block:
-        """Return all rows."""
-        return self._rows
 
-    def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Return the rows in order."""
-        whole = self._rows
-        for rows in row_slices(whole.y_score.shape[0], self.n_labels):
-            block = Block(*(None if part is None else part[rows] for part in whole))
-            yield block if truth else block._replace(y_true=None)
+def _whole(rows: Block) -> Block:
+    """Return all rows."""
+    return rows
 
-    def keys(self) -> Dense:
-        """Return the key of every row."""
-        assert self._rows.keys is not None
-        return self._rows.keys
 
-    def with_rows(self, keys: Dense) -> Source:
-        """Return all rows, and behind them those of `keys` that no line is about: they have no score."""
-        known = set(as_one(self.keys()).tolist())
-        is_new = [key not in known for key in as_one(keys).tolist()]
-        n_new = sum(is_new)
-        if not n_new or n_new == len(is_new):  # none, or all: then keys are of another kind
-            return self
-        if self._rows.groups is not None:
+def _keys(rows: Block) -> Dense:
+    """Return the key of every row."""
+    assert rows.keys is not None
+    return rows.keys
+
+
+def _blocks(rows: Block, with_truth: bool) -> Iterator[Block]:
+    """Return the rows in order."""
+    for some in row_slices(*rows.y_score.shape):
+        block = Block(*(None if part is None else part[some] for part in rows))
+        yield block if with_truth else block._replace(y_true=None)
+
+
+def _with_rows(source: Source, rows: Block, keys: Dense) -> Source:
+    """Return all rows, and behind them those of `keys` that no line is about: they have no score."""
+    own = _keys(rows)
+    known = set(as_one(own).tolist())
+    is_new = [key not in known for key in as_one(keys).tolist()]
+    n_new = sum(is_new)
+    if not n_new or n_new == len(is_new):  # none, or all: then keys are of another kind
+        return source
+    for option, values in (("--groups", rows.groups), ("--weights", rows.sample_weight)):
+        if values is not None:
+            what = option.removeprefix("--").removesuffix("s")
             raise InputError(
-                f"--groups has no group for {counted(n_new, 'row')} of the truth of which {self.name} has no line,"
-                " expected --groups to be a column of --key"
+                f"{option} has no {what} for {counted(n_new, 'row')} of the truth of which {source.name} has no line,"
+                f" expected {option} to be a column of --key, or of the truth"
             )
-        longer = copy(self)
-        rows = self._rows
-        longer._rows = rows._replace(
-            y_score=_longer(rows.y_score, n_new),
-            y_true=None if rows.y_true is None else _longer(rows.y_true, n_new),
-            keys=np.concatenate([self.keys(), keys[is_new].astype(object)]),
+    longer = rows._replace(
+        y_score=_longer(rows.y_score, n_new),
+        y_true=None if rows.y_true is None else _longer(rows.y_true, n_new),
+        keys=np.concatenate([own, keys[is_new].astype(object)]),
+    )
+    have = "has" if n_new == 1 else "have"
+    added = f"{counted(n_new, 'row')} of the truth {have} no line in {source.name}"
+    return replace(
+        source,
+        read=partial(_blocks, longer),
+        read_whole=partial(_whole, longer),
+        read_keys=partial(_keys, longer),
+        n_samples=len(longer.y_score.indptr) - 1,
+        notes=(*source.notes, f"{added}: no label has a score there"),
+    )
+
+
+def _refuse_doubled(
+    name: str,
+    row: Ints,
+    label: Ints,
+    names: Sequence[str],
+    choice: LongColumns,
+    keys: Dense,
+    wanted: Wanted,
+) -> None:
+    """Refuse two lines with scores of one label of one row."""
+    again = np.flatnonzero((row[1:] == row[:-1]) & (label[1:] == label[:-1]))
+    if again.size:
+        at = int(again[0])
+        columns = f"columns that tell rows apart, here {listed(choice.keys)}"
+        how = (
+            f": --key names the {columns}" if "--key" in wanted.offered else f" by the {columns}"
         )
-        longer.n_samples = rows.y_score.shape[0] + n_new
-        added = f"{counted(n_new, 'row')} of the truth {'has' if n_new == 1 else 'have'} no line in {self.name}"
-        longer.notes = (*self.notes, f"{added}: no label has a score there")
-        return longer
-
-    def _read(self, table: Table, wanted: Wanted, choice: LongColumns) -> None:
-        """Read all lines."""
-        columns = [choice.score, choice.truth, wanted.groups]
-        entries, (score, truth, groups) = _entries(table, choice, columns, wanted)
-        assert score is not None
-        names = wanted.label_names or wanted.rule_names or tuple(sorted(entries.labels))
-        kept, label, notes = _by_name(table.name, entries, names, wanted)
-        self.label_names = names_of_labels(names)
-        self.notes = (*self.notes, *notes)
-        self.n_samples, self.n_labels = len(entries.keys), len(names)
-        shape = (self.n_samples, self.n_labels)
-        row = entries.row[kept]
-
-        # The matrices of scores and truth have a cell for each line.
-        order = np.lexsort((label, row))
-        self._refuse_doubled(row[order], label[order], entries.keys, wanted)
-        y_score = _csr(score[kept][order], row[order], label[order], shape)
-        y_true = None
-        if truth is not None:
-            what = f"truth {choice.truth!r} of {table.name}"
-            cells = indicator(truth[:, np.newaxis], what, 0, None, wanted.unknown)[:, 0]
-            y_true = _csr(cells[kept][order], row[order], label[order], shape)
-        of_rows = None if groups is None else _of_rows(groups, entries, wanted.groups, table.name)
-        self._rows = Block(y_score, y_true, of_rows, entries.keys)
-
-    def _refuse_doubled(self, row: Ints, label: Ints, keys: Dense, wanted: Wanted) -> None:
-        """Refuse two lines with scores of one label of one row."""
-        again = np.flatnonzero((row[1:] == row[:-1]) & (label[1:] == label[:-1]))
-        if again.size:
-            at = int(again[0])
-            assert self.label_names is not None
-            key, name = shown_key(as_one(keys)[row[at]]), shown(self.label_names[label[at]])
-            columns = f"columns that tell rows apart, here {listed(self.key_columns)}"
-            how = (
-                f": --key names the {columns}"
-                if "--key" in wanted.offered
-                else f" by the {columns}"
-            )
-            raise InputError(
-                f"{self.name} has several scores of the label {name} in the row {key}, expected one{how}"
-            )
+        raise InputError(
+            f"{name} has several scores of the label {shown(names[label[at]])} in the row"
+            f" {shown_key(as_one(keys)[row[at]])}, expected one{how}"
+        )
 
 
-def read_long_truth(
-    table: Table, choice: LongColumns, wanted: Wanted, scores: Source
-) -> tuple[Matrix, Dense, tuple[str, ...]]:
-    """Read truth in long form for the labels of the scores: the matrix, the keys of its rows, and notes."""
+class LongTruth(NamedTuple):
+    """Truth in long form."""
+
+    matrix: Matrix  # (n_rows, n_labels)
+    keys: Dense  # (n_rows,), or (n_rows, n_columns)
+    groups: Dense | None
+    weights: Dense | None
+    notes: tuple[str, ...]
+
+
+def read_long_truth(table: Table, choice: LongColumns, wanted: Wanted, scores: Source) -> LongTruth:
+    """Read truth in long form for the labels of the scores."""
     _check(table, choice, wanted)
     if choice.truth is None and wanted.unknown is not None:
         raise InputError(
             f"--unknown is {shown(wanted.unknown)} with {table.name}, whose lines name true labels, expected"
             " a column of 0, 1 and what stands for truth that is not known, as --truth-column"
         )
-    left = accounting.left_out(table, {*choice.text, choice.truth})
+    left = accounting.left_out(table, {*choice.text, choice.truth, wanted.groups, wanted.weights})
     if choice.truth is None:
         _refuse_truth_left_out(table, left, choice)
-    entries, (truth,) = _entries(table, choice, [choice.truth], wanted)
+    lines = _read_lines(table, choice, wanted)
+    entries = lines.entries
     names = scores.label_names
     if names is None:
         label = _positions(table, entries.labels, scores)[entries.label]
@@ -234,11 +280,8 @@ def read_long_truth(
     else:
         kept, label, notes = _by_name(table.name, entries, names, wanted, scores.name)
     row = entries.row[kept]
-    n_rows, n_labels = len(entries.keys), scores.n_labels
-    cells = np.ones(row.size, np.uint8)
-    if truth is not None:
-        what = f"truth {choice.truth!r} of {table.name}"
-        cells = indicator(truth[:, np.newaxis], what, 0, None, wanted.unknown)[kept, 0]
+    shape = (len(entries.keys), scores.n_labels)
+    cells = np.ones(row.size, np.uint8) if lines.truth is None else lines.truth[kept]
 
     # A label may be named twice in a row, if both lines say the same.
     order = np.lexsort((label, row))
@@ -252,26 +295,44 @@ def read_long_truth(
             f"truth {choice.truth!r} of {table.name} has {cells[at]} and {cells[at + 1]} for the label {name} of the"
             f" row {shown_key(as_one(entries.keys)[row[at]])}, expected one of them"
         )
-    first = np.append(True, ~same)
-    matrix = _csr(cells[first], row[first], label[first], (n_rows, n_labels))
-    of = f" of {table.name}"
+    first = np.append(True, ~same)[: row.size]
+    matrix = _truth_matrix(cells[first], row[first], label[first], shape, wanted)
     about = f"{table.name} has one label a line: rows by {listed(choice.keys)}, labels in {choice.label!r}"
-    return matrix, entries.keys, (about, *notes, *accounting.noted(left, of))
+    return LongTruth(
+        matrix,
+        entries.keys,
+        _of_rows(lines.groups, entries, "--groups", table.name),
+        _of_rows(lines.weights, entries, "--weights", table.name),
+        (about, *notes, *accounting.noted(left, f" of {table.name}")),
+    )
 
 
-def _entries(
-    table: Table, choice: LongColumns, columns: Sequence[str | None], wanted: Wanted
-) -> tuple[Entries, list[Dense | None]]:
-    """Read all lines: rows and labels as numbers, and columns, None for one that is not there."""
+def _truth_matrix(
+    cells: Dense, row: Ints, label: Ints, shape: tuple[int, int], wanted: Wanted
+) -> Matrix:
+    """Return truth: what no line names is not true, or not known where cells without a value are not."""
+    if not reads_absent(wanted.unknown):
+        return _csr(cells, row, label, shape)
+    truth = np.full(shape, UNKNOWN, np.int8)
+    truth[row, label] = cells
+    return truth
+
+
+def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
+    """Read all lines: rows and labels as numbers, and the other columns."""
     may_be_empty = wanted.label_names is not None  # then other labels are left out
     rows = dict[Any, int]()  # numbers of rows, by their keys
     labels = dict[str, int]()
     of_lines = list[tuple[Ints, ...]]()
-    read: list[list[Dense]] = [[] for _ in columns]
+    read: list[list[Dense]] = [[], [], [], []]  # scores, truth, groups, weights
     dtype: npt.DTypeLike = object  # of keys
-    read_from = [*choice.text, *(column for column in columns if column is not None)]
-    nullable = _Nullable(choice, wanted.unknown)
-    for batch in batches(table, read_from, None, 1, None, nullable):
+    columns = (choice.score, choice.truth, wanted.groups, wanted.weights)
+    words = Words(wanted)
+    is_words = choice.truth is not None and bool(wanted.true_words)
+    nullable = [choice.truth] if reads_absent(wanted.unknown) and choice.truth else []
+    text = text_columns(wanted, (*choice.text, choice.truth if is_words else None))
+    wanted_columns = [*choice.text, *(column for column in columns if column is not None)]
+    for batch in _batches(table, list(dict.fromkeys(wanted_columns)), nullable, text, choice):
         keys = together([_flat(batch, column) for column in choice.keys])
         assert keys is not None
         dtype = keys.dtype
@@ -283,14 +344,53 @@ def _entries(
                 " name of a label in each line; a row without labels has no line"
             )
         of_lines.append((_numbered(found, rows), _numbered(named, labels)))
-        for column, values in zip(columns, read, strict=True):
-            if column is not None:
-                values.append(_flat(batch, column))
+        for values, part in zip(
+            read,
+            (
+                None if choice.score is None else _flat(batch, choice.score),
+                _truth_of(batch, choice, wanted, words if is_words else None),
+                groups_of(batch, wanted.groups),
+                weights_of(batch, wanted.weights),
+            ),
+            strict=True,
+        ):
+            if part is not None:
+                values.append(part)
     if not rows:
         raise InputError(f"{table.name} has no rows, expected at least one")
     row, label = (np.concatenate(numbers) for numbers in zip(*of_lines, strict=True))
     entries = Entries(row, label, np.array(list(rows), dtype), tuple(labels))
-    return entries, [np.concatenate(values) if values else None for values in read]
+    return _Lines(entries, *(np.concatenate(values) if values else None for values in read))
+
+
+def _batches(
+    table: Table,
+    columns: Sequence[str],
+    nullable: Sequence[str],
+    text: Collection[str],
+    choice: LongColumns,
+) -> Iterator[Batch]:
+    """Read columns; a cell without a value is refused by its row."""
+    try:
+        yield from table.batches(columns, 1, nullable, text)
+    except NoValue as cell:
+        hint = hint_of(None) if cell.column == choice.truth else ""
+        raise InputError(
+            f"column {cell.column!r} of {cell.name} has no value at row {cell.row}, expected one in each row{hint}"
+        ) from None
+
+
+def _truth_of(
+    batch: Batch, choice: LongColumns, wanted: Wanted, words: Words | None
+) -> Dense | None:
+    """Return the truth of some lines as 0 and 1, and -1 where it is not known."""
+    if choice.truth is None:
+        return None
+    what = f"truth {choice.truth!r} of {batch.name}"
+    cells = _flat(batch, choice.truth)
+    if words is not None:
+        cells = words.cells(cells, what, batch.first)
+    return indicator(cells[:, np.newaxis], what, batch.first, None, wanted.unknown)[:, 0]
 
 
 def _numbered(values: Sequence[Any], numbers: dict[Any, int]) -> Ints:
@@ -298,17 +398,6 @@ def _numbered(values: Sequence[Any], numbers: dict[Any, int]) -> Ints:
     return np.fromiter(
         (numbers.setdefault(value, len(numbers)) for value in values), np.int64, len(values)
     )
-
-
-class _Nullable:
-    """Truth whose cells may lack a value, for whoever reads the lines."""
-
-    has_cells = True
-
-    def __init__(self, choice: LongColumns, unknown: object) -> None:
-        columns: tuple[str, ...] = () if choice.truth is None else (choice.truth,)
-        self.choice = ColumnChoice(choice.truth or "", columns, None, "wide")
-        self.nullable = columns if reads_absent(unknown) else ()
 
 
 def _by_name(
@@ -358,8 +447,10 @@ def _longer(matrix: Matrix, n_more: int) -> Matrix:
     return type(matrix)((matrix.data, matrix.indices, starts), shape=shape)
 
 
-def _of_rows(values: Dense, entries: Entries, column: str | None, name: str) -> Dense:
-    """Return the group of each row, which all its lines must have."""
+def _of_rows(values: Dense | None, entries: Entries, option: str, name: str) -> Dense | None:
+    """Return the group, or the weight, of each row, which all its lines must have."""
+    if values is None:
+        return None
     first = np.zeros(len(entries.keys), np.int64)
     first[entries.row[::-1]] = np.arange(len(values))[::-1]
     other = np.flatnonzero(values != values[first][entries.row])
@@ -368,9 +459,9 @@ def _of_rows(values: Dense, entries: Entries, column: str | None, name: str) -> 
         row = shown_key(as_one(entries.keys)[at])
         both = f"{shown_key(values[first[at]])} and {shown_key(values[other[0]])}"
         raise InputError(
-            f"--groups has {both} for the row {row} of {name}, expected one group for all lines of a row"
+            f"{option} has {both} for the row {row} of {name}, expected one for all lines of a row"
         )
-    return values[first]
+    return np.asarray(values[first])
 
 
 def _label_column(table: Table, wanted: Wanted) -> str | None:
@@ -386,19 +477,27 @@ def _label_column(table: Table, wanted: Wanted) -> str | None:
         return None
     others = [key for key in table.columns if key not in (*wanted.keys, wanted.groups)]
     for key in others:
-        if key.lower() in _LABELS and table.columns[key].type == NOT_UTF8:
+        if key.lower() in LABELS and table.columns[key].type == NOT_UTF8:
             raise InputError(
                 f"column {key!r} of {table.name} holds {NOT_UTF8}, expected that encoding of names of labels"
             )
     return next(
         (
             key
-            for called in _LABELS
+            for called in LABELS
             for key in others
             if key.lower() == called and _is(table, key, "text")
         ),
         None,
     )
+
+
+def _truth_column(table: Table, wanted: Wanted) -> str | None:
+    """Return the column that says which lines are true, asked for or found."""
+    if wanted.truth is not None:
+        return wanted.truth
+    kinds = (*NUMBERS, "text") if wanted.true_words else NUMBERS
+    return _called(table, ("y_true",), *kinds)
 
 
 def _called(table: Table, names: Sequence[str], *kinds: str) -> str | None:
@@ -454,10 +553,11 @@ def _row_columns(table: Table, taken: set[str | None], wanted: Wanted) -> tuple[
 def _check(table: Table, choice: LongColumns, wanted: Wanted) -> None:
     """Refuse columns that are not there, or hold something else."""
     check_columns(table, replace(wanted, key=choice.keys))
+    of_truth = (*NUMBERS, "none", *(("text",) if wanted.true_words else ()))
     kinds: tuple[tuple[str | None, str, tuple[str, ...]], ...] = (
         (choice.label, "names of labels (--label-column)", ("text", "int")),
         (choice.score, "scores (--score-column)", (*NUMBERS, "none")),
-        (choice.truth, "0 and 1 (--truth-column)", (*NUMBERS, "none")),
+        (choice.truth, "0 and 1 (--truth-column)", of_truth),
     )
     for key, expected, allowed in kinds:
         if key is None:
@@ -474,7 +574,7 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted) -> None:
 def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumns) -> None:
     """Refuse to take every line for a true label where a column has 0 and 1, and not only 1."""
     columns = [key for key in left if _is(table, key, *NUMBERS)]
-    for key, batch in table.beginnings(columns):
+    for key, batch in table.first_rows(columns):
         values = None if batch is None else _flat(batch, key)
         if values is not None and np.isin(values, (0, 1)).all() and not values.all():
             raise InputError(

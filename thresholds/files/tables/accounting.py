@@ -13,7 +13,10 @@ import numpy as np
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.unknown import reads_absent
 from thresholds.files.source import Source
-from thresholds.files.tables.columns import NUMBERS, SEPARATORS, ColumnChoice, Table, is_index
+from thresholds.files.tables.columns import NUMBERS
+from thresholds.files.tables.csv_text import is_number
+from thresholds.files.tables.roles import SEPARATORS, ColumnChoice, is_index
+from thresholds.files.tables.table import Table
 from thresholds.files.unknown import is_truth
 
 _SHOWN = 5
@@ -33,15 +36,6 @@ class FirstText(NamedTuple):
     n_rows: int
     n_numbers: int
     odd: tuple[int, str] | None  # the first row that is none, and what it has
-
-
-def is_number(text: str) -> bool:
-    """Whether a number is written as text; 1_000 is one in Python alone."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
 
 
 def is_zero_or_one(text: str) -> bool:
@@ -105,7 +99,7 @@ def refuse_scores_called_truth(table: Table) -> None:
     column = table.columns.get("y_true")
     if column is None or column.form != "flat" or column.kind != "float":
         return
-    for key, batch in table.beginnings(["y_true"]):
+    for key, batch in table.first_rows(["y_true"]):
         cells = np.empty(0) if batch is None else np.asarray(batch.columns[key], np.float64)
         parts = np.flatnonzero(cells % 1 != 0)
         if parts.size:
@@ -136,7 +130,7 @@ def look_like_truth(table: Table, columns: Collection[str], unknown: object) -> 
     nullable = numbers if reads_absent(unknown) else ()
     return {
         key
-        for key, batch in table.beginnings(numbers, nullable)
+        for key, batch in table.first_rows(numbers, nullable)
         if batch is not None and is_truth(np.asarray(batch.columns[key], np.float64), unknown).all()
     }
 
@@ -219,7 +213,7 @@ def _first_texts(
     table: Table, columns: Sequence[str], fits: Callable[[str], bool]
 ) -> Iterator[tuple[str, FirstText | None]]:
     """Look at the first block of each column of text; None where it lacks values."""
-    for key, batch in table.beginnings(columns):
+    for key, batch in table.first_rows(columns):
         if batch is None:
             yield key, None
             continue

@@ -1,0 +1,228 @@
+"""Lines of JSON, read by pyarrow some megabytes at a time: a row in each line, an object or a list.
+
+An object has a key for each column. A list is the only column of its row: label names with their scores, as text
+classifiers write them.
+"""
+
+import codecs
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresholds._checks import InputError, shown
+from thresholds.files.source import Wanted
+from thresholds.files.tables.columns import NUMBERS, described
+from thresholds.files.tables.table import Piece, Table, table_of
+
+LONGEST_LINE = 2**24  # bytes of a row of text
+_PIECE_BYTES = 2**22  # of text that is read at once
+_MOST_NESTED = 200  # brackets within others in a line; thousands of them end the process in pyarrow
+_FIRST_PIECES = 16  # that are looked at for a column of which those before have nothing but nulls, or empty lists
+_LIST = "row"  # the column of lines that are lists
+_CHANGED = re.compile(r"Column\(/?(?P<column>.*)\) changed from (?P<was>\w+) to (?P<now>\w+) in row (?P<row>\d+)")
+_IN_ROW = re.compile(r"JSON parse error: (?P<what>.*) in row (?P<row>\d+)", re.DOTALL)
+_NO_BRACKET = bytes(sorted(set(range(256)) - set(b"[]{}\n")))
+
+
+class _Lines(NamedTuple):
+    """Some whole lines of a file."""
+
+    text: bytes
+    rows_before: int
+
+
+def open_json_lines(path: Path, _: Wanted) -> Table:
+    """Open lines of JSON: the first few megabytes tell what each key holds."""
+    schema: Any = None
+    for number, lines in enumerate(_pieces(path)):
+        found = _parsed(path.name, lines, None).schema
+        schema = found if schema is None else _completed(schema, found)
+        if number + 1 == _FIRST_PIECES or not any(map(_says_nothing, schema.types)):
+            break
+    if schema is None:
+        import pyarrow as pa
+
+        piece = Piece(path.name, str(path), _read_nothing, 0)
+        return table_of(path.name, pa.schema([]), [piece], of_text=True, is_loose=True)
+    piece = Piece(path.name, str(path), partial(_read, path, schema))
+    return table_of(path.name, schema, [piece], of_text=True, is_loose=True)
+
+
+def _read_nothing(*_: object) -> Iterator[Any]:
+    """Read no rows."""
+    return iter(())
+
+
+def _completed(schema: Any, more: Any) -> Any:
+    """Return a schema in which a column that said nothing is what a later piece says."""
+    import pyarrow as pa
+
+    found = {field.name: field for field in more}
+    fields = [
+        found.pop(field.name, field) if _says_nothing(field.type) else field for field in schema
+    ]
+    known = {field.name for field in fields}
+    return pa.schema([*fields, *(field for field in more if field.name not in known)])
+
+
+def _read(
+    path: Path, schema: Any, columns: Sequence[str], _: int, text: Collection[str]
+) -> Iterator[Any]:
+    """Read the lines piece by piece; numbers are floats, but in columns that are keys, which stay what they are."""
+    import pyarrow as pa
+
+    known = set(schema.names)
+    explicit = pa.schema(
+        [
+            field if field.name in text else field.with_type(_with_floats(field.type))
+            for field in schema
+            if not _says_nothing(field.type)
+        ]
+    )
+    for lines in _pieces(path):
+        table = _parsed(path.name, lines, explicit)
+        for field in table.schema:
+            if field.name not in known and described(field.type).kind in NUMBERS:
+                values = table[field.name].combine_chunks()
+                row = lines.rows_before + int(np.asarray(values.is_valid()).argmax())
+                raise InputError(
+                    f"{path.name} has the key {field.name!r} at row {row} and not in the first rows, expected all keys"
+                    " of numbers there"
+                )
+        absent = [column for column in columns if column not in table.schema.names]
+        for column in absent:
+            table = table.append_column(column, pa.nulls(table.num_rows))
+        yield from table.select(list(columns)).combine_chunks().to_batches()
+
+
+def _parsed(name: str, lines: _Lines, schema: Any) -> Any:
+    """Return lines as a table; without a schema it is found out."""
+    import pyarrow as pa
+    from pyarrow import json
+
+    text = lines.text
+    _refuse_nested(name, lines)
+    if text.lstrip()[:1] == b"[":
+        text = _as_objects(text)
+    try:
+        table = json.read_json(
+            pa.BufferReader(text),
+            json.ReadOptions(use_threads=False, block_size=len(text) + 1),
+            json.ParseOptions(explicit_schema=schema, newlines_in_values=True),
+        )
+    except pa.ArrowInvalid as error:
+        raise _refusal(name, lines, str(error)) from None
+    if schema is None:
+        fields = [field.with_type(_without_times(field.type)) for field in table.schema]
+        if pa.schema(fields) != table.schema:
+            return _parsed(name, lines, pa.schema(fields))
+    return table
+
+
+def _refusal(name: str, lines: _Lines, said: str) -> InputError:
+    """Say of what row pyarrow's words are."""
+    if found := _CHANGED.search(said):
+        row = int(found["row"]) + lines.rows_before
+        column = found["column"].replace("/[]", "").replace("/", ".")
+        if not column:
+            return InputError(
+                f"{name} has {_article(found['now'])} at row {row}, expected {_article(found['was'])} in each line, as"
+                " in the lines before"
+            )
+        return InputError(
+            f"column {column!r} of {name} has {_article(found['now'])} at row {row}, expected"
+            f" {_article(found['was'])} as in the rows before"
+        )
+    if found := _IN_ROW.search(said):
+        row = int(found["row"]) + lines.rows_before
+        return InputError(f"{name} has no JSON at row {row}: {found['what']}")
+    return InputError(f"{name} has no JSON from row {lines.rows_before} on: {said}")
+
+
+def _article(word: str) -> str:
+    """Return pyarrow's word for a value with its article."""
+    return f"{'an' if word[:1] in 'aeiou' else 'a'} {'list' if word == 'array' else word}"
+
+
+def _as_objects(text: bytes) -> bytes:
+    """Return lines that are lists as objects of one key."""
+    rows = (line for line in text.splitlines() if line.strip())
+    return b"".join(b'{"%s":%s}\n' % (_LIST.encode(), row) for row in rows)
+
+
+def _refuse_nested(name: str, lines: _Lines) -> None:
+    """Refuse lines with lists or objects within others, too deep to read."""
+    marks = np.frombuffer(lines.text.translate(None, _NO_BRACKET), np.uint8)
+    is_end = marks == ord("\n")
+    is_open = (marks == ord("[")) | (marks == ord("{"))
+    depth = np.cumsum(np.where(is_end, 0, np.where(is_open, 1, -1)))
+    # Of each line the depth that it begins with is taken away.
+    before = np.append(0, depth[is_end])
+    within = depth - before[np.cumsum(is_end) - is_end]
+    if within.max(initial=0) > _MOST_NESTED:
+        row = lines.rows_before + int(np.cumsum(is_end)[within.argmax()])
+        raise InputError(
+            f"{name} has lists or objects within others near row {row}, too deep to read, expected at most"
+            f" {_MOST_NESTED}"
+        )
+
+
+def _pieces(path: Path) -> Iterator[_Lines]:
+    """Read some megabytes of whole lines at a time."""
+    n_rows = 0
+    with open(path, "rb") as stream:
+        if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+            stream.seek(0)
+        while text := stream.read(_PIECE_BYTES):
+            if not text.endswith(b"\n"):
+                text += stream.readline(LONGEST_LINE + 1)
+            if len(text) > _PIECE_BYTES + LONGEST_LINE:
+                raise InputError(
+                    f"{path.name} has a line of more than {LONGEST_LINE:,} bytes behind row {n_rows}, expected at most"
+                    " that"
+                )
+            if text.strip():
+                yield _Lines(text, n_rows)
+            n_rows += text.count(b"\n") - sum(1 for _ in _BLANK.finditer(text))
+
+
+_BLANK = re.compile(rb"(?m)^[ \t\r]*\n")
+
+
+def _mapped(type_: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a type with its values, within lists and objects, changed."""
+    import pyarrow as pa
+
+    if pa.types.is_list(type_):
+        return pa.list_(_mapped(type_.value_type, change))
+    if pa.types.is_struct(type_):
+        fields = [type_.field(place) for place in range(type_.num_fields)]
+        return pa.struct([field.with_type(_mapped(field.type, change)) for field in fields])
+    return change(type_)
+
+
+def _with_floats(type_: Any) -> Any:
+    """Return a type with floats for whole numbers, as 1 may stand for 1.0."""
+    import pyarrow as pa
+
+    return _mapped(type_, lambda some: pa.float64() if pa.types.is_integer(some) else some)
+
+
+def _without_times(type_: Any) -> Any:
+    """Return a type with text for times, which JSON does not have."""
+    import pyarrow as pa
+
+    return _mapped(type_, lambda some: pa.string() if pa.types.is_timestamp(some) else some)
+
+
+def _says_nothing(type_: Any) -> bool:
+    """Whether a column has nothing but nulls, or empty lists."""
+    import pyarrow as pa
+
+    if pa.types.is_list(type_):
+        return _says_nothing(type_.value_type)
+    return pa.types.is_null(type_)

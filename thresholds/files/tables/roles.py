@@ -1,0 +1,303 @@
+"""Which columns of a table hold scores, and which truth.
+
+A column of lists, or of objects with a key for each label, holds all labels of a row. Wide columns hold one label each,
+their names a prefix, a separator and the label: `y_score_cat`, `y_score.cat`, `y_score:cat`, `y_score/cat`, or
+`Score cat`. Label names may stand beside lists of scores, in any order: then they say whose scores these are.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from thresholds._checks import InputError, listed, shown
+from thresholds.files.source import Wanted
+from thresholds.files.tables.columns import NUMBERS, Column, Kind, ListColumn
+from thresholds.files.tables.table import Table
+
+SEPARATORS = "_.:/ "
+# As pandas calls an index without a name in a file.
+_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+_SHOWN = 5
+
+
+class ColumnChoice(NamedTuple):
+    """The columns that scores, or truth, are made of."""
+
+    key: str  # for people
+    columns: tuple[str, ...]  # of named lists the labels and the scores, or one that has both
+    names: tuple[str, ...] | None  # of the labels, in the order of the columns
+    form: Literal["wide", "list", "mapping", "named"]
+    # Of the values of a mapping, to be put into that of the labels.
+    order: tuple[int, ...] | None = None
+
+
+Columns = Mapping[str, Column]
+
+
+def choose_scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> ColumnChoice:
+    """Choose the columns of the scores; `because` says why a label that is asked for has none."""
+    choice = _scores(table, wanted, because)
+    if choice.form != "list":
+        return choice
+    names = _names_beside(table, choice.columns[0], wanted)
+    if names is None:
+        return choice
+    return choice._replace(columns=(names, choice.columns[0]), form="named", names=None)
+
+
+def _scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> ColumnChoice:
+    """Choose the columns of the scores, whatever stands beside them."""
+    name, columns = table.name, table.columns
+    if wanted.scores is not None:
+        return _of_scores(name, columns, _asked_for(name, columns, wanted.scores))
+    by_name = _called_as_roles(columns, wanted.names_of_columns)
+    if by_name is not None:
+        return by_name
+    usual = _named(columns, "y_score")
+    if usual is not None:
+        return _of_scores(name, columns, usual)
+
+    # No name says it: the only column of lists, else all columns of numbers.
+    others = _others(columns, wanted)
+    lists = [
+        key
+        for key, column in others.items()
+        if column.form in ("mapping", "named") or _is_list(column, "float")
+    ]
+    if len(lists) > 1:
+        raise InputError(
+            f"{name} may have its scores in {listed(lists)}, expected one of them as --score-column"
+        )
+    if lists:
+        return _single_column(columns, lists[0])
+    return _all_numeric(name, others, wanted, because)
+
+
+def choose_truth(
+    table: Table, wanted: Wanted, scores: ColumnChoice | None, taken: Sequence[str | None] = ()
+) -> ColumnChoice | None:
+    """Choose the columns of the truth, if there are any; `scores` is None for a file of truth alone."""
+    name, columns = table.name, table.columns
+    if wanted.truth is not None:
+        return _asked_for(name, columns, wanted.truth)
+    used = {*taken, *(scores.columns if scores is not None else ())}
+    by_name = None if scores is not None else _called_as_roles(columns, wanted.label_names)
+    if by_name is not None:
+        return by_name
+    usual = _named(columns, "y_true")
+    if usual is not None and used.isdisjoint(usual.columns):
+        return usual
+
+    # No name says it: columns named for the labels, the only column of lists, or, of truth alone, all of numbers.
+    others = {key: column for key, column in _others(columns, wanted).items() if key not in used}
+    names = wanted.label_names
+    if scores is None and names is not None and _all_flat(others, names, wanted):
+        return ColumnChoice("label columns", names, names, "wide")
+    lists = [
+        key for key, column in others.items() if _is_list(column, "text", "int", "bool", "none")
+    ]
+    if len(lists) > 1:
+        raise InputError(
+            f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column"
+        )
+    if lists:
+        return _single_column(columns, lists[0])
+    if scores is not None:
+        return None
+    wide = tuple(_of_numbers(others))
+    if not wide:
+        raise InputError(
+            f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1; it has"
+            f" {described(others)}; --truth-column names a column"
+        )
+    return ColumnChoice("all columns", wide, wide, "wide")
+
+
+def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
+    """Find the column of label names whose scores the lists are: asked for, or told by its signs."""
+    columns = table.columns
+    if wanted.labels is not None:
+        if not _is_list(columns.get(wanted.labels), "text"):
+            raise InputError(
+                f"{table.name} has no lists of text in {wanted.labels!r}, expected --label-column to be in"
+                f" {listed(columns)}"
+            )
+        return wanted.labels
+    for key, column in columns.items():
+        if not _is_list(column, "text") or key in wanted.keys:
+            continue
+        signs = _signs_of_names(table, key, scores)
+        if signs == "none" or (signs == "open" and key == wanted.truth):
+            continue
+        if signs == "open":
+            raise InputError(
+                f"column {key!r} of {table.name} has as many names as {scores!r} has scores in each row, expected"
+                f" --label-column {key} if they are the labels of these scores, or --truth-column {key} if they are the"
+                " truth"
+            )
+        if key == wanted.truth:
+            raise InputError(
+                f"column {key!r} of {table.name} has the names of the scores {scores!r} ({signs}), expected another"
+                " column as --truth-column"
+            )
+        return key
+    return None
+
+
+def _signs_of_names(table: Table, names: str, scores: str) -> str:
+    """Look for signs that names stand beside scores in the first rows: "none", "open", or what tells it."""
+    first = dict(table.first_rows([names, scores]))
+    parts = [None if batch is None else batch.columns[key] for key, batch in first.items()]
+    if len(parts) < 2 or not all(isinstance(part, ListColumn) for part in parts):
+        return "none"
+    labels, cells = parts
+    assert isinstance(labels, ListColumn)
+    assert isinstance(cells, ListColumn)
+    lengths = np.diff(labels.offsets)  # (n_rows,)
+    if (lengths != np.diff(cells.offsets)).any() or lengths.max(initial=0) < 2:
+        return "none"
+    if len(set(lengths.tolist())) > 1:
+        return "as many in each row as there are scores"
+    rows = np.sort(labels.values.reshape(lengths.size, -1), axis=1)  # (n_rows, n_names)
+    if lengths.size > 1 and (rows == rows[0]).all():
+        return "the same in each row"
+    numbers = np.asarray(cells.values, np.float64).reshape(lengths.size, -1)
+    if (np.diff(numbers, axis=1) <= 0).all():
+        return "with scores that only fall"
+    return "open"
+
+
+def _asked_for(name: str, columns: Columns, asked: str) -> ColumnChoice:
+    """Return what an option names: a column, or those that have it as a prefix."""
+    choice = _named(columns, asked)
+    if choice is None:
+        raise InputError(f"{name} has no column {asked!r}, expected one of {listed(columns)}")
+    return choice
+
+
+def _is_list(column: Column | None, *kinds: Kind) -> bool:
+    """Whether a column holds lists of one of the kinds."""
+    return column is not None and column.form == "list" and column.kind in kinds
+
+
+def _all_flat(columns: Columns, names: Sequence[str], wanted: Wanted) -> bool:
+    """Whether there is a column of numbers, or of words for true and false, for each of the names."""
+    kinds = (*NUMBERS, "none", "text") if wanted.true_words else (*NUMBERS, "none")
+    return all(
+        name in columns and columns[name].form == "flat" and columns[name].kind in kinds
+        for name in names
+    )
+
+
+def _called_as_roles(columns: Columns, names: tuple[str, ...] | None) -> ColumnChoice | None:
+    """Return the columns that are named for the labels, where one of these is called as scores or truth are."""
+    if names is None or not _all_flat(columns, names, Wanted()):
+        return None
+    roles = [_named(columns, role) for role in ("y_score", "y_true")]
+    if not any(role is not None and set(role.columns) & set(names) for role in roles):
+        return None
+    return ColumnChoice("label columns", names, names, "wide")
+
+
+def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
+    """Leave out columns that are named for something else, truth among them."""
+    taken = {wanted.groups, wanted.weights, *wanted.keys}
+    for prefix in (wanted.truth, "y_true"):
+        choice = None if prefix is None else _named(columns, prefix)
+        if choice is not None:
+            taken |= set(choice.columns)
+    return {key: column for key, column in columns.items() if key not in taken}
+
+
+def _named(columns: Columns, name: str) -> ColumnChoice | None:
+    """Return the column of that name, or those that have it as a prefix."""
+    wide = tuple(
+        key
+        for key, column in columns.items()
+        if len(key) > len(name) + 1
+        and key.startswith(name)
+        and key[len(name)] in SEPARATORS
+        and column.form == "flat"
+    )
+    if name in columns and columns[name].form == "flat" and wide:
+        raise InputError(
+            f"columns {name!r} and {listed(wide)} may both hold labels, expected one or the other"
+        )
+    if name in columns:
+        return _single_column(columns, name)
+    if not wide:
+        return None
+    return ColumnChoice(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide")
+
+
+def _single_column(columns: Columns, name: str) -> ColumnChoice:
+    """Return a single column: of lists, or of one label."""
+    column = columns[name]
+    if column.form == "flat":
+        return ColumnChoice(name, (name,), None, "wide")
+    return ColumnChoice(name, (name,), column.names, column.form)
+
+
+def _of_scores(name: str, columns: Columns, choice: ColumnChoice) -> ColumnChoice:
+    """Refuse lists of anything but numbers; wide columns are looked at where they can be read."""
+    column = columns[choice.columns[0]]
+    if choice.form != "wide" and column.kind not in (*NUMBERS, "none"):
+        raise InputError(f"column {choice.key!r} of {name} holds {column.type}, expected scores")
+    return choice
+
+
+def is_index(key: str, column: Column) -> bool:
+    """Whether a column is the index of a pandas frame, which nobody named."""
+    return column.of_index or _INDEX.fullmatch(key) is not None
+
+
+def _of_numbers(columns: Columns) -> dict[str, Column]:
+    """Return the columns of one number in each row, and of nothing; an index of pandas is none."""
+    return {
+        key: column
+        for key, column in columns.items()
+        if column.form == "flat" and column.kind in (*NUMBERS, "none") and not is_index(key, column)
+    }
+
+
+def _all_numeric(
+    name: str, others: Columns, wanted: Wanted, because: Callable[[str], str]
+) -> ColumnChoice:
+    """Take the columns that are named for labels, else all columns of numbers."""
+    names = wanted.names_of_columns
+    if names is not None:
+        numbers = {key for key in others if _all_flat(others, (key,), Wanted())}
+        lacking = [label for label in names if label not in numbers]
+        if lacking:
+            of = "of --label-names" if wanted.label_names is not None else "label of the rule"
+            raise InputError(
+                f"{name} has no scores of {listed(lacking)}, expected a column for each {of}{because(lacking[0])}"
+            )
+        return ColumnChoice("label columns", names, names, "wide")
+    columns = _of_numbers(others)
+    if not columns:
+        raise InputError(
+            f"{name} has no scores in {described(others)}, expected columns of numbers,"
+            " or a column of lists of them, as --score-column"
+        )
+    kinds = {column.kind == "float" for column in columns.values() if column.kind != "none"}
+    if len(kinds) > 1:
+        whole = [key for key, column in columns.items() if column.kind in ("int", "bool")]
+        options = " or ".join(
+            option for option in ("--key", "--groups") if option in wanted.offered
+        )
+        named = f"{options} to name them, " if options else ""
+        raise InputError(
+            f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected {named}--score-column a"
+            " prefix, or --label-names the labels"
+        )
+    return ColumnChoice("all columns", tuple(columns), tuple(columns), "wide")
+
+
+def described(columns: Columns) -> str:
+    """Name the first columns, with what they hold."""
+    first = [f"{shown(key)} ({column.type})" for key, column in list(columns.items())[:_SHOWN]]
+    more = f" and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else ""
+    return f"{', '.join(first)}{more}" if first else "no columns"

@@ -1,0 +1,386 @@
+"""Truth of a table as 0 and 1: columns of numbers or words, lists of labels, and labels that share a cell of text."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from thresholds._arrays.types import Dense, Matrix
+from thresholds._checks import InputError, different, places, shown
+from thresholds._checks.cells import first_bad_cell
+from thresholds._checks.unknown import reads_absent, unknown_value
+from thresholds.data import label_lists
+from thresholds.files.source import Wanted
+from thresholds.files.tables import accounting
+from thresholds.files.tables.columns import NUMBERS, ListColumn
+from thresholds.files.tables.roles import ColumnChoice
+from thresholds.files.tables.table import Batch, Table, stacked
+from thresholds.files.unknown import as_read, hint_of, is_truth
+
+Decode = Callable[[Batch], Matrix]
+
+_SEPARATORS = ("|", ";", ",", " ")  # that may stand between the labels of a cell
+_QUOTES = "\"'"
+
+
+class Truth:
+    """How the truth of a table is read, for labels that are known."""
+
+    def __init__(
+        self,
+        table: Table,
+        choice: ColumnChoice,
+        label_names: tuple[str, ...] | None,
+        n_labels: int,
+        because: Callable[[str], str],
+        wanted: Wanted,
+    ) -> None:
+        self._names = label_names
+        self._n_labels = n_labels
+        self._wanted = wanted
+        self._unknown = wanted.unknown
+        self._words = Words(wanted)
+        self.nullable: tuple[str, ...] = ()  # columns whose cells may lack a value
+        self.text: tuple[str, ...] = ()  # columns that are read as text
+        self.has_cells = True  # else lists of the labels that are true
+        self.notes: tuple[str, ...] = ()
+        self.choice = self._matched(table, choice, because)
+        self.decode = self._decoding(table)
+
+    def _matched(
+        self, table: Table, choice: ColumnChoice, because: Callable[[str], str]
+    ) -> ColumnChoice:
+        """Put wide columns into the order of the labels, by name; `because` says why the scores lack one."""
+        if choice.form in ("list", "named") or self._is_of_cells(table, choice):
+            return choice
+        if choice.names is None:
+            self._refuse_text(table, choice)
+            if self._n_labels != 1:
+                raise InputError(
+                    f"truth {choice.key!r} of {table.name} is one label, expected {self._n_labels}"
+                )
+            return choice
+        if self._names is None:
+            raise InputError(
+                f"truth {choice.key!r} of {table.name} has label names and the scores have none, expected --label-names"
+            )
+        if set(choice.names) != set(self._names):
+            lacking = [label for label in self._names if label not in choice.names]
+            more = [label for label in choice.names if label not in self._names]
+            why = accounting.because(table, choice, lacking[0]) if lacking else because(more[0])
+            raise InputError(
+                f"truth {choice.key!r} of {table.name} {different(choice.names, self._names)}, expected the same labels"
+                f" as the scores{why}"
+            )
+        return ordered(choice, self._names)
+
+    def _is_of_cells(self, table: Table, choice: ColumnChoice) -> bool:
+        """Whether a column of text has all labels of a row, parted as the caller has said."""
+        is_text = choice.names is None and table.columns[choice.columns[0]].is_text
+        return self._wanted.label_separator is not None and is_text
+
+    def _refuse_text(self, table: Table, choice: ColumnChoice) -> None:
+        """Refuse one column of text, which may have the labels of a row; say how to part them."""
+        column = choice.columns[0]
+        if not table.columns[column].is_text or (self._wanted.true_words and self._n_labels == 1):
+            return
+        cells = _first_cells(table, column)
+        cell = next((cell for cell in cells if not cell.isalnum()), cells[0] if cells else "")
+        if cell.lstrip().startswith("{"):
+            raise InputError(
+                f"truth {column!r} of {table.name} is text (such as {shown(cell)}), expected objects of .jsonl with 0 or"
+                " 1 for each label, a column for each label, or one label a line"
+            )
+        separator = next((mark for mark in _SEPARATORS if mark in cell), "|")
+        raise InputError(
+            f"truth {column!r} of {table.name} is text (such as {shown(cell)}), expected lists of labels, or 0 and 1;"
+            f" --label-separator '{separator}' parts the labels of a cell"
+        )
+
+    def _decoding(self, table: Table) -> Decode:
+        """Choose how to read the truth."""
+        choice = self.choice
+        column = choice.columns[0]
+        truth = f"truth {choice.key!r} of {table.name}"
+        if self._is_of_cells(table, choice):
+            self._take_lists(truth, has_names=True)
+            self.text = choice.columns
+            if self._wanted.label_names is not None:
+                self.notes = (f"labels in {column!r} that --label-names lacks are left out",)
+            return partial(self._of_cells, column=column)
+        if choice.form == "named":
+            raise InputError(
+                f"{truth} holds {table.columns[column].type}, expected labels without scores"
+            )
+        if choice.form == "wide" and self._wanted.true_words:
+            self.text = tuple(
+                key for key in choice.columns if table.columns[key].kind in ("text", "none")
+            )
+        else:
+            accounting.refuse_other_than_numbers(table, choice, "0 and 1")
+        if reads_absent(self._unknown):
+            self.nullable = choice.columns
+        if choice.form != "list":
+            return self._zeros_and_ones
+
+        kind = table.columns[column].kind
+        names = self._names
+        if kind not in ("text", *NUMBERS, "none"):
+            raise InputError(f"{truth} holds {table.columns[column].type}, expected labels")
+
+        # Lists of 0 and 1 for each label.
+        has_numbers = kind in NUMBERS or (kind == "none" and self._unknown is not None)
+        if has_numbers and self._is_indicator(table, column):
+            return self._zeros_and_ones
+
+        # All others have the labels that are true.
+        self._take_lists(truth, has_names=kind == "text")
+        if kind == "text":
+            assert names is not None
+            return partial(from_names, column=column, label_names=names)
+
+        # Lists of the positions of a row's labels, perhaps in an order of the file's own.
+        if choice.names is None or choice.names == names:
+            return partial(from_positions, column=column, n_labels=self._n_labels, places=None)
+        assert names is not None, "there are names if the truth has some"
+        index = {label: place for place, label in enumerate(names)}
+        if not set(choice.names) <= index.keys():
+            raise InputError(
+                f"{truth} {different(choice.names, names)}, expected the same labels as the scores"
+            )
+        order = np.array([index[label] for label in choice.names])
+        return partial(from_positions, column=column, n_labels=self._n_labels, places=order)
+
+    def _take_lists(self, truth: str, *, has_names: bool) -> None:
+        """Note that there are lists of true labels, which cannot say of which it is not known."""
+        self.has_cells = False
+        self.nullable = ()
+        if self._unknown is not None:
+            raise InputError(
+                f"--unknown is {shown(self._unknown)} with {truth}, whose lists have the true labels of a row, expected"
+                " a cell for each label: 0, 1, or what stands for one that is not known"
+            )
+        if has_names and self._names is None:
+            raise InputError(f"{truth} has label names, expected --label-names, in order")
+
+    def _zeros_and_ones(self, batch: Batch) -> Matrix:
+        """Read columns, or lists as long as there are labels, of 0 and 1, or of words that stand for these."""
+        what = f"truth {self.choice.key!r} of {batch.name}"
+        if not self.text:
+            cells = numbers_of(batch, self.choice, self._n_labels)
+            return indicator(cells, what, batch.first, self._names, self._unknown)
+        columns = dict(batch.columns)
+        for key in self.text:
+            about = f"column {key!r} of {batch.name}"
+            columns[key] = self._words.cells(np.asarray(columns[key]), about, batch.first)
+        cells = numbers_of(batch._replace(columns=columns), self.choice, self._n_labels)
+        return indicator(cells, what, batch.first, self._names, self._unknown)
+
+    def _of_cells(self, batch: Batch, column: str) -> Matrix:
+        """Read text with the labels of a row, and a separator between them."""
+        separator = self._wanted.label_separator
+        assert separator is not None
+        assert self._names is not None
+        known = None if self._wanted.label_names is None else set(self._names)
+        index: dict[str, int] = {}
+        values = list[int]()
+        lengths = list[int]()
+        for cell in np.asarray(batch.columns[column]).tolist():
+            labels = _labels_in(str(cell), separator)
+            if known is not None:
+                labels = [label for label in labels if label in known]
+            values += [index.setdefault(label, len(index)) for label in labels]
+            lengths.append(len(labels))
+        offsets = np.append(0, np.cumsum(lengths))
+        lists = ListColumn(np.array(values, np.int64), offsets, tuple(index))
+        return from_names(batch._replace(columns={column: lists}), column, self._names)
+
+    def _is_indicator(self, table: Table, column: str) -> bool:
+        """Whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
+        n_labels = self._n_labels
+        described = table.columns[column]
+        if described.names is not None and described.kind == "int":
+            return False
+        if described.width is not None or described.kind in ("bool", "float"):
+            return True
+        batch = dict(table.first_rows([column], self.nullable)).get(column)
+        if batch is None:
+            return False
+        lists = batch.columns[column]
+        assert isinstance(lists, ListColumn)
+        lengths = np.diff(lists.offsets)  # (n_rows,)
+        if lists.absent is not None:
+            lengths = lengths[~lists.absent]
+        # A negative number is no position: as a cell of truth it is refused with a hint.
+        fits = is_truth(lists.values, self._unknown) | (lists.values < 0)
+        if (lengths != n_labels).any() or not fits.all():
+            return False
+        if n_labels <= 2 and (lists.values.reshape(-1, n_labels) == np.arange(n_labels)).all():
+            raise InputError(
+                f"truth {column!r} of {table.name} has {list(range(n_labels))} in all of the first"
+                f" {len(lengths):,} rows, which may be positions or 0 and 1, expected true and false,"
+                " numbers with a point, or names"
+            )
+        return True
+
+
+class Words:
+    """Text of cells that are true, as the caller has said; all others have one other word, or nothing."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._true = {word.strip().casefold() for word in wanted.true_words}
+        self._unknown = dict[str, float]()  # words for truth that is not known
+        value = unknown_value(wanted.unknown)
+        if value is not None:
+            words = ("", "nan", "na", "null") if value != value else (f"{value:g}",)
+            self._unknown = dict.fromkeys(words, value)
+        self._false: str | None = None  # the other word, once it is found
+
+    def cells(self, texts: Dense, what: str, first: int) -> Dense:
+        """Return cells of text as 1, 0, and what stands for truth that is not known."""
+        codes = {text: self._code(str(text), what, first, texts) for text in set(texts.tolist())}
+        return np.array([codes[text] for text in texts.tolist()], np.float64)
+
+    def _code(self, text: str, what: str, first: int, texts: Dense) -> float:
+        """Return what a word stands for."""
+        word = text.strip().casefold()
+        if word in self._true:
+            return 1.0
+        if word in self._unknown:
+            return self._unknown[word]
+        if word and self._false is None:
+            self._false = word
+        if word and word != self._false:
+            row = first + texts.tolist().index(text)
+            raise InputError(
+                f"{what} has {shown(text)} at row {row} beside {shown(self._false)}, expected one word for what is not"
+                " true, as --true-words names what is"
+            )
+        return 0.0
+
+
+def _first_cells(table: Table, column: str) -> list[str]:
+    """Return the first cells of a column of text that have some."""
+    batch = dict(table.first_rows([column])).get(column)
+    cells = [] if batch is None else np.asarray(batch.columns[column]).tolist()
+    return [str(cell) for cell in cells if str(cell).strip()]
+
+
+def _labels_in(cell: str, separator: str) -> list[str]:
+    """Return the labels of a cell, without the brackets and quotes of a list that was written as text."""
+    cell = cell.strip()
+    is_list = cell[:1] + cell[-1:] in ("[]", "()")
+    parts = [part.strip() for part in (cell[1:-1] if is_list else cell).split(separator)]
+    if is_list:
+        parts = [part.strip(_QUOTES) for part in parts]
+    return [part for part in parts if part]
+
+
+def ordered(choice: ColumnChoice, label_names: tuple[str, ...] | None) -> ColumnChoice:
+    """Put wide columns, or the labels of mappings, into the order of the label names."""
+    if label_names is None or choice.form in ("list", "named"):
+        return choice
+    positions = places(choice.names, label_names, choice.key, "the same labels")
+    if positions is None:
+        return choice
+    order = tuple(positions.tolist())
+    if choice.form == "mapping":
+        return choice._replace(names=label_names, order=order)
+    return choice._replace(names=label_names, columns=tuple(choice.columns[k] for k in order))
+
+
+def numbers_of(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
+    """Return wide columns, objects, or lists of one length, as a matrix (n_rows, n_labels)."""
+    if choice.form == "wide":
+        return stacked(batch, choice.columns)
+    values = batch.columns[choice.columns[0]]
+    matrix = values if isinstance(values, np.ndarray) else rectangular(batch, choice, n_labels)
+    return matrix if choice.order is None else matrix[:, choice.order]
+
+
+def rectangular(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
+    """Return lists of numbers, all of one length, as a matrix (n_rows, n_labels); NaN for a row without a list."""
+    column = choice.columns[0]
+    lists: Any = batch.columns[column]
+    lengths = np.diff(lists.offsets)
+    present = np.ones(lengths.size, np.bool_) if lists.absent is None else ~lists.absent
+    wrong = np.flatnonzero(present & (lengths != n_labels))
+    if wrong.size:
+        raise InputError(
+            f"column {column!r} of {batch.name} has {lengths[wrong[0]]} values at row {batch.first + wrong[0]},"
+            f" expected {n_labels}, one for each label"
+        )
+    matrix = lists.values.reshape(-1, n_labels)
+    if present.all():
+        return np.asarray(matrix)
+    with_absent = np.full((lengths.size, n_labels), np.nan)
+    with_absent[present] = matrix
+    return with_absent
+
+
+def indicator(
+    cells: Dense,
+    what: str,
+    first: int,
+    label_names: Sequence[str] | None,
+    unknown: object = None,
+) -> Dense:
+    """Return a matrix of 0 and 1 as such; `first` is the number of its first row, `what` it is for messages.
+
+    With `unknown`, what stands for cells that are not known, these are -1.
+    """
+    if unknown is not None:
+        return np.asarray(as_read(cells, unknown, what, label_names, first))
+    if cells.dtype.kind == "b":
+        return cells.astype(np.uint8)
+    is_bad = _neither_0_nor_1(cells)
+    if is_bad.any():
+        found = first_bad_cell(cells, _neither_0_nor_1, label_names, first_row=first)
+        hint = hint_of(cells[is_bad][0])
+        raise InputError(f"{what} has {found}, expected only 0 and 1{hint}")
+    return cells.astype(np.uint8)
+
+
+def _neither_0_nor_1(cells: Dense) -> Dense:
+    """Mark cells that are neither."""
+    return np.asarray((cells != 0) & (cells != 1))
+
+
+def from_names(batch: Batch, column: str, label_names: Sequence[str]) -> Matrix:
+    """Return lists of label names as a CSR matrix of ones."""
+    lists: Any = batch.columns[column]
+    index = {label: place for place, label in enumerate(label_names)}
+    words = lists.words or ()
+    known = np.array([index.get(word, -1) for word in words], np.int64)
+    what = f"column {column!r} of {batch.name}"
+    positions = known[lists.values] if known.size else lists.values.astype(np.int64)
+    if (positions < 0).any():
+        used = np.unique(lists.values)
+        label_lists.refuse_unknown(known[used], [words[k] for k in used], what, "label_names")
+    return label_lists.indicator_of(positions, lists.offsets, len(label_names), what, batch.first)
+
+
+def from_positions(batch: Batch, column: str, n_labels: int, places: Dense | None) -> Matrix:
+    """Return lists of label positions as a CSR matrix of ones; `places` are those of labels in another order."""
+    lists: Any = batch.columns[column]
+    what = f"column {column!r} of {batch.name}"
+    if lists.words is not None:
+        raise InputError(
+            f"{what} has the label {shown(lists.words[0])} from row {batch.first} on, expected positions"
+        )
+    parts = np.flatnonzero(lists.values % 1 != 0)
+    if parts.size:
+        row = batch.first + int(np.searchsorted(lists.offsets, parts[0], side="right")) - 1
+        raise InputError(
+            f"{what} has {lists.values[parts[0]]:g} at row {row}, expected positions of labels"
+        )
+    positions = lists.values.astype(np.int64)
+    if places is None:
+        return label_lists.indicator_of(positions, lists.offsets, n_labels, what, batch.first)
+    in_file_order = label_lists.indicator_of(
+        positions, lists.offsets, places.size, what, batch.first
+    )
+    return label_lists.indicator_of(
+        places[in_file_order.indices], in_file_order.indptr, n_labels, what, batch.first
+    )
