@@ -166,6 +166,8 @@ def test_what_is_in_an_unknown_cell_changes_nothing(name: str) -> None:
     function = FUNCTIONS[name]
     found = function(Y, SCORES, unknown="nan")
     assert same(function(np.where(HIDDEN, -1, TRUTH), SCORES, unknown=-1), found)
+    in_two_ways = np.where(HIDDEN & (np.arange(N_ROWS) % 2 == 0)[:, np.newaxis], -1, Y)
+    assert same(function(in_two_ways, SCORES, unknown=("nan", -1)), found)
     flipped = np.where(HIDDEN, 1 - SCORES, SCORES).astype(np.float32)
     assert same(function(Y, flipped, unknown="nan"), found)
 

@@ -213,7 +213,7 @@ JSON = [
         wanted=Wanted(label_names=NAMES, unknown="nan"),
     ),
     json_rows(
-        r"unknown is 1, expected 'nan', a number other than 0 and 1 \(as -1\), or None",
+        r"unknown is 1, expected 'nan', a number other than 0 and 1 \(as -1\), or None; or several, as \('nan', -1\)$",
         *GOOD,
         what="true as not known",
         wanted=Wanted(label_names=NAMES, unknown=1),

@@ -253,7 +253,7 @@ NOT_SAID: Table = {
 }
 SAYABLE = r"expected 'nan', a number other than 0 and 1 \(as -1\), or None"
 UNSAYABLE = [
-    (["NaN", "nam", "", 0, 1, 1.0, True, inf, [nan], {}], f"is .*, {SAYABLE}"),
+    (["NaN", "nam", "", 0, 1, 1.0, True, inf, (), [nan, 0], {"nan", True}, {}], f"is .*, {SAYABLE}"),
     ([10**400], "is 1000.*, expected a number that float64 can hold"),
 ]
 

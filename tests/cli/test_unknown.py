@@ -87,7 +87,22 @@ def test_it_is_written_with_or_without_equals_sign(written: list[str]) -> None:
     assert saved.out_of_fold.f == fitted.out_of_fold.f
 
 
-@pytest.mark.parametrize("value", ["0", "1", "inf", "none", "?"])
+@pytest.mark.parametrize("said", [["--unknown", "nan,-1"], ["--unknown=-1,nan"], ["--unknown=-1,-9,nan"]])
+@pytest.mark.usefixtures("folder")
+def test_several_things_stand_for_it(said: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    both = np.where((HIDDEN == -1) & (np.arange(300) % 2 == 0)[:, np.newaxis], np.nan, HIDDEN)
+    np.savez("both.npz", y_score=SCORES, y_true=both, label_names=NAMES)
+    assert run("fit", "both.npz", *said, "-o", "both.json") == 0
+    assert SAID in flat(capsys.readouterr().out)
+    assert run("fit", "scores.npz", "--unknown=-1", "-o", "out.json") == 0
+    assert Path("both.json").read_text().replace("both.npz", "scores.npz") == Path("out.json").read_text()
+    for one, hint in (("nan", "nan,-1 (in Python unknown=('nan', -1))"), ("-1", "nan,-1 (in Python")):
+        capsys.readouterr()
+        assert run("fit", "both.npz", f"--unknown={one}", "-o", "out.json") == 1
+        assert f"; --unknown {hint}" in flat(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("value", ["0", "1", "inf", "none", "?", "nan,0", "nan,", ",", "nan;-1"])
 @pytest.mark.usefixtures("folder")
 def test_what_cannot_stand_for_it_is_wrong_usage(value: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -100,13 +100,67 @@ def test_scores_and_predictions_are_never_unknown() -> None:
         _checks.indicator(FLOATS, "y_pred")
 
 
-@pytest.mark.parametrize("said", ["NaN", "nam", "", 0, 1, 1.0, True, np.inf, [-1], pd.NA])
+# The same truth: what is not known lacks a value in the first row, and is -1 in the last.
+BOTH = np.array([[1, np.nan], [0, 1], [-1, 1]])
+SEVERAL: dict[str, Callable[[], Any]] = {
+    "array": lambda: BOTH,
+    "float16": lambda: BOTH.astype(np.float16),
+    "list": lambda: BOTH.tolist(),
+    "None": lambda: [[1, None], [0, 1], [-1, True]],
+    "object array": lambda: np.array([[1, pd.NA], [0, 1], [-1, 1]], object),
+    "masked array": lambda: np.ma.array(CODES, mask=np.isnan(BOTH)),
+    "pandas": lambda: pd.DataFrame(BOTH, columns=["a", "b"]),
+    "pandas Int8": lambda: pd.DataFrame(BOTH, columns=["a", "b"]).astype("Int8"),
+    "pandas objects": lambda: pd.DataFrame({"a": [1, 0, -1], "b": [pd.NA, 1, True]}, dtype=object),
+    "Polars": lambda: library("polars").DataFrame({"a": [1, 0, -1], "b": [None, True, True]}),
+    "Arrow": lambda: library("pyarrow").table({"a": [1, 0, -1], "b": [None, 1, 1]}),
+    "sparse": lambda: sparse.csr_array(BOTH),
+    "sparse columns": lambda: sparse.csc_matrix(BOTH),
+}
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("form", SEVERAL)
+@pytest.mark.parametrize(
+    "said",
+    [("nan", -1), ["nan", -1], {-1.0, "nan"}, frozenset({np.nan, -1}), np.array([np.nan, -1]), (-1, -2, "nan", "nan")],
+    ids=repr,
+)
+def test_several_things_stand_for_it(form: str, said: object) -> None:
+    truth = _checks.truth(SEVERAL[form](), said)
+    assert truth.unknown is not None
+    assert (dense(truth.cells) == np.where(UNKNOWN, 0, KNOWN)).all()
+    assert (dense(truth.unknown) == UNKNOWN).all()
+
+
+@pytest.mark.parametrize("form", SEVERAL)
+def test_what_is_not_said_is_named_beside_what_is(form: str) -> None:
+    both = re.escape("unknown=('nan', -1) leaves cells out whose truth is not known")
+    with pytest.raises(InputError, match=rf"^y_true has -1(\.0)? at row 2, .*; {both}$"):
+        _checks.pair(SEVERAL[form](), np.full((3, 2), 0.5), unknown="nan")
+    with pytest.raises(InputError, match=rf"^y_true .*; {both}$"):
+        _checks.pair(SEVERAL[form](), np.full((3, 2), 0.5), unknown=-1)
+
+
+def test_classes_of_which_several_things_are_not_known() -> None:
+    given = np.array(["cat", None, -1, "dog", "cat"], object)
+    predicted = np.array(["cat", "dog", "cat", "cat", "cat"], object)
+    found = metrics.f1_score(given, predicted, average=None, unknown=("nan", -1))
+    assert found.tolist() == metrics.f1_score(given[[0, 3, 4]], predicted[[0, 3, 4]], average=None).tolist()
+    with pytest.raises(InputError, match=r"unknown=\('nan', -1\) leaves cells out"):
+        metrics.f1_score([1, None, -1, 0], [1, 0, 1, 0], average="macro", unknown=-1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["NaN", "nam", "", "nan,-1", 0, 1, 1.0, True, np.inf, pd.NA, (), [], ("nan", 0), [-1, None], {True}, [[-1]]],
+)
 def test_what_it_may_not_be(said: object) -> None:
     with pytest.raises(InputError, match=rf"^unknown is {re.escape(repr(said))}, expected 'nan', a number other than"):
         _checks.truth(KNOWN, said)
 
 
-def test_one_thing_stands_for_it() -> None:
+def test_nothing_else_stands_for_it() -> None:
     """A number that was not said is as wrong as ever, and so is NaN beside a number."""
     with pytest.raises(InputError, match="y_true has -1 at row 0, label 1, expected only 0 and 1"):
         _checks.truth(CODES, -2)

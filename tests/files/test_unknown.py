@@ -195,7 +195,7 @@ def test_lists_of_true_labels_cannot_say_what_is_not_known(tags: Any, unknown: o
     read_labelled(tmp_path / "s.jsonl")
 
 
-@pytest.mark.parametrize("unknown", [0, 1, True, "NaN", "none", np.inf, [-1]])
+@pytest.mark.parametrize("unknown", [0, 1, True, "NaN", "none", np.inf, [], ("nan", 0), "nan,-1"])
 def test_what_cannot_stand_for_it_is_refused_before_a_file_is_read(unknown: object, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^unknown is .*, expected 'nan', a number other than 0 and 1"):
         read_labelled(tmp_path / "not there.npz", unknown=unknown)

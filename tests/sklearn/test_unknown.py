@@ -62,7 +62,15 @@ def test_a_fitted_classifier_gets_the_rule_of_what_is_known(y: Any, unknown: obj
     assert found.cross_fitted_score_ == crossed.out_of_fold
 
 
-@pytest.mark.parametrize(("y", "unknown"), [(HIDDEN, -1), (WITH_NAN, np.nan)], ids=["-1", "NaN"])
+HALF_NAN = np.where((HIDDEN == -1) & (np.arange(len(HIDDEN)) % 2 == 0)[:, np.newaxis], np.nan, HIDDEN)
+FRACTIONS = np.where(HIDDEN == -1, -0.5, HIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("y", "unknown"),
+    [(HIDDEN, -1), (WITH_NAN, np.nan), (HALF_NAN, ("nan", -1)), (FRACTIONS, -0.5)],
+    ids=["-1", "NaN", "both", "-0.5"],
+)
 def test_a_classifier_that_takes_such_a_y_is_given_it_as_it_is(y: Any, unknown: object) -> None:
     found = MultilabelThresholdClassifierCV(ByFeature(), unknown=unknown).fit(X, y)
     np.testing.assert_array_equal(found.estimator_.seen_, y)
@@ -107,6 +115,17 @@ def test_a_classifier_that_takes_it_for_a_class_is_refused(base: Any, y: Any, la
     message = rf"^estimator {name} takes -1, which stands for unknown truth, for a class of {label}; expected"
     with pytest.raises(InputError, match=message):
         MultilabelThresholdClassifierCV(base, unknown=-1).fit(X, y)
+
+
+def test_a_vector_in_which_several_things_are_not_known() -> None:
+    base = LogisticRegression().fit(X, Y[:, 0])
+    found = MultilabelThresholdClassifierCV(base, cv="prefit", unknown=("nan", -1)).fit(X, HALF_NAN[:, 0])
+    same = MultilabelThresholdClassifierCV(base, cv="prefit", unknown=-1).fit(X, HIDDEN[:, 0])
+    assert found.best_score_ == same.best_score_
+    assert found.score(X, HALF_NAN[:, 0]) == same.score(X, HIDDEN[:, 0])
+    rows = KnownRowsClassifier(LogisticRegression(), unknown=("nan", -1)).fit(X, HALF_NAN[:, 0])
+    other = KnownRowsClassifier(LogisticRegression()).fit(X, HIDDEN[:, 0])
+    np.testing.assert_array_equal(rows.predict(X), other.predict(X))
 
 
 def test_a_vector_of_two_classes() -> None:

@@ -261,3 +261,22 @@ def test_what_a_function_is_called_with_is_seen_as_before() -> None:
     assert pickle.loads(pickle.dumps(thresholds.compare)) is thresholds.compare
     with pytest.raises(TypeError, match="unexpected keyword"):
         thresholds.calibrate(BLOCKS, beta=2)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("said", [("nan", -1), ["nan", -9], {-3, "nan"}], ids=repr)
+def test_several_things_stand_for_truth_that_is_not_known(said: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    truth = (rng.random((60, 3)) < 0.4).astype(float)
+    scores = rng.random((60, 3))
+    hidden = rng.random((60, 3)) < 0.3
+    (number,) = (one for one in said if one != "nan")
+    one_thing = np.where(hidden, -1, truth)
+    y_true = np.where(hidden, np.where(rng.random((60, 3)) < 0.5, np.nan, number), truth)
+    np.savez(tmp_path / "rows.npz", y_true=y_true, y_score=scores)
+    expected = fit_empirical(one_thing, scores, unknown=-1)
+    sources = [tmp_path / "rows.npz", lambda: iter([(y_true[:25], scores[:25]), (y_true[25:], scores[25:])])]
+    for source in sources:
+        assert bits(fit_empirical(source, unknown=said)) == bits(expected)
+        rows = gather(source, unknown=said)
+        for again in (None, said, tuple(said)):
+            assert bits(fit_empirical(rows, unknown=again)) == bits(expected)

@@ -20,7 +20,7 @@ from thresholds._checks.labels import one_name_each
 from thresholds._checks.options import LARGEST_EXACT_INTEGER, is_default, real
 from thresholds._checks.plain import numbers, stacked
 from thresholds._checks.sparse import sound_csr, without_zeros
-from thresholds._checks.unknown import Truth, divided, unknown_value
+from thresholds._checks.unknown import Truth, Unknown, divided, hint, said, unknown_values
 from thresholds.errors import InputError, shown
 
 _SUM_ERROR = 2.0**-20  # relative, of a sum of floats that are not negative: more than it can be
@@ -157,37 +157,39 @@ def truth(
     """
     if value is None:
         raise InputError(f"{name} is None, expected labels, 0 or 1 in each cell")
-    stands_for = unknown_value(unknown)
-    if stands_for is None:
+    stands_for = unknown_values(unknown)
+    if not stands_for:
         if soft:
             return Truth(probabilities(value, name), None)
         return Truth(indicator(value, name, label_names, n_jobs), None)
-    if soft and 0 <= stands_for <= 1:
+    if soft and any(0 <= number <= 1 for number in stands_for):
         raise InputError(
-            f"unknown is {stands_for:g}, expected no degree of truth, which {name} may have: 'nan', or a number"
+            f"unknown is {said(stands_for)}, expected no degree of truth, which {name} may have: 'nan', or a number"
             " outside [0, 1]"
         )
-    array = _matrix(value, name, label_names, absent_as_nan=math.isnan(stands_for), n_jobs=n_jobs)
+    array = _matrix(value, name, label_names, unknown=stands_for, n_jobs=n_jobs)
     known, cells = divided(array, stands_for, name, some_known=some_known)
     if soft:
-        return Truth(_shares(known, name, label_names), cells)
-    known = _binary(known, name, label_names, n_jobs)
+        return Truth(_shares(known, name, label_names, stands_for), cells)
+    known = _binary(known, name, label_names, n_jobs, stands_for)
     return Truth(known if cells is None else known != 0, cells)
 
 
 def _binary(
-    array: Matrix, name: str, label_names: Sequence[str] | None, n_jobs: int | None
+    array: Matrix,
+    name: str,
+    label_names: Sequence[str] | None,
+    n_jobs: int | None,
+    unknown: Unknown = (),
 ) -> Matrix:
     """Refuse cells that are neither 0 nor 1."""
     if array.dtype == np.bool_:
         return _sound_bools(array, n_jobs)
     cells = array.data if is_sparse(array) else array
     if not all(_by_rows(_all_binary, cells, n_jobs)):
-        from thresholds._checks.unknown import hint
-
         bad = first_bad_cell(array, _not_binary, label_names)
-        first = first_value(array, _not_binary)
-        raise InputError(f"{name} has {bad}, expected only 0 and 1{hint(name, first)}")
+        advice = hint(name, first_value(array, _not_binary), unknown)
+        raise InputError(f"{name} has {bad}, expected only 0 and 1{advice}")
     return without_zeros(array) if is_sparse(array) else array
 
 
@@ -209,16 +211,16 @@ def probabilities(
     return _shares(_matrix(stacked(value, name), name, label_names), name, label_names)
 
 
-def _shares(array: Matrix, name: str, label_names: Sequence[str] | None) -> Matrix:
+def _shares(
+    array: Matrix, name: str, label_names: Sequence[str] | None, unknown: Unknown = ()
+) -> Matrix:
     """Refuse cells outside [0, 1]."""
     cells = array.data if is_sparse(array) else array
     _refuse_wide_floats(cells, name)
     if not _all_shares(cells) and _not_a_share(cells).any():
-        from thresholds._checks.unknown import hint
-
         advice = " (`calibrate` turns scores into probabilities)"
         if name == "y_true":
-            advice = hint(name, first_value(array, _not_a_share))
+            advice = hint(name, first_value(array, _not_a_share), unknown)
         bad = first_bad_cell(array, _not_a_share, label_names)
         raise InputError(f"{name} has {bad}, expected values in [0, 1]{advice}")
     array = _as_compared(array)
@@ -427,32 +429,26 @@ def _matrix(
     name: str,
     label_names: Sequence[str] | None,
     *,
-    absent_as_nan: bool = False,
+    unknown: Unknown = (),
     n_jobs: int | None = 1,
 ) -> Matrix:
     """Return a non-empty 2-D numeric array, dense or CSR; one dimension means one label, frames are put in order."""
-    frame = read_frame(value, name, absent_as_nan=absent_as_nan)
+    frame = read_frame(value, name, unknown)
     if frame is not None:
         value = columns_of(frame, None if label_names is None else tuple(label_names), name)
-    array = (
-        sound_csr(value, name, n_jobs)
-        if is_sparse(value)
-        else _dense_matrix(value, name, absent_as_nan=absent_as_nan)
-    )
+    array: Matrix
+    if is_sparse(value):
+        array = sound_csr(value, name, n_jobs)
+    else:
+        array = numbers(value, name, unknown)
+        if array.ndim == 1:
+            array = array[:, np.newaxis]
+        if array.ndim != 2:
+            raise InputError(f"{name} has shape {array.shape}, expected (n_samples, n_labels)")
     if 0 in array.shape:
         raise InputError(
             f"{name} is empty, shape {array.shape}, expected at least one row and one label"
         )
-    return array
-
-
-def _dense_matrix(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:
-    """Return a plain 2-D array of numbers, a view of the caller's memory where it can be."""
-    array = numbers(value, name, absent_as_nan=absent_as_nan)
-    if array.ndim == 1:
-        array = array[:, np.newaxis]
-    if array.ndim != 2:
-        raise InputError(f"{name} has shape {array.shape}, expected (n_samples, n_labels)")
     return array
 
 

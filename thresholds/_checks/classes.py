@@ -8,6 +8,7 @@ import numpy as np
 
 from thresholds._arrays.types import Dense, Ints
 from thresholds._checks.plain import plain
+from thresholds._checks.unknown import Unknown, hint
 from thresholds.errors import InputError, shown
 
 Classes = list[int] | list[str]
@@ -16,9 +17,14 @@ _KINDS = "classes: integers, truth values or strings"
 _LOWEST = -(2**63)  # that int64 holds
 
 
-def class_vectors(y_true: object, y_pred: object) -> tuple[Ints, Ints, Classes]:
-    """Check two vectors of classes; give both as numbers, with the classes in order that the numbers stand for."""
-    true = _vector(y_true, "y_true")
+def class_vectors(
+    y_true: object, y_pred: object, unknown: Unknown = ()
+) -> tuple[Ints, Ints, Classes]:
+    """Check two vectors of classes; give both as numbers, with the classes in order that the numbers stand for.
+
+    What `unknown` says stands in no cell any more.
+    """
+    true = _vector(y_true, "y_true", unknown)
     predicted = _vector(y_pred, "y_pred")
     if true.shape != predicted.shape:
         raise InputError(f"y_pred has {predicted.size} rows, expected {true.size} as y_true has")
@@ -66,7 +72,7 @@ def _each_once(labels: list[Any]) -> list[Any]:
     return labels
 
 
-def _vector(value: object, name: str) -> Dense:
+def _vector(value: object, name: str, unknown: Unknown = ()) -> Dense:
     """Return a vector of int64, or an object array of strings; a single column is one, too, but for `labels`."""
     array = plain(value, name)
     if array.ndim == 2 and array.shape[1] == 1 and name != "labels":
@@ -78,15 +84,15 @@ def _vector(value: object, name: str) -> Dense:
     if array.size == 0:
         raise InputError(f"{name} is empty, shape {array.shape}, expected at least one class")
     if array.dtype.kind in "OUT":
-        return _one_kind(array.astype(object), name)
+        return _one_kind(array.astype(object), name, unknown)
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} has dtype {array.dtype}, expected {_KINDS}")
     if array.dtype.kind == "f":
         array = array.astype(np.float64)
-    return _whole(array, name)
+    return _whole(array, name, unknown)
 
 
-def _one_kind(cells: Dense, name: str) -> Dense:
+def _one_kind(cells: Dense, name: str, unknown: Unknown) -> Dense:
     """Check an object array: strings alone, or numbers alone, which become int64."""
     strings = [isinstance(cell, str) for cell in cells]
     if all(strings):
@@ -94,34 +100,32 @@ def _one_kind(cells: Dense, name: str) -> Dense:
     if any(strings):
         others = [cell for cell in cells if not isinstance(cell, str)]
         raise InputError(
-            f"{name} mixes strings with other values, expected one kind{_hint(name, others)}"
+            f"{name} mixes strings with other values, expected one kind{_hint(name, others, unknown)}"
         )
     for row, cell in enumerate(cells):
         if not isinstance(cell, numbers.Real | np.bool_):
-            advice = _hint(name, [cell])
+            advice = _hint(name, [cell], unknown)
             raise InputError(f"{name} has {_cell(cells, row, name)}, expected {_KINDS}{advice}")
     plain_cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
-    return _whole(np.array(plain_cells, object), name)
+    return _whole(np.array(plain_cells, object), name, unknown)
 
 
-def _hint(name: str, cells: list[Any]) -> str:
+def _hint(name: str, cells: list[Any], unknown: Unknown) -> str:
     """Say how to leave rows out whose truth is not known, if that is what some cells may mean."""
-    from thresholds._checks.unknown import hint
-
     is_absent = any(
         cell != cell if isinstance(cell, numbers.Real) else cell is None for cell in cells
     )
-    return hint(name) if is_absent else ""
+    return hint(name, None, unknown) if is_absent else ""
 
 
-def _whole(array: Dense, name: str) -> Ints:
+def _whole(array: Dense, name: str, unknown: Unknown) -> Ints:
     """Return real numbers as int64, if they are whole and fit."""
     if array.dtype.kind in "Of":
         with np.errstate(invalid="ignore"):
             fractions = np.flatnonzero(array % 1 != 0)  # NaN and infinite ones, too.
         if fractions.size:
             cell = _cell(array, fractions[0], name)
-            advice = _hint(name, array[fractions[:1]].tolist())
+            advice = _hint(name, array[fractions[:1]].tolist(), unknown)
             raise InputError(f"{name} has {cell}, expected {_KINDS}{advice}")
     if array.dtype.kind in "Ofu":
         large = np.flatnonzero((array >= -_LOWEST) | (array < _LOWEST))

@@ -7,6 +7,7 @@ import numpy as np
 
 from thresholds._arrays.types import Dense
 from thresholds._checks.labels import Names, names_of_labels, places
+from thresholds._checks.unknown import Unknown, has_nan, hint, without_absent
 from thresholds.errors import InputError, shown
 
 
@@ -18,35 +19,34 @@ class Frame(NamedTuple):
     index: Any  # of a pandas object
 
 
-def _refuse_missing(row: int, column: object, name: str) -> None:
+def _refuse_missing(row: int, column: object, name: str, unknown: Unknown) -> None:
     """Refuse a cell without a value."""
-    from thresholds._checks.unknown import hint
-
+    advice = hint(name, None, unknown)
     raise InputError(
-        f"{name} has no value at row {row}, column {shown(column)}, expected one in every cell{hint(name)}"
+        f"{name} has no value at row {row}, column {shown(column)}, expected one in every cell{advice}"
     )
 
 
-def _read_pandas(pandas: Any, value: Any, name: str, absent_as_nan: bool) -> Frame | None:
+def _read_pandas(pandas: Any, value: Any, name: str, unknown: Unknown) -> Frame | None:
     """Read a pandas frame, of nullable or Arrow types, too, or a series."""
     if isinstance(value, pandas.Series):
-        return Frame(_pandas_column(value, name, absent_as_nan), None, value.index)
+        return Frame(_pandas_column(value, name, unknown), None, value.index)
     if not isinstance(value, pandas.DataFrame):
         return None
     names = _names(value.columns, name)
     if len(set(value.dtypes)) == 1 and isinstance(value.dtypes.iloc[0], np.dtype):
         return Frame(value.to_numpy(), names, value.index)
-    columns = [_pandas_column(value.iloc[:, j], name, absent_as_nan) for j in range(len(names))]
-    return Frame(_side_by_side(columns, names, len(value), name), names, value.index)
+    columns = [_pandas_column(value.iloc[:, j], name, unknown) for j in range(len(names))]
+    return Frame(_side_by_side(columns, names, len(value), name, unknown), names, value.index)
 
 
-def _pandas_column(series: Any, name: str, absent_as_nan: bool) -> Dense:
+def _pandas_column(series: Any, name: str, unknown: Unknown) -> Dense:
     """Read a column, which may be of a type that knows missing values."""
     if isinstance(series.dtype, np.dtype):
-        return _with_nan(series.to_numpy()) if absent_as_nan else np.asarray(series.to_numpy())
+        return _with_nan(series.to_numpy()) if has_nan(unknown) else np.asarray(series.to_numpy())
     absent = series.isna().to_numpy()
-    if absent.any() and not absent_as_nan:
-        _refuse_missing(int(absent.argmax()), series.name, name)
+    if absent.any() and not has_nan(unknown):
+        _refuse_missing(int(absent.argmax()), series.name, name, unknown)
     dtype = getattr(series.dtype, "numpy_dtype", getattr(series.dtype, "subtype", None))
     if not isinstance(dtype, np.dtype):
         dtype = np.dtype(object)
@@ -62,7 +62,9 @@ def _pandas_column(series: Any, name: str, absent_as_nan: bool) -> Dense:
         ) from None
 
 
-def _side_by_side(columns: list[Dense], names: Names, n_rows: int, name: str) -> Dense:
+def _side_by_side(
+    columns: list[Dense], names: Names, n_rows: int, name: str, unknown: Unknown
+) -> Dense:
     """Return columns of numbers or truth values as a matrix."""
     for column, label in zip(columns, names, strict=True):
         if column.dtype.kind not in "biufO":
@@ -70,18 +72,16 @@ def _side_by_side(columns: list[Dense], names: Names, n_rows: int, name: str) ->
                 f"{name} has dtype {column.dtype} in column {shown(label)}, expected real numbers"
             )
         if column.dtype.kind == "O":
-            _refuse_objects(column, label, name)
+            _refuse_objects(column, label, name, unknown)
     return np.stack(columns, axis=1) if columns else np.empty((n_rows, 0))
 
 
-def _refuse_objects(column: Dense, label: str, name: str) -> None:
+def _refuse_objects(column: Dense, label: str, name: str, unknown: Unknown) -> None:
     """Refuse a column with anything but real numbers, an id perhaps."""
     for row, cell in enumerate(column):
         if not isinstance(cell, Real | np.bool_):
             kind = type(cell).__name__
-            from thresholds._checks.unknown import hint
-
-            advice = "" if isinstance(cell, str) else hint(name)
+            advice = "" if isinstance(cell, str) else hint(name, None, unknown)
             raise InputError(
                 f"{name} has {shown(cell)} ({kind}) at row {row}, column {shown(label)}, expected numbers{advice}"
             )
@@ -98,25 +98,25 @@ def _make_pandas(pandas: Any, cells: Any, value: Any, names: Names | None) -> An
     return pandas.DataFrame(ordered, index=value.index, columns=value.columns)
 
 
-def _read_polars(polars: Any, value: Any, name: str, absent_as_nan: bool) -> Frame | None:
+def _read_polars(polars: Any, value: Any, name: str, unknown: Unknown) -> Frame | None:
     """Read a Polars frame or series."""
     if isinstance(value, polars.LazyFrame):
         raise InputError(f"{name} is a LazyFrame, expected its data: collect() it")
     if isinstance(value, polars.Series):
-        return Frame(_polars_column(polars, value, name, absent_as_nan), None, None)
+        return Frame(_polars_column(polars, value, name, unknown), None, None)
     if not isinstance(value, polars.DataFrame):
         return None
-    columns = [_polars_column(polars, series, name, absent_as_nan) for series in value]
+    columns = [_polars_column(polars, series, name, unknown) for series in value]
     names = _names(value.columns, name)
-    return Frame(_side_by_side(columns, names, value.height, name), names, None)
+    return Frame(_side_by_side(columns, names, value.height, name, unknown), names, None)
 
 
-def _polars_column(polars: Any, series: Any, name: str, absent_as_nan: bool) -> Dense:
+def _polars_column(polars: Any, series: Any, name: str, unknown: Unknown) -> Dense:
     """Read a column; integers of 128 bits and decimals, which NumPy has not, as float64."""
     dtype = series.dtype
     is_number = dtype.is_numeric() or dtype in (polars.Boolean, polars.Null)
-    if series.null_count() and not absent_as_nan:
-        _refuse_missing(int(series.is_null().arg_max()), series.name, name)
+    if series.null_count() and not has_nan(unknown):
+        _refuse_missing(int(series.is_null().arg_max()), series.name, name, unknown)
     if series.null_count() and not is_number:
         return _with_nan(series.to_numpy())
     is_wide = dtype.is_decimal() or (dtype.is_integer() and "128" in str(dtype))
@@ -137,29 +137,29 @@ def _make_polars(polars: Any, cells: Any, value: Any, names: Names | None) -> An
     )
 
 
-def _read_arrow(pyarrow: Any, value: Any, name: str, absent_as_nan: bool) -> Frame | None:
+def _read_arrow(pyarrow: Any, value: Any, name: str, unknown: Unknown) -> Frame | None:
     """Read a PyArrow table, batch of records, or array."""
     if isinstance(value, pyarrow.Array | pyarrow.ChunkedArray):
-        return Frame(_arrow_column(pyarrow, value, "", name, absent_as_nan), None, None)
+        return Frame(_arrow_column(pyarrow, value, "", name, unknown), None, None)
     if not isinstance(value, pyarrow.Table | pyarrow.RecordBatch):
         return None
     names = _names(value.schema.names, name)
     columns = [
-        _arrow_column(pyarrow, column, label, name, absent_as_nan)
+        _arrow_column(pyarrow, column, label, name, unknown)
         for column, label in zip(value.columns, names, strict=True)
     ]
-    return Frame(_side_by_side(columns, names, value.num_rows, name), names, None)
+    return Frame(_side_by_side(columns, names, value.num_rows, name, unknown), names, None)
 
 
-def _arrow_column(pyarrow: Any, column: Any, label: str, name: str, absent_as_nan: bool) -> Dense:
+def _arrow_column(pyarrow: Any, column: Any, label: str, name: str, unknown: Unknown) -> Dense:
     """Read a column; decimals, which NumPy has not, as float64."""
     types = pyarrow.types
     if column.null_count:
         kinds = (types.is_boolean, types.is_integer, types.is_floating, types.is_null)
         is_number = types.is_decimal(column.type) or any(kind(column.type) for kind in kinds)
-        if not absent_as_nan:
+        if not has_nan(unknown):
             is_null = column.is_null().to_numpy(zero_copy_only=False)
-            _refuse_missing(int(np.argmax(is_null)), label, name)
+            _refuse_missing(int(np.argmax(is_null)), label, name, unknown)
         if not is_number:
             return _with_nan(column)
         return np.asarray(column.cast(pyarrow.float64()).fill_null(np.nan))
@@ -222,8 +222,6 @@ def _names(columns: Any, name: str) -> Names:
 
 def _with_nan(column: Any) -> Dense:
     """Return a column, NaN where an object array has no value."""
-    from thresholds._checks.unknown import without_absent
-
     return without_absent(np.asarray(column))
 
 

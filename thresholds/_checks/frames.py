@@ -12,6 +12,7 @@ import numpy as np
 from thresholds._arrays.libraries import imported, is_dask_array, is_lazy, library_of
 from thresholds._arrays.types import Dense, Ints
 from thresholds._checks.labels import Names, listed, names_of_labels, places
+from thresholds._checks.unknown import Unknown, unknown_values
 from thresholds.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -26,15 +27,15 @@ class RowOrderWarning(UserWarning):
     """Issued when the rows of a pandas object are put into the order of another's by their indexes."""
 
 
-def read_frame(value: Any, name: str, *, absent_as_nan: bool = False) -> "Frame | None":
-    """Read a frame or a column of numbers or truth values; None for what is neither."""
+def read_frame(value: Any, name: str, unknown: Unknown = ()) -> "Frame | None":
+    """Read a frame or a column of numbers or truth values, of truth as `unknown` says; None for what is neither."""
     if value is None or type(value) is np.ndarray:
         return None
     for library in filter(imported, LIBRARIES):
         # Whoever has no frames need not load their readers.
         from thresholds._checks.frame_libraries import READERS
 
-        frame = READERS[library](imported(library), value, name, absent_as_nan)
+        frame = READERS[library](imported(library), value, name, unknown)
         if frame is not None:
             return frame
     refuse_lazy(value, name)
@@ -98,11 +99,7 @@ def aligned(
 
 def _read_either(value: object, name: str, unknown: object) -> "Frame | None":
     """Read a frame, of truth with NaN for what has no value if that is to be left out."""
-    if unknown is None or name != "y_true":
-        return read_frame(value, name)
-    from thresholds._checks.unknown import reads_absent
-
-    return read_frame(value, name, absent_as_nan=reads_absent(unknown))
+    return read_frame(value, name, unknown_values(unknown) if name == "y_true" else ())
 
 
 def aligned_rows(value: object, name: str, **beside: object) -> Any:

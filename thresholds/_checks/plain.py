@@ -11,32 +11,34 @@ from thresholds._arrays.types import Dense
 from thresholds._checks.frames import read_frame, refuse_lazy
 from thresholds._checks.options import LARGEST_EXACT_INTEGER
 from thresholds._checks.tensors import from_tensor, without_bfloat16
+from thresholds._checks.unknown import Unknown, filled, has_nan, hint, without_absent
 from thresholds.errors import InputError, shown
 
 
-def plain(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:
+def plain(value: object, name: str, unknown: Unknown = ()) -> Dense:
     """Return an array of whatever dtype, without masked cells; strings in lists stay as they are, objects.
 
-    `absent_as_nan` puts NaN where there is no value: in cells that are masked, None, or missing in pandas' way.
+    Where `unknown` has NaN, that stands where there is no value: in cells that are masked, None, or missing in pandas'
+    way.
     """
-    if type(value) is np.ndarray and value.dtype.isbuiltin == 1 and not absent_as_nan:
+    if type(value) is np.ndarray and value.dtype.isbuiltin == 1 and not unknown:
         return value  # as most are: neither frame nor tensor, nothing masked
-    if absent_as_nan:
-        from thresholds._checks.unknown import filled, without_absent
-
-        return without_absent(_plain(filled(value), name, absent_as_nan=True))
-    return _plain(value, name)
+    if has_nan(unknown):
+        return without_absent(_plain(filled(value), name, unknown))
+    return _plain(value, name, unknown)
 
 
-def _plain(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:
+def _plain(value: object, name: str, unknown: Unknown) -> Dense:
     """Return an array of whatever dtype, without masked cells."""
-    frame = read_frame(value, name, absent_as_nan=absent_as_nan)
+    frame = read_frame(value, name, unknown)
     value = value if frame is None else frame.cells
     is_list = isinstance(value, list | tuple)
     items: Any = value if is_list else [value]
     if any(map(_has_masked, items)):
-        hint = _hint_of_masked(name)
-        raise InputError(f"{name} has masked cells, expected none{hint}")
+        advice = hint(name, None, unknown)
+        if name == "y_score":
+            advice = ": use -inf for a label that must not be predicted"
+        raise InputError(f"{name} has masked cells, expected none{advice}")
     for item in filter(is_lazy, items):
         refuse_lazy(item, name)
     try:
@@ -61,32 +63,18 @@ def is_vector(value: Any, name: str = "y_score") -> bool:
     return (ndim if isinstance(ndim, int) else plain(value, name).ndim) == 1
 
 
-def _hint_of_masked(name: str) -> str:
-    """Say what to do instead of masking."""
-    if name == "y_score":
-        return ": use -inf for a label that must not be predicted"
-    return _hint_of_absent(name, None)
-
-
-def _hint_of_absent(name: str, cell: object) -> str:
-    """Say how to leave a cell without a value out of the truth."""
-    from thresholds._checks.unknown import hint
-
-    return "" if isinstance(cell, str) else hint(name)
-
-
 def _has_masked(value: object) -> bool:
     """Whether an array has masked cells."""
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.getmaskarray(value).any())
 
 
-def _plain_numbers(array: Dense, name: str) -> Dense:
+def _plain_numbers(array: Dense, name: str, unknown: Unknown) -> Dense:
     """Turn an object array of numbers into float64."""
     for cell in array.flat:
         if not isinstance(cell, Real | np.bool_):
+            advice = hint(name, None, unknown) if array.ndim and not isinstance(cell, str) else ""
             raise InputError(
-                f"{name} has {shown(cell)} of type {type(cell).__name__}, expected real numbers"
-                f"{_hint_of_absent(name, cell) if array.ndim else ''}"
+                f"{name} has {shown(cell)} of type {type(cell).__name__}, expected real numbers{advice}"
             )
         if isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT_INTEGER:
             raise InputError(
@@ -98,11 +86,11 @@ def _plain_numbers(array: Dense, name: str) -> Dense:
         raise InputError(f"{name} has a number that is no float64 ({error})") from None
 
 
-def numbers(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:
+def numbers(value: object, name: str, unknown: Unknown = ()) -> Dense:
     """Return an array of real numbers without masked cells."""
-    array = plain(value, name, absent_as_nan=absent_as_nan)
+    array = plain(value, name, unknown)
     if array.dtype.kind == "O":
-        array = _plain_numbers(array, name)
+        array = _plain_numbers(array, name, unknown)
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} has dtype {array.dtype}, expected real numbers")
     return array

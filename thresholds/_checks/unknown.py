@@ -1,12 +1,13 @@
 """Truth that is not known: how callers say so, and which cells it is.
 
-A cell of `y_true` whose truth nobody knows is NaN (or None, `pandas.NA`, masked), or a number such as -1. What it is,
-`unknown=` says: without it such a cell is refused, in a sentence that names the option.
+A cell of `y_true` whose truth nobody knows is NaN (or None, `pandas.NA`, masked), or a number such as -1, or there are
+cells of both kinds. What it is, `unknown=` says: without it such a cell is refused, in a sentence that names it.
 """
 
 import math
 import numbers
-from typing import Any, NamedTuple
+from collections.abc import Set
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Matrix, Numbers
 from thresholds._checks.options import real
 from thresholds.errors import InputError, shown
+
+# What stands for truth that is not known, checked: NaN first (for cells without a value), then numbers that rise.
+# Empty where all has to be known.
+Unknown: TypeAlias = tuple[float, ...]
 
 _NAN = "nan"
 
@@ -27,68 +32,104 @@ class Truth(NamedTuple):
     unknown: Matrix | None
 
 
-def unknown_value(value: object, name: str = "unknown") -> float | None:
-    """Check what stands for truth that is not known: None for nothing, NaN for cells without a value, or a number."""
+def unknown_values(value: object, name: str = "unknown") -> Unknown:
+    """Check what stands for truth that is not known: "nan" for cells without a value, a number, or several of these."""
     if value is None:
+        return ()
+    several = value.ravel().tolist() if isinstance(value, np.ndarray) else value
+    items = list(several) if isinstance(several, list | tuple | Set) else [value]
+    found = {_unknown_value(item, name) for item in items}
+    if not found or None in found:
+        raise InputError(
+            f"{name} is {shown(value)}, expected 'nan', a number other than 0 and 1 (as -1), or None; or several, as"
+            " ('nan', -1)"
+        )
+    stands_for = {number for number in found if number is not None}
+    absent = [math.nan] if any(map(math.isnan, stands_for)) else []
+    return (*absent, *sorted(number for number in stands_for if number == number))
+
+
+def _unknown_value(item: object, name: str) -> float | None:
+    """Return a single one as a number; None for what cannot be one."""
+    if isinstance(item, str):
+        return math.nan if item == _NAN else None
+    if not isinstance(item, numbers.Real) or isinstance(item, bool | np.bool_):
         return None
-    if isinstance(value, str) and value == _NAN:
-        return math.nan
-    if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
-        number = real(value, name)
-        if math.isnan(number) or (math.isfinite(number) and number not in (0, 1)):
-            return number
-    raise InputError(
-        f"{name} is {shown(value)}, expected 'nan', a number other than 0 and 1 (as -1), or None"
-    )
+    number = real(item, name)
+    return None if number in (0, 1) or math.isinf(number) else number
+
+
+unknown_value = unknown_values  # the name by which `files.opening` asks for it
+
+
+def said(unknown: Unknown) -> str:
+    """Write what stands for truth that is not known as a caller does: 'nan', -1, or ('nan', -1)."""
+    words = ["'nan'" if math.isnan(value) else repr(value).removesuffix(".0") for value in unknown]
+    return words[0] if len(words) == 1 else f"({', '.join(words)})"
+
+
+def has_nan(unknown: Unknown) -> bool:
+    """Whether cells without a value are read as NaN."""
+    return any(map(math.isnan, unknown))
 
 
 def reads_absent(unknown: object) -> bool:
-    """Whether cells without a value are read as NaN."""
-    value = unknown_value(unknown)
-    return value is not None and math.isnan(value)
+    """Whether cells without a value are read as NaN, as a caller says it."""
+    return has_nan(unknown_values(unknown))
 
 
-def is_unknown(cells: Dense, value: float) -> Booleans:
-    """Mark the cells that are not known."""
-    if not math.isnan(value):
-        return np.asarray(cells == value)
-    return np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(cells.shape, np.bool_)
+def is_unknown(cells: Dense, unknown: Unknown) -> Booleans:
+    """Mark the cells, numbers, that are not known."""
+    marked = np.zeros(cells.shape, np.bool_)
+    for value in unknown:
+        if not math.isnan(value):
+            marked |= cells == value
+        elif cells.dtype.kind == "f":
+            marked |= np.isnan(cells)
+    return marked
 
 
-def are_unknown(array: Dense, unknown: object) -> Booleans | None:
-    """Mark the cells, of whatever dtype, that `unknown` says are not known; None where it says nothing."""
-    value = unknown_value(unknown)
-    if value is None or array.dtype.kind not in "biufO":
+def are_unknown(array: Dense, unknown: Unknown) -> Booleans | None:
+    """Mark the cells, of whatever dtype, that are not known; None where nothing can be."""
+    if not unknown or array.dtype.kind not in "biufO":
         return None
     if array.dtype.kind != "O":
-        return is_unknown(array, value)
-    if math.isnan(value):
-        marked = [isinstance(cell, numbers.Real) and cell != cell for cell in array.flat]
-    else:
-        marked = [isinstance(cell, numbers.Real) and cell == value for cell in array.flat]
+        return is_unknown(array, unknown)
+    with_absent = has_nan(unknown)
+    marked = [
+        isinstance(cell, numbers.Real) and (cell in unknown or (with_absent and cell != cell))
+        for cell in array.flat
+    ]
     return np.array(marked, np.bool_).reshape(array.shape)
 
 
-def hint(name: str, cell: object = math.nan) -> str:
-    """Say how to leave a cell of the truth out, if it may be one that is not known: no number, or a negative one."""
+def hint(name: str, cell: object = math.nan, unknown: Unknown = ()) -> str:
+    """Say how to leave a cell of the truth out, if it may be one that is not known: no number, or a negative one.
+
+    `unknown` is what a caller has said already: the cell is one more.
+    """
     if name not in ("y_true", "y"):
         return ""
-    if not isinstance(cell, numbers.Real) or cell != cell:
-        return "; unknown='nan' leaves cells out whose truth is not known"
-    if cell < 0:
-        return f"; unknown={cell:g} leaves cells out whose truth is not known"
-    return ""
+    value = math.nan
+    if isinstance(cell, numbers.Real) and cell == cell:
+        value = float(cell)
+    if value >= 0 or math.isinf(value):
+        return ""
+    more = unknown_values((*unknown, value))
+    return f"; unknown={said(more)} leaves cells out whose truth is not known"
 
 
-def divided(array: Matrix, value: float, name: str, *, some_known: bool = True) -> Truth:
+def divided(array: Matrix, stands_for: Unknown, name: str, *, some_known: bool = True) -> Truth:
     """Part a matrix into what is known, 0 elsewhere, and the cells that are not, None if there are none.
 
     Nothing may be known unless `some_known` has to be.
     """
     cells = array.data if is_sparse(array) else array
-    if cells.dtype.kind == "b" or (math.isnan(value) and cells.dtype.kind != "f"):
+    if cells.dtype.kind != "f":
+        stands_for = tuple(value for value in stands_for if value == value)
+    if cells.dtype.kind == "b" or not stands_for:
         return Truth(array, None)
-    unknown = is_unknown(cells, value)
+    unknown = is_unknown(cells, stands_for)
     n_unknown = int(np.count_nonzero(unknown))
     if not n_unknown:
         return Truth(array, None)

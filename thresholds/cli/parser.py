@@ -3,7 +3,7 @@
 import argparse
 
 from thresholds._checks import AVERAGES, InputError
-from thresholds._checks.unknown import unknown_value
+from thresholds._checks.unknown import unknown_values
 from thresholds._version import __version__
 from thresholds.cli import failing, fit_options
 from thresholds.cli.annotating import annotate
@@ -456,8 +456,9 @@ def _add_file(
         "--unknown",
         type=_unknown,
         metavar="X",
-        help='what stands for truth that is not known: a number, as -1, or "nan" for cells without a value (empty ones'
-        " of a csv, null of parquet and JSON, NaN); such cells are counted nowhere (default: they are refused)",
+        help='what stands for truth that is not known: a number, as -1, "nan" for cells without a value (empty ones'
+        " of a csv, null of parquet and JSON, NaN), or several, as nan,-1; such cells are counted nowhere (default:"
+        " they are refused)",
     )
     if not of_saved_rule:
         command.add_argument(
@@ -518,16 +519,16 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _unknown(text: str) -> str | float:
-    """Read what stands for truth that is not known."""
+def _unknown(text: str) -> tuple[str | float, ...] | str | float:
+    """Read what stands for truth that is not known, several with commas between them."""
     try:
-        value = text if text == "nan" else float(text)
-        unknown_value(value)
+        values = tuple(word if word == "nan" else float(word) for word in text.split(","))
+        unknown_values(values)
     except (ValueError, InputError):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is neither nan nor a number other than 0 and 1"
+            f"{text!r} is neither nan nor a number other than 0 and 1, nor several of these, as nan,-1"
         ) from None
-    return value
+    return values if len(values) > 1 else values[0]
 
 
 def _confidence(text: str) -> float | None:

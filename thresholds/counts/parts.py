@@ -9,7 +9,7 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
-from thresholds._checks.unknown import unknown_value
+from thresholds._checks.unknown import unknown_values
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.histograms import Histograms, Reading, joined
 from thresholds._engine.problem import Problem
@@ -36,7 +36,7 @@ def part_of(
         raise InputError(
             f"weight_unit is {unit}, expected a whole number, or a power of two, as 0.25: sums of others are rounded"
         )
-    unknown_value(unknown)
+    unknown_values(unknown)
     aligned = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
     truth, scores, names, unknown_cells = _checks.pair(
         y_true, y_score, label_names, unknown=unknown, some_known=False

@@ -1,7 +1,7 @@
 """Truth that is not known in some cells: read from files of every form as -1, beside 0 and 1.
 
 What stands for it in a file, `unknown` says: "nan" for cells without a value (empty ones of a csv, null of parquet and
-JSON, NaN), or a number, as -1.
+JSON, NaN), a number, as -1, or several of these.
 """
 
 import math
@@ -14,8 +14,8 @@ import numpy.typing as npt
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Matrix
 from thresholds._checks import InputError
-from thresholds._checks.cells import first_bad_cell
-from thresholds._checks.unknown import is_unknown, unknown_value
+from thresholds._checks.cells import first_bad_cell, first_value
+from thresholds._checks.unknown import Unknown, is_unknown, said, unknown_values
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.results import percent
 
@@ -33,18 +33,18 @@ def as_read(
 
     `first_row` is the number of the first row, `what` it is for messages.
     """
-    value = unknown_value(unknown)
-    assert value is not None, "it was asked for"
-    stored = _coded(cells.data if is_sparse(cells) else cells, value)
+    stands_for = unknown_values(unknown)
+    stored = _coded(cells.data if is_sparse(cells) else cells, stands_for)
     if (stored == _OTHER).any():
-        found = first_bad_cell(
-            cells,
-            lambda some: np.asarray(_coded(some, value) == _OTHER),
-            label_names,
-            first_row=first_row,
-        )
-        expected = "no value" if math.isnan(value) else f"{value:g}"
-        raise InputError(f"{what} has {found}, expected 0, 1 or {expected}, as --unknown says")
+
+        def is_other(some: Dense) -> Booleans:
+            return np.asarray(_coded(some, stands_for) == _OTHER)
+
+        found = first_bad_cell(cells, is_other, label_names, first_row=first_row)
+        hint = hint_of(first_value(cells, is_other), stands_for)
+        *others, last = ["no value" if math.isnan(value) else f"{value:g}" for value in stands_for]
+        expected = f"{', '.join(['0', '1', *others])} or {last}, as --unknown says"
+        raise InputError(f"{what} has {found}, expected {expected}{hint}")
     if is_sparse(cells):
         return type(cells)((stored, cells.indices, cells.indptr), shape=cells.shape)
     return stored
@@ -52,18 +52,24 @@ def as_read(
 
 def is_truth(cells: Dense, unknown: object) -> Booleans:
     """Mark cells that are 0, 1, or what stands for one that is not known."""
-    value = unknown_value(unknown)
-    is_known = np.asarray((cells == 0) | (cells == 1))
-    return is_known if value is None else is_known | is_unknown(cells, value)
+    return np.asarray((cells == 0) | (cells == 1)) | is_unknown(cells, unknown_values(unknown))
 
 
-def hint_of(cell: object) -> str:
-    """Say how a cell that is refused is read as not known, if it may be meant so: without a value, or negative."""
+def hint_of(cell: object, unknown: Unknown = ()) -> str:
+    """Say how a cell that is refused is read as not known, if it may be meant so: without a value, or negative.
+
+    `unknown` is what stands for such cells already: the cell is one more.
+    """
     if cell is None or cell != cell:
-        return "; --unknown nan (in Python unknown='nan') if that is not known"
-    if isinstance(cell, Real) and cell < 0:
-        return f"; --unknown={cell:g} (in Python unknown={cell:g}) if that is not known"
-    return ""
+        more = math.nan
+    elif isinstance(cell, Real) and -math.inf < float(cell) < 0:
+        more = float(cell)
+    else:
+        return ""
+    together = unknown_values((*unknown, more))
+    words = ",".join(f"{value:g}" for value in together)
+    space = "=" if words.startswith("-") else " "
+    return f"; --unknown{space}{words} (in Python unknown={said(together)}) if that is not known"
 
 
 def count_unknown(truth: Matrix) -> int:
@@ -81,10 +87,10 @@ def noted(n_unknown: int, shape: tuple[int, int]) -> str:
     return f"truth of {n_unknown:,} of {n_cells:,} cells ({share}) is not known; they are left out"
 
 
-def _coded(cells: Dense, value: float) -> npt.NDArray[np.int8]:
+def _coded(cells: Dense, stands_for: Unknown) -> npt.NDArray[np.int8]:
     """Code cells as 0, 1, -1 for what is not known, and 2 for all else."""
     coded = np.full(cells.shape, _OTHER, np.int8)
     coded[cells == 0] = 0
     coded[cells == 1] = 1
-    coded[is_unknown(cells, value)] = UNKNOWN
+    coded[is_unknown(cells, stands_for)] = UNKNOWN
     return coded

@@ -162,6 +162,7 @@ def fit_empirical(
     missing : score of the entries that a sparse `y_score` leaves out
     unknown : what stands in `y_true` for truth that is not known; such a cell counts as if its label lacked the row
         None (default): nothing does. "nan": NaN, None, pandas.NA, masked cells. A number other than 0 and 1, as -1.
+        Several of these, as ("nan", -1).
     keep_sparse : None (default) and True: cut a sparse `y_score` above `missing` only
         The best of the rules whose predictions are sparse, and the kind that `predict` takes sparse scores for. A label
         whose positives are not among the stored scores is never predicted. False: the best of all rules; a label may

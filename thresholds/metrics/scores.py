@@ -54,7 +54,8 @@ def precision_recall_fscore_support(
     sample_weight : (n_samples,) non-negative, not all 0, or None
     unknown :
         What stands in `y_true` for truth that is not known: "nan" (NaN, None, pandas.NA, masked cells), a number other
-        than 0 and 1, as -1, or None. Such a cell counts as if its label lacked the row; of vectors the row is left out.
+        than 0 and 1, as -1, several of these, or None. Such a cell counts as if its label lacked the row; of vectors
+        the row is left out.
     zero_division : {"warn", 0, 1, nan}
         The value of 0/0, which each figure has where its own denominator is 0: precision without predictions, recall
         without positives, F with neither. NaN leaves it out of a mean. F is 0, not 0/0, where precision and recall

@@ -14,7 +14,7 @@ from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
-from thresholds._checks.unknown import are_unknown, reads_absent, refuse_weightless
+from thresholds._checks.unknown import Unknown, are_unknown, refuse_weightless, unknown_values
 from thresholds._engine.unknown import blanked, known_weights, unknown_along
 from thresholds.metrics.counts import (
     ConfusionCounts,
@@ -228,9 +228,13 @@ def _plain(
     weights = _checks.aligned_rows(sample_weight, "sample_weight", y_true=y_true, y_pred=y_pred)
     predicted, true, _ = _checks.aligned(y_pred, "y_pred", y_true, "y_true", unknown=unknown)
     arrays = []
-    for value, name in ((true, "y_true"), (predicted, "y_pred")):
-        as_nan = name == "y_true" and reads_absent(unknown)
-        array: Any = value if is_sparse(value) else _checks.plain(value, name, absent_as_nan=as_nan)
+    stands_for = unknown_values(unknown)
+    given: list[tuple[Any, str, Unknown]] = [
+        (true, "y_true", stands_for),
+        (predicted, "y_pred", ()),
+    ]
+    for value, name, left_out in given:
+        array: Any = value if is_sparse(value) else _checks.plain(value, name, left_out)
         if 0 in array.shape:
             raise InputError(
                 f"{name} is empty, shape {array.shape}, expected at least one row and one label"
@@ -294,7 +298,7 @@ def _vectors(
         _checks.same_shape(true, "y_true", predicted, "y_pred")
         true = true[known]
         predicted = predicted[known]
-    truth, decided, classes = class_vectors(true, predicted)
+    truth, decided, classes = class_vectors(true, predicted, unknown_values(unknown))
     n_rows = truth.size if known is None else known.size
     weights, unit = _checks.weights_of_rows(sample_weight, n_rows, some=some)
     if known is not None and weights is not None:
@@ -313,7 +317,7 @@ def _known(true: Any, unknown: object) -> Booleans | None:
         cells = _checks.truth(true, unknown).unknown
         left_out = None if cells is None else to_dense(cells)
     else:
-        left_out = are_unknown(true, unknown)
+        left_out = are_unknown(true, unknown_values(unknown))
     if left_out is None or not left_out.any():
         return None
     known = ~left_out.reshape(left_out.shape[0], -1).any(axis=1)

@@ -71,7 +71,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         ones; those of the classifier that is refitted on all rows may be somewhat better.
     max_predicted, max_predicted_per_row : budgets of predictions, as in `fit_empirical`
         The first is one of cells of these scores, the second one of the labels of any row.
-    unknown : what stands in y for truth that is not known, as in `fit_empirical`: "nan", or a number, as -1
+    unknown : what stands in y for truth that is not known, as in `fit_empirical`: "nan", a number, as -1, or several
         Such cells count nowhere, in fits of the rule, folds, figures and `score`. The classifier is given y as it is:
         one that cannot leave cells out is refused, unless it is fitted already (`cv="prefit"`).
     cv : which rows the thresholds are fitted on

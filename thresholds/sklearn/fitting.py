@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_method_params
 
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
+from thresholds._checks.unknown import are_unknown
 from thresholds.sklearn.outputs import scores_of
 from thresholds.sklearn.targets import Target
 
@@ -74,15 +75,17 @@ def is_constant(positives: Ints, n_rows: int | Ints) -> npt.NDArray[np.bool_]:
 
 def _refuse_unknown_as_class(estimator: Any, target: Target) -> None:
     """Refuse a classifier that learned what stands for unknown truth, as one more class."""
-    value = target.stands_for_unknown
     classes = getattr(estimator, "classes_", None)
     if target.unknown is None or classes is None:
         return
     by_label = classes if isinstance(classes, list) else [classes]
     for label, known in enumerate(by_label):
-        if (np.asarray(known) == value).any():
+        classes_of_label = np.asarray(known)
+        taken = are_unknown(classes_of_label, target.stands_for_unknown)
+        if taken is not None and taken.any():
+            found = classes_of_label[taken][0]
             raise InputError(
-                f"estimator {type(estimator).__name__} takes {value:g}, which stands for unknown truth, for a class of"
+                f"estimator {type(estimator).__name__} takes {found:g}, which stands for unknown truth, for a class of"
                 f" {target.name_of(label)}; {_LEAVES_OUT}"
             )
 

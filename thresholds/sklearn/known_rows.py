@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
-from thresholds._checks.unknown import are_unknown
+from thresholds._checks.unknown import are_unknown, unknown_values
 
 
 class KnownRowsClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -29,7 +29,7 @@ class KnownRowsClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     Parameters
     ----------
     estimator : a classifier of one label
-    unknown : what stands in y for a row that is not known: a number other than 0 and 1, or "nan"
+    unknown : what stands in y for a row that is not known: a number other than 0 and 1, "nan", or several of these
         -1 (default) is what semi-supervised classifiers of scikit-learn have for it.
 
     Attributes
@@ -88,7 +88,8 @@ class KnownRowsClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
     def _known(self, y: Any) -> Ints:
         """Return the numbers of the rows that are known, (n_known,)."""
-        is_unknown = are_unknown(column_or_1d(y, warn=True), self.unknown)  # (n_samples,)
+        stands_for = unknown_values(self.unknown)
+        is_unknown = are_unknown(column_or_1d(y, warn=True), stands_for)  # (n_samples,)
         known = np.arange(len(y)) if is_unknown is None else np.flatnonzero(~is_unknown)
         if not known.size:
             raise InputError("y has no known row, expected at least one of each class")

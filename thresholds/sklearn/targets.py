@@ -1,6 +1,5 @@
 """The y of scikit-learn as an indicator matrix, and decisions as scikit-learn gives them."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,14 @@ from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.frames import read_frame
-from thresholds._checks.unknown import filled, hint, unknown_value, without_absent
+from thresholds._checks.unknown import (
+    Unknown,
+    are_unknown,
+    filled,
+    hint,
+    unknown_values,
+    without_absent,
+)
 from thresholds._engine.unknown import coded
 
 
@@ -28,7 +34,7 @@ class Target:
     classes: Dense | None  # of a vector: one or two, the last of two positive
     label_names: tuple[str, ...] | None
     unknown: Matrix | None = None  # (n_samples, n_labels) bool; None where all truth is known
-    stands_for_unknown: float = math.nan  # in y
+    stands_for_unknown: Unknown = ()  # in y
 
     @classmethod
     def of(cls, y: Any, classes: Any = None, unknown: object = None) -> "Target":
@@ -36,9 +42,9 @@ class Target:
 
         What stands for cells that are not known, `unknown` says; they stay in `y`, for the classifier to see.
         """
-        value = unknown_value(unknown)
-        if value is not None:
-            return cls._partly_known(y, classes, value)
+        stands_for = unknown_values(unknown)
+        if stands_for:
+            return cls._partly_known(y, classes, stands_for)
         names = None
         if hasattr(y, "columns") and len(y.columns) > 1:
             y, names = _checks.named(y, "y")
@@ -61,35 +67,35 @@ class Target:
         return cls(vector, is_positive[:, np.newaxis], known, None)
 
     @classmethod
-    def _partly_known(cls, y: Any, classes: Any, value: float) -> "Target":
+    def _partly_known(cls, y: Any, classes: Any, stands_for: Unknown) -> "Target":
         """Read a y in which some cells may not be known."""
-        frame = read_frame(y, "y", absent_as_nan=math.isnan(value))
+        frame = read_frame(y, "y", stands_for)
         cells = y if frame is None else frame.cells
         names = None if frame is None else frame.names
         if not is_sparse(cells):
             cells = without_absent(np.asarray(filled(cells)))
         if cells.ndim == 1 or cells.shape[1] == 1:
-            return cls._partly_known_vector(np.ravel(to_dense(cells)), classes, value)
+            return cls._partly_known_vector(np.ravel(to_dense(cells)), classes, stands_for)
 
         # A matrix: what is known of it, and all of it, for the classifier.
-        truth, unknown = _checks.truth(cells, value, "y", names)
+        truth, unknown = _checks.truth(cells, stands_for, "y", names)
         if unknown is None:
             return cls(truth.astype(np.int64, copy=False), truth, None, names)
         if not is_sparse(cells):
-            cells = cells.astype(np.float64 if math.isnan(value) else np.int64)
-        return cls(cells, truth, None, names, unknown, value)
+            are_whole = all(value.is_integer() for value in stands_for)  # NaN is not
+            cells = cells.astype(np.int64 if are_whole else np.float64)
+        return cls(cells, truth, None, names, unknown, stands_for)
 
     @classmethod
-    def _partly_known_vector(cls, vector: Dense, classes: Any, value: float) -> "Target":
+    def _partly_known_vector(cls, vector: Dense, classes: Any, stands_for: Unknown) -> "Target":
         """Read a vector of two classes, and of what stands for rows that are not known."""
-        # NaN is not equal to itself, also in an array of objects, where it may be beside text.
-        is_unknown = vector != vector if math.isnan(value) else vector == value  # (n_samples,)
-        if not is_unknown.any():
+        is_unknown = are_unknown(vector, stands_for)  # (n_samples,)
+        if is_unknown is None or not is_unknown.any():
             return cls.of(vector, classes)
         of_known = cls.of(vector[~is_unknown].tolist(), classes)
         truth = np.zeros((vector.size, 1), np.bool_)
         truth[~is_unknown] = of_known.truth
-        return cls(vector, truth, of_known.classes, None, is_unknown[:, np.newaxis], value)
+        return cls(vector, truth, of_known.classes, None, is_unknown[:, np.newaxis], stands_for)
 
     @property
     def coded(self) -> Matrix:

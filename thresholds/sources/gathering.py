@@ -12,7 +12,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import Bar, check_n_jobs, read_ahead, workers
 from thresholds._arrays.types import Dense, Floats
 from thresholds._checks import InputError, shown
-from thresholds._checks.unknown import unknown_value
+from thresholds._checks.unknown import unknown_values
 from thresholds.results import counted
 from thresholds.sources.folder import Folder, Spill
 from thresholds.sources.growing import GrowingRows
@@ -153,7 +153,7 @@ def gather(
     ['unproven', 'unproven', 'unproven']
     """
     missing = _checks.missing(missing, np.dtype(np.float64))
-    unknown_value(unknown)
+    unknown_values(unknown)
     names = None if label_names is None else _checks.names_of_labels(label_names)
     folder = Folder.of(spill)
     check_n_jobs(n_jobs)
@@ -208,7 +208,10 @@ def _as_described(
     rows: GatheredRows, missing: float, unknown: object, label_names: tuple[str, ...] | None
 ) -> GatheredRows:
     """Return rows with what is said of them beside; refuse what they say otherwise."""
-    if _is_same(unknown, rows.unknown_in_source):
+    if unknown_values(unknown) in (
+        unknown_values(rows.unknown),
+        unknown_values(rows.unknown_in_source),
+    ):
         unknown = None  # it was said to `gather`
     said = {
         "missing": (missing, 0.0),
@@ -226,11 +229,6 @@ def _as_described(
             )
         more[name] = given
     return replace(rows, **more) if more else rows
-
-
-def _is_same(unknown: object, other: object) -> bool:
-    """Whether two values stand for the same unknown truth: "nan", NaN, or one number."""
-    return repr(unknown_value(unknown)) == repr(unknown_value(other))
 
 
 def _with_room(rows: GrowingRows, folder: Folder | None, n_rows: int | None) -> GrowingRows:

@@ -15,7 +15,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Floats, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.labels import Names
-from thresholds._checks.unknown import unknown_value
+from thresholds._checks.unknown import unknown_values
 from thresholds._engine.unknown import UNKNOWN, coded
 from thresholds.data.growing import Gathered, add_all
 from thresholds.sources.rows import Rows, n_rows_of
@@ -39,7 +39,7 @@ class GrowingRows:
     ----------
     label_names : strings, one per label; None for those of the first block, if it is a frame
     missing : score of the entries that sparse scores leave out
-    unknown : what stands for truth that is not known in the blocks: "nan", or a number, as -1
+    unknown : what stands for truth that is not known in the blocks: "nan", a number, as -1, or several of these
     spill : a folder for temporary files, None to keep rows in memory
     n_rows : how many there will be, where that is known; it saves memory
     without_truth : whether blocks may have scores alone: all of them, or none
@@ -59,7 +59,7 @@ class GrowingRows:
         if label_names is not None:
             self.label_names = _checks.names_of_labels(label_names)
         self.missing = _checks.missing(missing, np.dtype(np.float64))
-        self.stands_for_unknown = unknown_value(unknown)
+        self.stands_for_unknown = unknown_values(unknown) or None
         self.spill = spill
         self._n_rows = n_rows
         self._without_truth = without_truth

@@ -14,6 +14,7 @@ from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds._checks import in_order
+from thresholds._checks.unknown import Unknown
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import InputError, shown
 from thresholds.files.source import Source
@@ -46,7 +47,7 @@ class FilePart:
     """A file, or a part of one, that knows its columns and is opened again where it is read."""
 
     source: Source
-    stands_for_unknown: float | None  # in truth, as a caller has said
+    stands_for_unknown: Unknown  # in truth, as a caller has said
     order: Ints | None  # (n_labels,) of its labels; None for that of its columns
 
     def __call__(self) -> Iterator[Rows]:
@@ -59,9 +60,11 @@ class FilePart:
 
     def _as_said(self, truth: Any) -> Any:
         """Return truth with what stands for unknown cells, of which files are read as -1."""
-        value = self.stands_for_unknown
-        if truth is None or value is None or value == UNKNOWN:
+        if truth is None or not self.stands_for_unknown or UNKNOWN in self.stands_for_unknown:
             return truth
+        value = self.stands_for_unknown[
+            -1
+        ]  # any of them; a number is last, and takes less room than NaN
         if not is_sparse(truth):
             return np.where(truth == UNKNOWN, value, truth)
         cells = np.where(truth.data == UNKNOWN, value, truth.data)

@@ -16,7 +16,7 @@ from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds._checks import listed, names_of_labels, places
-from thresholds._checks.unknown import unknown_value
+from thresholds._checks.unknown import unknown_values
 from thresholds.errors import InputError, shown
 from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted
@@ -155,7 +155,7 @@ class BlockSource:
             return replace(cls._of_arrays(rows), label_names=names)
 
         # The parts of files, such as row groups, are shards.
-        stands_for = unknown_value(unknown)
+        stands_for = unknown_values(unknown)
         shards = [
             FilePart(part, stands_for, order) for file, order in opened for part in file.parts()
         ]

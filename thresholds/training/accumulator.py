@@ -24,7 +24,8 @@ class Accumulator:
     ----------
     label_names : strings, one per label; None for those of the first batch, if it is a frame
     missing : score of the entries that a sparse `y_score` leaves out
-    unknown : what stands for truth that is not known in the batches, as in `fit_empirical`: "nan", or a number, as -1
+    unknown : what stands for truth that is not known in the batches, as in `fit_empirical`: "nan", a number, as -1, or
+        several of these
     spill :
         None (default): all rows are kept in memory.
         A folder: they are kept in temporary files there (a disk: /tmp is memory on some systems), from which `compute`

@@ -20,7 +20,7 @@ from typing import Any, Unpack
 from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds._checks.boundary import reading
-from thresholds._checks.unknown import unknown_value
+from thresholds._checks.unknown import unknown_values
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
@@ -59,7 +59,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         `test_step` return: ("y_true", "y_score") by default.
         Or a function of what the step returns and of the batch, which gives these.
         Truth is 0 or 1, scores are best logits; both are (n_rows, n_labels).
-    unknown : what stands for truth that is not known, as in `cross_fit`: "nan", or a number, as -100
+    unknown : what stands for truth that is not known, as in `cross_fit`: "nan", a number, as -100, or several of these
         None (default): all of it is known.
     label_names : strings, one per label
     name : what the figure is called after "val_" and "test_"; by default that of the measure, such as "macro_f1"
@@ -122,7 +122,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         if name is not None:
             self._epoch.name = _checks.text(name, "name")
         self._rows_of = _checked_rows(rows)
-        unknown_value(unknown)
+        unknown_values(unknown)
         self._unknown = unknown
         self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._fitted_loader = _checks.count(dataloader_idx, "dataloader_idx", 0)

@@ -8,7 +8,7 @@ from typing import Any
 
 from thresholds import _checks
 from thresholds._checks import Average, InputError
-from thresholds._checks.unknown import unknown_value
+from thresholds._checks.unknown import unknown_values
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, with_fit_options
@@ -45,7 +45,7 @@ class _RowsMetric(Metric):  # type: ignore[misc]
         self, rule: Rule | None, ignore_index: object, label_names: object, **of_metrics: Any
     ) -> None:
         super().__init__(**of_metrics)
-        unknown_value(ignore_index, "ignore_index")
+        unknown_values(ignore_index, "ignore_index")
         self._ignore_index = ignore_index
         self.add_state("rows_y_score", [], dist_reduce_fx="cat")
         self.add_state("rows_y_true", [], dist_reduce_fx="cat")

@@ -23,7 +23,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._checks import Average, InputError
-from thresholds._checks.unknown import unknown_value
+from thresholds._checks.unknown import unknown_values
 from thresholds._engine.problem import Problem
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
@@ -131,7 +131,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         self._epoch = EpochFit(average, rule=rule, cv=cv, random_state=random_state, **options)
         self._fit_on = _checks.text(fit_on, "fit_on")
-        unknown_value(unknown)
+        unknown_values(unknown)
         self._unknown = unknown
         self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._file_name = _checks.text(file_name, "file_name")
