@@ -1,225 +1,313 @@
-"""Archives of NumPy arrays: mapped into memory where they are stored as they are, else read as a stream.
+"""Files of NumPy arrays: `.npz` of named arrays, `.npz` of one sparse matrix as SciPy saves it, and `.npy`.
 
-A `.npz` holds `y_true` and `y_score` (or `y_score_...`), each dense or as the four arrays of a CSR matrix
-(`NAME_data`, `NAME_indices`, `NAME_indptr`, `NAME_shape`), and optionally `label_names`, `calib_idx`, `test_idx`.
+An `.npz` has `y_score` (or `y_score_...`), perhaps `y_true`, each dense or as the four arrays of a CSR matrix
+(`NAME_data`, `NAME_indices`, `NAME_indptr`, `NAME_shape`), and perhaps `label_names`, `calib_idx` and `test_idx`.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
 
-from thresholds import _checks
-from thresholds._arrays.types import Dense, Ints, Matrix
-from thresholds._checks import InputError
+from thresholds._arrays.types import Dense, Floats, Ints, Matrix
+from thresholds._checks import InputError, names_of_labels, shown
+from thresholds._checks.boundary import reading
 from thresholds.files.accounting import noted
-from thresholds.files.arrays.archive import CSR_PARTS, Archive
-from thresholds.files.arrays.mapped import Held, Parts
+from thresholds.files.arrays.archive import Archive, Header, mapped, read_header
+from thresholds.files.arrays.matrices import (
+    CSR_PARTS,
+    PARTS,
+    StoredMatrix,
+    dense_matrix,
+    of_one_array,
+    shape_of,
+    sparse_matrix,
+)
 from thresholds.files.keys import check_array, together
-from thresholds.files.source import PART_CELLS, Block, Source, Wanted, refuse_other_numbers
+from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers
 from thresholds.files.unknown import as_read
 
+_ENDINGS = tuple(f"_{part}" for part in CSR_PARTS)
+_SHOWN = 8  # arrays, in a message
 
-class NpzSource(Source):
-    """Scores of an archive, and truth, names, splits, groups and keys where it has them."""
 
-    def __init__(
-        self, path: Path, archive: Archive, wanted: Wanted, *, truth_only: bool = False
-    ) -> None:
-        self._archive = archive
-        self._unknown = wanted.unknown
-        self.name = path.name
-
-        # What is scores and what is truth: of a file of truth alone, truth takes the place of the scores.
-        if truth_only:
-            self.score_key = _choose_key(path.name, archive, wanted.truth, "y_true")
-        else:
-            self.score_key = _choose_key(path.name, archive, wanted.scores, "y_score")
-            if wanted.with_truth:
-                self.truth_key = _truth_key(path.name, archive, wanted.truth)
-        self.has_unknown = self.truth_key is not None and wanted.unknown is not None
-        self.n_samples, self.n_labels = archive.shape(self.score_key)
-        refuse_other_numbers(path.name, self.score_key, archive.dtype(self.score_key))
-
-        # What else the archive has of labels and rows.
-        self.label_names = _label_names(path.name, archive, wanted, self.n_labels)
-        if not truth_only:
-            self.calib_idx = _rows(path.name, archive, "calib_idx", self.n_samples)
-            self.test_idx = _rows(path.name, archive, "test_idx", self.n_samples)
-        self._groups = _vector(path.name, archive, wanted.groups, self.n_samples, "group")
-        self.key_columns = wanted.keys
-        self._keys = _keys(path.name, archive, wanted.keys, self.n_samples)
-
-        # Whatever has no role is listed.
-        roles = {self.score_key, self.truth_key, wanted.groups, *wanted.keys, "label_names"}
-        self.left_out = _left_out(
-            archive, roles if truth_only else roles | {"calib_idx", "test_idx"}
+def open_npy(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
+    """Open a single array of scores, or of truth, which is mapped into memory."""
+    with open(path, "rb") as stream:
+        header = read_header(stream)
+    if header.dtype.hasobject:
+        raise InputError(
+            f"{path.name} is an array of objects, expected numbers: save it as {path.stem}.astype(float)"
         )
-        self.notes = noted(self.left_out, f" of {path.name}" if truth_only else "")
+    refuse_other_numbers(path.name, path.stem, header.dtype)
+    shape = shape_of(str(path), header.shape)
+    whole = partial(_mapped_matrix, path, header, shape)
+    return of_one_array(path, wanted, StoredMatrix(shape, True, whole))
+
+
+def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
+    """Open an archive of named arrays, or of one sparse matrix, as SciPy saves it."""
+    archive = Archive(path)
+    named = any(key.startswith(("y_score", "y_true")) for key in archive.headers)
+    if not named and {"format", "shape", "data"} <= set(archive.headers):
+        return _open_scipy(path, archive, wanted)
+
+    # A file of truth has that in the place of the scores.
+    usual, asked_for = ("y_true", wanted.truth) if truth_only else ("y_score", wanted.scores)
+    score_key = _chosen(archive, asked_for, usual)
+    scores = _matrix(archive, score_key)
+    n_samples, n_labels = scores.shape
+    truth_key, truth = None, None
+    if wanted.with_truth and not truth_only and (wanted.truth or _has(archive, "y_true")):
+        truth_key = _chosen(archive, wanted.truth, "y_true")
+        truth = _matrix(archive, truth_key)
+        if truth.shape != scores.shape:
+            raise InputError(
+                f"truth {truth_key!r} of {path.name} has shape {truth.shape}, expected {scores.shape}, that of the"
+                f" scores {score_key!r}"
+            )
+    label_names = _label_names(archive, wanted, n_labels)
+    rows = _Rows(path, archive, wanted, scores, truth, truth_key, label_names)
+    rows.vectors()  # are refused now, if they are odd
+
+    # Whatever has no role is listed; rows to fit and to judge on are those of the scores.
+    roles = {score_key, truth_key, wanted.groups, wanted.weights, *wanted.keys, "label_names"}
+    if not truth_only:
+        roles |= {"calib_idx", "test_idx"}
+    left_out = {key: kind for key, kind in _kinds(archive).items() if key not in roles}
+    return Source(
+        name=path.name,
+        path=str(path),
+        score_key=score_key,
+        truth_key=truth_key,
+        n_samples=n_samples,
+        n_labels=n_labels,
+        label_names=label_names,
+        key_columns=wanted.keys,
+        notes=noted(left_out, f" of {path.name}" if truth_only else ""),
+        left_out=left_out,
+        has_unknown=truth is not None and wanted.unknown is not None,
+        is_mapped=rows.is_mapped(),
+        read=rows.blocks,
+        read_whole=rows.whole,
+        read_keys=rows.keys if wanted.keys else None,
+        first_values=rows.first_values,
+        calib_idx=None if truth_only else _row_numbers(archive, "calib_idx", n_samples),
+        test_idx=None if truth_only else _row_numbers(archive, "test_idx", n_samples),
+    )
+
+
+def _open_scipy(path: Path, archive: Archive, wanted: Wanted) -> Source:
+    """Open one sparse matrix."""
+    kind = archive.array("format").reshape(-1)[:1].astype("S").tolist()[0].decode("latin-1")
+    if kind not in PARTS:
+        raise InputError(
+            f"{path.name} has a matrix in the format {shown(kind)}, expected {', '.join(PARTS)}"
+        )
+    matrix = sparse_matrix(archive, "", kind)
+    refuse_other_numbers(path.name, path.stem, archive.header("data").dtype)
+    return of_one_array(path, wanted, matrix)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of an archive; what it holds of them is read from the file whenever it is asked for."""
+
+    path: Path
+    archive: Archive
+    wanted: Wanted
+    scores: StoredMatrix
+    truth: StoredMatrix | None
+    truth_key: str | None
+    label_names: tuple[str, ...] | None
 
     def whole(self) -> Block:
-        """Read all; dense arrays that are not compressed are mapped into memory."""
-        truth = self._truth()
-        return Block(self._archive.matrix(self.score_key), truth, self._groups, self._keys)
+        """Return all rows."""
+        truth = None if self.truth is None else self._known(self.truth.whole(), 0)
+        return Block(self.scores.whole(), truth, *self.vectors())
 
-    def mapped(self) -> Block | None:
-        """Return all rows mapped into memory, unless they are compressed."""
-        keys = [self.score_key] if self.truth_key is None else [self.score_key, self.truth_key]
-        if self.has_unknown or not all(map(self._archive.is_stored, keys)):
-            return None
-        return self.whole()
-
-    def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Return the rows in order; compressed and sparse scores are read as a stream."""
-        y_true = self._truth() if truth else None
+    def blocks(self, with_truth: bool) -> Iterator[Block]:
+        """Return the rows in order, a few megabytes at a time."""
+        vectors = self.vectors()
+        truth = self.truth.blocks() if with_truth and self.truth is not None else repeat(None)
         first = 0
-        for scores in self._archive.row_blocks(self.score_key):
+        for scores, cells in zip(self.scores.blocks(), truth, strict=False):
             rows = slice(first, first + scores.shape[0])
+            known = None if cells is None else self._known(cells, first)
+            some = (None if values is None else values[rows] for values in vectors)
+            yield Block(scores, known, *some)
             first = rows.stop
-            yield Block(
-                y_score=scores,
-                y_true=None if y_true is None else y_true[rows],
-                groups=None if self._groups is None else self._groups[rows],
-                keys=None if self._keys is None else self._keys[rows],
-            )
 
-    def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
-        """Return ranges of rows where the arrays are stored as they are."""
-        scores = self._archive.place(self.score_key)
-        if scores is None:
-            return [self]
-        truth = None
-        if self.truth_key is not None:
-            place = self._archive.place(self.truth_key)
-            truth = Held(self._archive.matrix(self.truth_key)) if place is None else place
-            if truth.matrix().shape != (self.n_samples, self.n_labels):
-                return [self]  # is refused where it is read
-        return Parts(scores, truth, self._groups, self._keys, self._unknown).of(self, n_cells)
+    def vectors(self) -> tuple[Dense | None, Dense | None, Floats | None]:
+        """Return groups, keys and weights of the rows, each where it is asked for."""
+        wanted = self.wanted
+        groups = None if wanted.groups is None else self._vector(wanted.groups, "group")
+        keys = self.keys() if wanted.keys else None
+        weights = None if wanted.weights is None else self._weights(wanted.weights)
+        return groups, keys, weights
 
-    def _truth(self) -> Matrix | None:
-        """Read the truth, if there is any."""
-        if self.truth_key is None:
-            return None
-        truth = self._archive.matrix(self.truth_key)
-        if not self.has_unknown:
-            return truth
-        what = f"truth {self.truth_key!r} of {self.name}"
-        return as_read(truth, self._unknown, what, self.label_names)
+    def keys(self) -> Dense:
+        """Return the key of each row, of one array or several."""
+        name, several = self.path.name, len(self.wanted.keys) > 1
+        columns = list[Dense]()
+        for key in self.wanted.keys:
+            values = self._vector(key, "key")
+            columns.append(check_array(name, key, values, one_of_several=several))
+        keys = together(columns)
+        assert keys is not None, "it is asked for"
+        return keys
 
     def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
         """Return arrays that have a number or a text for each row, whole."""
-        for column in columns:
-            header = self._archive.header(column)
-            if header.shape == (self.n_samples,) and header.dtype.kind in "iuU":
-                yield column, self._archive.array(column)
+        with reading(self.path):
+            for column in columns:
+                shape, kind = (
+                    self.archive.headers[column].shape,
+                    self.archive.headers[column].dtype.kind,
+                )
+                if shape == self.scores.shape[:1] and kind in "iuU":
+                    yield column, self.archive.array(column)
 
-    def keys(self) -> Dense:
-        """Return the key of every row."""
-        assert self._keys is not None
-        return self._keys
+    def is_mapped(self) -> bool:
+        """Whether all rows are mapped into memory as they are."""
+        if self.truth is None:
+            return self.scores.is_mapped
+        return self.scores.is_mapped and self.truth.is_mapped and self.wanted.unknown is None
 
+    def _known(self, cells: Matrix, first: int) -> Matrix:
+        """Return truth, -1 where it is not known; `first` is its first row."""
+        if self.wanted.unknown is None:
+            return cells
+        what = f"truth {self.truth_key!r} of {self.path.name}"
+        return as_read(cells, self.wanted.unknown, what, self.label_names, first)
 
-def _matrices(archive: Archive, prefix: str) -> list[str]:
-    """List the matrices whose key begins so, dense or CSR."""
-    suffixes = tuple(f"_{part}" for part in CSR_PARTS)
-    keys = {key for key in archive.files if key.startswith(prefix)}
-    dense = {key for key in keys if not key.endswith(suffixes)}
-    return sorted(dense | {key.removesuffix("_indptr") for key in keys if key.endswith("_indptr")})
+    def _weights(self, key: str) -> Floats:
+        """Read the weight of each row."""
+        weights = self._vector(key, "weight")
+        of = f"{key} of {self.path.name}"
+        if weights.dtype.kind not in "biuf":
+            raise InputError(f"{of} has dtype {weights.dtype}, expected a number for each row")
+        weights = weights.astype(np.float64)
+        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        if bad.size:
+            row = bad[0]
+            raise InputError(f"{of} has {weights[row]} at row {row}, expected finite weights >= 0")
+        return weights
 
-
-def _left_out(archive: Archive, used: set[str | None]) -> dict[str, str]:
-    """Return the arrays without a role, with their dtypes; the four of a CSR matrix count as one."""
-    sparse = [key for key in _matrices(archive, "") if key not in archive.files]
-    of_sparse = {f"{key}_{part}" for key in sparse for part in CSR_PARTS}
-    dtypes = {key: str(archive.header(key).dtype) for key in archive.files if key not in of_sparse}
-    dtypes |= dict.fromkeys(sparse, "CSR")
-    return {key: dtypes[key] for key in sorted(dtypes) if key not in used}
-
-
-def _choose_key(name: str, archive: Archive, wanted: str | None, usual: str) -> str:
-    """Return the key of a matrix: the one asked for, the usual one, or the only one that begins with that."""
-    keys = _matrices(archive, usual)
-    what, option = ("scores", "--score-key") if usual == "y_score" else ("truth", "--truth-column")
-    if wanted is not None:
-        if wanted not in _matrices(archive, ""):
+    def _vector(self, key: str, what: str) -> Dense:
+        """Read an array that has something for each row, (n_samples,)."""
+        name, shape = self.path.name, self.scores.shape[:1]
+        if key not in self.archive.headers:
+            there = _listed(self.archive)
             raise InputError(
-                f"{name} has no {what} {wanted!r}, expected one of {', '.join(keys) or 'none'}"
+                f"{name} has no array {key!r}, expected the {what} of each row; it has {there}"
             )
-        return wanted
+        found = self.archive.headers[key].shape
+        if found != shape:
+            raise InputError(
+                f"{key} of {name} has shape {found}, expected {shape}, one {what} for each row"
+            )
+        return self.archive.array(key, "numbers" if what == "weight" else "text")
+
+
+def _mapped_matrix(path: Path, header: Header, shape: tuple[int, int]) -> Dense:
+    """Map the cells of an `.npy` into memory."""
+    return mapped(path, header, header.n_bytes).reshape(shape)
+
+
+def _sparse_keys(archive: Archive) -> set[str]:
+    """Return the names of CSR matrices; a part that lacks is missed when the matrix is read."""
+    return {key.removesuffix("_indptr") for key in archive.headers if key.endswith("_indptr")}
+
+
+def _kinds(archive: Archive) -> dict[str, str]:
+    """Return the dtype of each array by its name; the four of a CSR matrix are one."""
+    sparse = _sparse_keys(archive)
+    parts = {f"{key}_{part}" for key in sparse for part in CSR_PARTS}
+    dtypes = {key: str(header.dtype) for key, header in archive.headers.items()}
+    kinds = {key: dtype for key, dtype in dtypes.items() if key not in parts}
+    return dict(sorted((kinds | dict.fromkeys(sparse - set(dtypes), "CSR")).items()))
+
+
+def _has(archive: Archive, key: str) -> bool:
+    """Whether there is a matrix of this name, dense or CSR."""
+    return key in archive.headers or key in _sparse_keys(archive)
+
+
+def _matrix(archive: Archive, key: str) -> StoredMatrix:
+    """Find a matrix of real numbers, dense or CSR."""
+    is_dense = key in archive.headers
+    matrix = dense_matrix(archive, key) if is_dense else sparse_matrix(archive, key)
+    refuse_other_numbers(
+        archive.name, key, archive.header(key if is_dense else f"{key}_data").dtype
+    )
+    return matrix
+
+
+def _chosen(archive: Archive, asked_for: str | None, usual: str) -> str:
+    """Return the name of a matrix: the one asked for, the usual one, or the only one that begins so."""
+    what, option = (
+        ("scores", "--score-column") if usual == "y_score" else ("truth", "--truth-column")
+    )
+    if asked_for is not None:
+        if not _has(archive, asked_for):
+            there = _listed(archive)
+            raise InputError(f"{archive.name} has no {what} {asked_for!r}, expected one of {there}")
+        return asked_for
+    keys = [key for key in _kinds(archive) if key.startswith(usual) and not key.endswith(_ENDINGS)]
     if usual in keys:
         return usual
     if len(keys) > 1:
-        raise InputError(
-            f"{name} has the {what} {', '.join(keys)}, expected one of them as {option}"
-        )
+        found = ", ".join(keys)
+        raise InputError(f"{archive.name} has the {what} {found}, expected one of them as {option}")
     if not keys:
         raise InputError(
-            f"{name} has no {usual}, expected the {what} under that key, or its name as {option}"
+            f"{archive.name} has no {usual}, expected the {what} under that key, or its name as {option}; it has"
+            f" {_listed(archive)}"
         )
     return keys[0]
 
 
-def _truth_key(name: str, archive: Archive, wanted: str | None) -> str | None:
-    """Return the key of the truth, if there is any."""
-    if wanted is not None:
-        return _choose_key(name, archive, wanted, "y_true")
-    return "y_true" if "y_true" in _matrices(archive, "y_true") else None
+def _listed(archive: Archive) -> str:
+    """Say what arrays there are, with their shapes."""
+    described = list[str]()
+    for key, kind in _kinds(archive).items():
+        shape = f"{archive.headers[key].shape} " if key in archive.headers else ""
+        described.append(f"{shown(key)} {shape}{kind}")
+    if len(described) > _SHOWN:
+        described[_SHOWN:] = [f"{len(described) - _SHOWN:,} more"]
+    if len(described) < 2:
+        return described[0] if described else "no arrays"
+    return f"{', '.join(described[:-1])} and {described[-1]}"
 
 
-def _label_names(
-    name: str, archive: Archive, wanted: Wanted, n_labels: int
-) -> tuple[str, ...] | None:
+def _label_names(archive: Archive, wanted: Wanted, n_labels: int) -> tuple[str, ...] | None:
     """Return the label names: asked for, or the file's own."""
-    names = wanted.label_names
-    if names is None and "label_names" in archive.files:
-        shape = archive.header("label_names").shape
-        if len(shape) != 1:
-            raise InputError(f"label_names of {name} has shape {shape}, expected {(n_labels,)}")
-        if shape[0] == n_labels:
-            return _checks.names_of_labels(archive.array("label_names"))
-        raise InputError(f"label_names of {name} has {shape[0]} names, expected {n_labels}")
-    if names is not None and len(names) != n_labels:
-        raise InputError(f"label_names of {name} has {len(names)} names, expected {n_labels}")
-    return names
+    of, names = f"label_names of {archive.name}", wanted.label_names
+    if names is None and "label_names" not in archive.headers:
+        return None
+    shape = (len(names),) if names is not None else archive.header("label_names", "text").shape
+    if len(shape) != 1:
+        raise InputError(f"{of} has shape {shape}, expected {(n_labels,)}")
+    if shape[0] != n_labels:
+        raise InputError(f"{of} has {shape[0]} names, expected {n_labels}")
+    return names or names_of_labels(archive.array("label_names", "text"))
 
 
-def _rows(name: str, archive: Archive, key: str, n_samples: int) -> Ints | None:
-    """Read row numbers."""
-    if key not in archive.files:
+def _row_numbers(archive: Archive, key: str, n_samples: int) -> Ints | None:
+    """Read the numbers of rows."""
+    if key not in archive.headers:
         return None
     rows = archive.array(key)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
         raise InputError(
-            f"{key} of {name} has shape {rows.shape} and dtype {rows.dtype}, expected row numbers"
+            f"{key} of {archive.name} has shape {rows.shape} and dtype {rows.dtype}, expected row numbers"
         )
     if rows.min() < 0 or rows.max() >= n_samples:
         raise InputError(
-            f"{key} of {name} runs from {rows.min()} to {rows.max()}, expected 0 to {n_samples - 1}"
+            f"{key} of {archive.name} runs from {rows.min()} to {rows.max()}, expected 0 to {n_samples - 1}"
         )
     return rows.astype(np.int64)
-
-
-def _keys(name: str, archive: Archive, columns: tuple[str, ...], n_samples: int) -> Dense | None:
-    """Return the keys of the rows, of one array or several; None where none are asked for."""
-    vectors = list[Dense]()
-    for column in columns:
-        values = _vector(name, archive, column, n_samples, "key")
-        assert values is not None, "it is asked for"
-        vectors.append(check_array(name, column, values, one_of_several=len(columns) > 1))
-    return together(vectors)
-
-
-def _vector(
-    name: str, archive: Archive, key: str | None, n_samples: int, what: str
-) -> Dense | None:
-    """Read the groups, or the keys, of the rows; None where none are asked for."""
-    if key is None:
-        return None
-    if key not in archive.files:
-        raise InputError(f"{name} has no array {key!r}, expected the {what} of each row")
-    shape = archive.header(key).shape
-    if shape != (n_samples,):
-        raise InputError(
-            f"{key} of {name} has shape {shape}, expected {(n_samples,)}, one {what} for each row"
-        )
-    return archive.array(key)
