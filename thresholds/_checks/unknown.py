@@ -59,9 +59,6 @@ def _unknown_value(item: object, name: str) -> float | None:
     return None if number in (0, 1) or math.isinf(number) else number
 
 
-unknown_value = unknown_values  # the name by which `files.opening` asks for it
-
-
 def said(unknown: Unknown) -> str:
     """Write what stands for truth that is not known as a caller does: 'nan', -1, or ('nan', -1)."""
     words = ["'nan'" if math.isnan(value) else repr(value).removesuffix(".0") for value in unknown]

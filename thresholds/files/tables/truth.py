@@ -9,7 +9,7 @@ import numpy as np
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError, different, places, shown
 from thresholds._checks.cells import first_bad_cell
-from thresholds._checks.unknown import reads_absent, unknown_value
+from thresholds._checks.unknown import reads_absent, unknown_values
 from thresholds.data import label_lists
 from thresholds.files.source import Wanted
 from thresholds.files.tables import accounting
@@ -231,10 +231,9 @@ class Words:
     def __init__(self, wanted: Wanted) -> None:
         self._true = {word.strip().casefold() for word in wanted.true_words}
         self._unknown = dict[str, float]()  # words for truth that is not known
-        value = unknown_value(wanted.unknown)
-        if value is not None:
+        for value in unknown_values(wanted.unknown):
             words = ("", "nan", "na", "null") if value != value else (f"{value:g}",)
-            self._unknown = dict.fromkeys(words, value)
+            self._unknown |= dict.fromkeys(words, value)
         self._false: str | None = None  # the other word, once it is found
 
     def cells(self, texts: Dense, what: str, first: int) -> Dense:
