@@ -217,5 +217,7 @@ def test_formulas_are_written_as_they_are_and_quoted_on_request(tmp_path: Path) 
         assert rows == [[key, "1", "1"] for key in keys]
         write_blocks(tmp_path / "out.csv", blocks, 2, names, "id", "label", quote_formulas=quote)
         assert rows_of(tmp_path / "out.csv", Dialect())[1:3] == [[keys[0], head], [keys[0], "dog"]]
-    with pytest.raises(InputError, match=r"^--quote-formulas is given with .*out\.npz, expected a file that ends in \.csv"):
+    with pytest.raises(
+        InputError, match=r"^--quote-formulas is given with .*out\.npz, expected a file that ends in \.csv"
+    ):
         write_blocks(tmp_path / "out.npz", blocks, 2, names, "id", quote_formulas=True)
