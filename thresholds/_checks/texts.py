@@ -1,12 +1,14 @@
-"""Options that are text: the name of an encoding, words, what parts the labels of a cell."""
+"""Options that are text, or None for what is usual: an encoding, words, what parts the labels of a cell."""
 
 from collections.abc import Iterable
 
 from thresholds.errors import InputError, shown
 
 
-def encoding(value: object, name: str) -> str:
+def encoding(value: object, name: str) -> str | None:
     """Check the name of an encoding of text."""
+    if value is None:
+        return None
     try:
         if isinstance(value, str):
             "".encode(value)
@@ -20,6 +22,8 @@ def encoding(value: object, name: str) -> str:
 
 def words(value: object, name: str) -> tuple[str, ...]:
     """Check words: one text, parted by commas, or several texts."""
+    if value is None:
+        return ()
     parts = value.split(",") if isinstance(value, str) else value
     found = tuple(parts) if isinstance(parts, Iterable) else ()
     if not found or not all(isinstance(word, str) and word.strip() for word in found):
@@ -27,8 +31,10 @@ def words(value: object, name: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in found)
 
 
-def separator(value: object, name: str) -> str:
+def separator(value: object, name: str) -> str | None:
     """Check the text that parts the labels of a cell."""
+    if value is None:
+        return None
     if not isinstance(value, str) or not value:
         raise InputError(
             f"{name} is {shown(value)}, expected the text between the labels of a cell, as '|'"

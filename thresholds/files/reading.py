@@ -99,11 +99,9 @@ def read(
         labels=label_column,
         label_names=names,
         unknown=unknown,
-        true_words=() if true_words is None else texts.words(true_words, "true_words"),
-        label_separator=None
-        if label_separator is None
-        else texts.separator(label_separator, "label_separator"),
-        encoding=None if encoding is None else texts.encoding(encoding, "encoding"),
+        true_words=texts.words(true_words, "true_words"),
+        label_separator=texts.separator(label_separator, "label_separator"),
+        encoding=texts.encoding(encoding, "encoding"),
         drop_unscored=_checks.option(drop_unscored, "drop_unscored", (True, False)),
     )
     source = open_scores(path, wanted, truth_path=truth, logits=logits)

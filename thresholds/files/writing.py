@@ -218,6 +218,7 @@ def _write_csv(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> Non
             _refuse_unwritable(form, "the key", texts)
             rows = [f"{row}{cell(text)}{separator}" for row, text in zip(rows, texts, strict=True)]
 
+        lines: Iterable[tuple[str, str]]
         if form.label_column is None:
             lines = zip(rows, _cells_of_rows(decided.y_pred, separator), strict=True)
         else:

@@ -21,6 +21,7 @@ from thresholds.errors import InputError, shown
 from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted
 from thresholds.files.tables.hugging_face import is_dataset
+from thresholds.files.words import OF_SOURCES, in_python_words
 from thresholds.sources.rows import Rows, n_rows_of
 from thresholds.sources.shards import FilePart, Shard, computed, cut_out, in_blocks
 
@@ -137,6 +138,7 @@ class BlockSource:
         return cls([partial(computed, block) for block in blocks])
 
     @classmethod
+    @in_python_words(OF_SOURCES)
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
         """Open files; labels come in the order of their names, or of the first file, in which some have them.
 
