@@ -209,7 +209,8 @@ def _more(fitted: Fitted, options: argparse.Namespace) -> str:
         if value is not None:
             command += [option, value]
     if options.unknown is not None:
-        command.append(f"--unknown={fit_options.as_word(options.unknown)}")
+        several = options.unknown if isinstance(options.unknown, tuple) else (options.unknown,)
+        command.append(f"--unknown={','.join(map(fit_options.as_word, several))}")
     if options.drop_unscored:
         command.append("--drop-unscored")
     if options.logits:

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shlex
 import sys
 import time
@@ -174,8 +175,12 @@ def _on_groups(
 
 def _in_words_of_commands(message: str) -> str:
     """Name options as they are written here: weights, and how to leave out what is not known."""
-    message = message.replace("; unknown='nan' ", "; --unknown nan ")
-    message = message.replace("; unknown=", "; --unknown=")
+
+    def option(argument: re.Match[str]) -> str:
+        values = re.sub(r"[(' )]", "", argument[1])
+        return f"; --unknown{'=' if values.startswith('-') else ' '}{values} "
+
+    message = re.sub(r"; unknown=(\(.*?\)|\S+) ", option, message)
     return message.replace("sample_weight ", "--weights ", 1)
 
 

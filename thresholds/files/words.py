@@ -38,7 +38,7 @@ _VALUES = (
     r"(?<=--true-words) \w+(?:,\w+)+\b",
 )
 _OPTION = re.compile(rf"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)({'|'.join(_VALUES)})?")
-_ASIDE = re.compile(r" \(in Python [^)]*\)")
+_ASIDE = re.compile(r" \(in Python (?:[^()]|\([^()]*\))*\)")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -64,11 +64,17 @@ def rewritten(message: str, known: Collection[str] = OF_READ) -> str:
         if name in _FLAGS:
             written = f"{name}=True"
         elif option[2] is not None:
-            value = option[2][1:]
-            is_literal = value.startswith("'") or _NUMBER.fullmatch(value)
-            written = f"{name}={value if is_literal else repr(value)}"
+            written = f"{name}={_literal(option[2][1:])}"
         if name in known:
             return written
         return f"thresholds.read(..., {written if '=' in written else f'{written}=...'})"
 
     return _OPTION.sub(argument, _ASIDE.sub("", message))
+
+
+def _literal(value: str) -> str:
+    """Write the value of an option as Python does: a number, text, or several of these."""
+    if value.startswith("'"):
+        return value
+    parts = [part if _NUMBER.fullmatch(part) else repr(part) for part in value.split(",")]
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
