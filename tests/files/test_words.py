@@ -36,6 +36,11 @@ MESSAGES = [
     ("has scores in [0, 1] with --logits, expected", "has scores in [0, 1] with logits=True, expected"),
     ("--drop-unscored leaves them out", "drop_unscored=True leaves them out"),
     ("--weights has -1 at row 3", "weights has -1 at row 3"),
+    (
+        "expected --label-column a b if these are names, or --truth-column gold if truth",
+        "expected label_column a b if these are names, or truth_column='gold' if truth",
+    ),
+    ("--label-column 'a b' if these are names", "label_column='a b' if these are names"),
     ("a -- b, --- and --no-option", "a -- b, --- and --no-option"),
     ("/data/new--key.csv has no column '--key'", "/data/new--key.csv has no column '--key'"),
 ]  # fmt: skip

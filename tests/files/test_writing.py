@@ -129,6 +129,7 @@ DIALECTS = [
     Dialect(";", "utf-8-sig", "\r\n"),
     Dialect("\t", "utf-16", "\r\n"),
     Dialect(";", "cp1252", "\n"),
+    Dialect("→", "utf-8", "\n"),
 ]
 MARKS = {"utf-8-sig": b"\xef\xbb\xbf", "utf-16": "\ufeff".encode("utf-16")[:2]}
 

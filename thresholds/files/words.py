@@ -33,6 +33,7 @@ _SYNONYMS = {"score_key": "score_column"}
 _VALUES = (
     r"=[-\w.|]+(?:,[-\w.]+)*",
     r" '[^']*'",
+    r"(?<=-column) \S+(?= if )",
     r"(?<=--unknown) nan(?:,[-\d.]+)*\b",
     r"(?<=--encoding) [a-z]+[-_]?\d[\w-]*\b",
     r"(?<=--true-words) \w+(?:,\w+)+\b",

@@ -231,11 +231,11 @@ def _write_csv(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> Non
 def _cells_of_rows(y_pred: Matrix, separator: str) -> Iterator[str]:
     """Return the cells of each row, 0 or 1, with separators between them."""
     n_rows, n_labels = y_pred.shape
-    cells = np.full((n_rows, 2 * n_labels), ord("0"), np.uint8)  # behind each a separator
-    cells[:, 1::2] = ord(separator)
+    cells = np.full((n_rows, 2 * n_labels), ord("0"), np.uint8)
+    cells[:, 1::2] = ord(",")
     positions, offsets = label_lists.lists_of(y_pred)
     cells[np.repeat(np.arange(n_rows), np.diff(offsets)), 2 * positions] = ord("1")
-    text = cells.tobytes().decode("latin-1")
+    text = cells.tobytes().decode("ascii").replace(",", separator)
     width = 2 * n_labels
     return (text[start : start + width - 1] for start in range(0, n_rows * width, width))
 
