@@ -1,7 +1,14 @@
 """Messages about files in the words of Python."""
 
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 
+import thresholds
+from tests.bad_inputs.files import BAD_FILES, BadFile
 from thresholds import InputError
 from thresholds.errors import MissingLibraryError
 from thresholds.files.words import OF_SOURCES, in_python_words, rewritten
@@ -74,3 +81,58 @@ def test_an_error_stays_what_it_was() -> None:
     assert refused.value.__cause__ is cause
     with pytest.raises(MissingLibraryError, match="--key"), in_python_words():
         raise MissingLibraryError("--key")
+
+
+# What reaches callers
+
+READABLE = [bad for bad in BAD_FILES if bad.wanted.with_truth and bad.wanted.rule_names is None]
+if find_spec("pyarrow"):
+    from tests.bad_inputs.tables import BAD_TABLES
+
+    READABLE += [bad for bad in BAD_TABLES if bad.wanted.with_truth and bad.wanted.rule_names is None]
+
+
+@pytest.mark.parametrize("bad", READABLE, ids=str)
+def test_no_option_reaches_a_caller_of_read(bad: BadFile, tmp_path: Path) -> None:
+    bad.make(tmp_path)
+    wanted = bad.wanted
+    asked: dict[str, Any] = {
+        "truth": None if bad.truth_path is None else tmp_path / bad.truth_path,
+        "score_column": wanted.scores,
+        "truth_column": wanted.truth,
+        "label_column": wanted.labels,
+        "key": wanted.key,
+        "groups": wanted.groups,
+        "weights": wanted.weights,
+        "label_names": wanted.label_names,
+        "logits": bad.logits,
+        "unknown": wanted.unknown,
+        "true_words": wanted.true_words or None,
+        "label_separator": wanted.label_separator,
+        "encoding": wanted.encoding,
+        "drop_unscored": wanted.drop_unscored,
+    }
+    with pytest.raises(InputError) as refused:
+        thresholds.read(tmp_path / bad.path, **asked)
+    assert "--" not in str(refused.value).replace(str(tmp_path), "")
+    assert "in Python" not in str(refused.value)
+
+
+@pytest.mark.parametrize("bad", READABLE, ids=str)
+def test_no_option_reaches_a_caller_of_gather(bad: BadFile, tmp_path: Path) -> None:
+    """Some can be read without what else was asked for."""
+    bad.make(tmp_path)
+    try:
+        thresholds.gather(tmp_path / bad.path, unknown=bad.wanted.unknown, label_names=bad.wanted.label_names)
+    except InputError as error:
+        assert "--" not in str(error).replace(str(tmp_path), "")
+
+
+def test_functions_that_take_a_file_say_how_to_name_its_columns(tmp_path: Path) -> None:
+    np.savez(tmp_path / "s.npz", y_score_a=np.zeros((2, 1)), y_score_b=np.zeros((2, 1)), y_true=np.ones((2, 1)))
+    with pytest.raises(InputError, match=r"thresholds\.read\(\.\.\., score_column=\.\.\.\)"):
+        thresholds.fit_empirical(tmp_path / "s.npz")
+    np.savez(tmp_path / "s.npz", y_score=np.zeros((2, 1)), y_true=[[1.0], [np.nan]])
+    with pytest.raises(InputError, match="unknown='nan'") as refused:
+        thresholds.fit_empirical(tmp_path / "s.npz")
+    assert "--" not in str(refused.value)
