@@ -1,10 +1,7 @@
-"""Where outputs go: a place that none can be written to is refused before any work, and a full disk is named."""
+"""Where outputs go: a place that none can be written to is refused before any work."""
 
-import errno
 import os
-import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -79,31 +76,3 @@ def test_a_folder_of_scores_that_does_not_exist_is_named(
 ) -> None:
     assert cli.main(["fit", path, "-o", "rule.json"]) == 1
     assert capsys.readouterr().err == f"thresholds: error: {path.rstrip('/')}: No such file or directory\n"
-
-
-def test_a_full_disk_of_temporary_files_is_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Full:
-        """A temporary file on a disk that takes some bytes of what is written, and then no more."""
-
-        def __init__(self, **_: object) -> None:
-            self.n_left = 10
-
-        def __enter__(self) -> "Full":
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-        def write(self, content: Any) -> int:
-            if not self.n_left:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            n, self.n_left = self.n_left, 0
-            return min(n, len(content))
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", Full)
-    assert cli.main(["predict", "rule.json", "s.npz", "-o", "out.npz"]) == 1
-    said = f"{tempfile.gettempdir()}: {os.strerror(errno.ENOSPC)}, expected TMPDIR on a disk with room"
-    assert capsys.readouterr().err == f"thresholds: error: {said}\n"
-    assert sorted(os.listdir()) == ["folder", "rule.json", "s.npz"]

@@ -425,15 +425,15 @@ import sys
 import thresholds.files.writing as writing
 from thresholds import cli
 
-def started(self, blocks):
-    self.stream.write(b"half")
-    self.stream.flush()
+def started(stream, blocks, form):
+    stream.write(b"half")
+    stream.flush()
     print("writing", flush=True)
     sys.stdin.read()
 
 if not os.environ.get("UNDER_NOHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # The tests themselves may run under nohup.
-writing._JsonLines.write = started
+writing._WRITERS[".jsonl"] = started
 sys.exit(cli.main(sys.argv[1:]))
 """
 

@@ -458,58 +458,6 @@ def test_keys_that_some_rows_lack_may_differ_between_shards(tmp_path: Path) -> N
 
 # Writing
 
-BLOCKS = [slice(0, 20), slice(20, 21), slice(21, 50)]
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("names", [NAMES, None])
-def test_decisions_are_written_block_by_block(
-    kind: Any, names: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("thresholds.files.writing._CHUNK", 8)
-
-    def blocks() -> Any:
-        return (files.Decided(kind(TRUTH[rows]), KEYS[rows]) for rows in BLOCKS)
-
-    files.write_blocks(tmp_path / "out.npz", blocks(), 3, names, "id")
-    written = np.load(tmp_path / "out.npz")
-    parts = tuple(written[f"y_pred_{part}"] for part in ("data", "indices", "indptr"))
-    np.testing.assert_array_equal(sparse.csr_array(parts, shape=written["y_pred_shape"]).toarray(), TRUTH)
-    assert written["id"].tolist() == KEYS.tolist()
-    assert ("label_names" in written.files) == (names is not None)
-    files.write_blocks(tmp_path / "out.jsonl", blocks(), 3, names, "id")
-    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    labels = POSITIONS if names is None else TAGS
-    assert rows == [{"id": key, "labels": row} for key, row in zip(KEYS.tolist(), labels, strict=True)]
-
-
-def test_what_is_written_at_once_is_what_is_written_in_blocks(tmp_path: Path) -> None:
-    files.write_blocks(tmp_path / "a.npz", [files.Decided(TRUTH)], TRUTH.shape[1], NAMES)
-    files.write_blocks(tmp_path / "b.npz", (files.Decided(TRUTH[rows]) for rows in BLOCKS), 3, NAMES)
-    first, second = np.load(tmp_path / "a.npz"), np.load(tmp_path / "b.npz")
-    assert first.files == second.files
-    for key in first.files:
-        np.testing.assert_array_equal(first[key], second[key])
-
-
-def test_a_key_must_not_take_the_place_of_the_decisions(tmp_path: Path) -> None:
-    for suffix, names in {"jsonl": ["labels"], "npz": ["y_pred", "y_pred_data", "y_pred_shape", "label_names"]}.items():
-        for name in names:
-            with pytest.raises(InputError, match=rf"^--key is '{name}', a name that decisions are written under"):
-                files.write_blocks(tmp_path / f"out.{suffix}", [files.Decided(TRUTH, KEYS)], 3, NAMES, name)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_nothing_is_left_of_what_fails_halfway(tmp_path: Path) -> None:
-    def blocks() -> Any:
-        yield files.Decided(TRUTH)
-        raise InputError("no more")
-
-    for name in ("out.npz", "out.jsonl"):
-        with pytest.raises(InputError, match="no more"):
-            files.write_blocks(tmp_path / name, blocks(), 3, NAMES)
-    assert list(tmp_path.iterdir()) == []
-
 
 @pytest.mark.parametrize("csr_scores", [False, True])
 @pytest.mark.usefixtures("small_blocks")

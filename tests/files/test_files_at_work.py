@@ -133,12 +133,12 @@ import sys
 import thresholds.files.writing as writing
 from thresholds import cli
 
-def started(self, blocks):
-    self.stream.write(b"half")
+def started(stream, blocks, form):
+    stream.write(b"half")
     print("writing", flush=True)
     sys.stdin.read()
 
-writing._JsonLines.write = started
+writing._WRITERS[".jsonl"] = started
 sys.exit(cli.main(sys.argv[1:]))
 """
 

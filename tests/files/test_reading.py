@@ -62,6 +62,44 @@ def test_options_are_those_of_the_command_line(tmp_path: Path) -> None:
     assert thresholds.read(tmp_path / "s.jsonl", score_column="p").y_true is None
 
 
+def test_weights_are_read_beside_groups(tmp_path: Path) -> None:
+    weights = RNG.integers(0, 4, 50)
+    data = thresholds.read(archive(tmp_path / "s.npz", w=weights, who=np.arange(50) // 2), weights="w", groups="who")
+    assert data.sample_weight is not None
+    assert data.sample_weight.dtype == np.float64
+    assert data.sample_weight.tolist() == weights.tolist()
+    assert data.groups is not None
+    assert thresholds.read(tmp_path / "s.npz").sample_weight is None
+
+
+@pytest.mark.parametrize("words", ["ja,x", ("ja", "x"), ["x", "ja"]])
+def test_truth_in_words_and_rows_without_scores(words: Any, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "s.csv").write_bytes("Nr;Käse;Öl\r\na;0,5;0,25\r\nb;;0,75\r\nc;1;0\r\n".encode("cp1252"))
+    (tmp_path / "t.csv").write_bytes("Nr;Öl;Käse\r\nc;;x\r\nb;ja;ja\r\na;ja;nein\r\n".encode("cp1252"))
+    asked: dict[str, Any] = {"truth": tmp_path / "t.csv", "key": "Nr", "encoding": "cp1252", "true_words": words}
+    with pytest.raises(InputError, match="drop_unscored=True"):
+        thresholds.read(tmp_path / "s.csv", **asked)
+    data = thresholds.read(tmp_path / "s.csv", **asked, drop_unscored=True)
+    assert data.label_names == ("Käse", "Öl")
+    np.testing.assert_array_equal(data.y_score, [[0.5, 0.25], [1, 0]])
+    assert data.y_true is not None
+    np.testing.assert_array_equal(data.y_true, [[0, 1], [1, 0]])
+    assert any("1 row" in note for note in data.notes)
+
+
+def test_labels_in_one_cell(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "s.csv").write_text("id,cat,dog\n1,.9,.8\n2,.7,.2\n3,.1,.3\n")
+    (tmp_path / "t.csv").write_text("id,found\n1,cat|dog\n2,cat\n3,\n")
+    asked: dict[str, Any] = {"truth": tmp_path / "t.csv", "key": "id", "truth_column": "found"}
+    data = thresholds.read(tmp_path / "s.csv", **asked, label_separator="|")
+    assert data.y_true is not None
+    np.testing.assert_array_equal(data.y_true.toarray(), [[1, 1], [1, 0], [0, 0]])
+    with pytest.raises(InputError, match="label_separator"):
+        thresholds.read(tmp_path / "s.csv", **asked)
+
+
 def test_truth_that_is_not_known_is_told(tmp_path: Path) -> None:
     truth = TRUTH.astype(float)
     truth[3, 1] = np.nan
@@ -99,6 +137,13 @@ def test_the_frame_counts_scores_and_positives(tmp_path: Path) -> None:
         ({"unknown": 1}, "unknown is 1"),
         ({"score_column": "p"}, "s.npz has no scores 'p'"),
         ({"key": "id"}, "s.npz has no array 'id', expected the key of each row"),
+        ({"encoding": "klingon"}, "encoding is 'klingon', expected an encoding that Python knows, as 'cp1252'"),
+        ({"encoding": 8}, "encoding is 8, expected an encoding that Python knows"),
+        ({"true_words": ""}, "true_words is '', expected words, as 'yes,x'"),
+        ({"true_words": ["yes", 1]}, r"true_words is \['yes', 1\], expected words, as 'yes,x'"),
+        ({"true_words": 1}, "true_words is 1, expected words, as 'yes,x'"),
+        ({"label_separator": ""}, "label_separator is '', expected the text between the labels of a cell"),
+        ({"drop_unscored": 1}, "drop_unscored is 1, expected True or False"),
     ],
 )
 def test_what_is_not_there_is_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:

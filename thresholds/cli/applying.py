@@ -31,7 +31,13 @@ def predict(options: argparse.Namespace) -> None:
     names = rule.label_names or source.label_names
     try:
         form = source.n_labels, names, source.key_columns, source.label_column
-        write_blocks(options.output, deciding.blocks(), *form)
+        write_blocks(
+            options.output,
+            deciding.blocks(),
+            *form,
+            dialect=source.dialect,
+            quote_formulas=options.quote_formulas,
+        )
     except _GravelyChanged:
         options.status = failing.STATUS
         print(f"{deciding.summary}; not written")
@@ -198,7 +204,8 @@ def diff(options: argparse.Namespace) -> None:
     from thresholds.comparison.differences import diff_rules
     from thresholds.rule import load_rule
 
-    for name, usual in (("score_key", None), ("label_names", None), ("logits", False)):
+    usual_options = {"score_key": None, "label_names": None, "encoding": None, "logits": False}
+    for name, usual in usual_options.items():
         if options.file is None and getattr(options, name) != usual:
             option = name.replace("_", "-")
             value = getattr(options, name)

@@ -89,7 +89,8 @@ def _usual_rules(
     problem = Problem.of(
         reading.taken(data.y_true, calibration),
         reading.taken(data.y_score, calibration),
-        groups=None if data.groups is None else data.groups[calibration],
+        sample_weight=reading.at(data.sample_weight, calibration),
+        groups=reading.at(data.groups, calibration),
         missing=options.missing,
         unknown=data.unknown,
         label_names=data.label_names,
@@ -102,6 +103,7 @@ def _usual_rules(
         Problem.of(
             reading.taken(data.y_true, test),
             reading.taken(data.y_score, test),
+            sample_weight=reading.at(data.sample_weight, test),
             unknown=data.unknown,
             label_names=data.label_names,
         ),
@@ -136,16 +138,16 @@ def _saved_rules(
     rows, which = reading.judging_rows(data, options.split)
     truth = reading.taken(data.y_true, rows)
     scores = reading.taken(data.y_score, rows)
-    groups = None if data.groups is None else data.groups[rows]
     settings = fit_options.read_all(options)
     result = compare(
         rules,
         truth,
         scores,
+        sample_weight=reading.at(data.sample_weight, rows),
         unknown=data.unknown,
         beta=settings["beta"],
         zero_division=settings["zero_division"],
-        groups=groups,
+        groups=reading.at(data.groups, rows),
         confidence=options.confidence,
     )
     about = {"split": which, "n_judged": len(rows)}

@@ -59,6 +59,9 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
     elif fitted.data.y_true is not None and not options.expected:
         lines.append("not cross-fitted")
 
+    if fitted.data.sample_weight is not None:
+        lines.append("no verdicts on labels: they count each row once, and rows have weights")
+
     # What the guard did, labels that say nothing, and how good probabilities are.
     report = getattr(fitted.rule, "guard_report", None)
     if report is not None:
@@ -199,9 +202,17 @@ def _more(fitted: Fitted, options: argparse.Namespace) -> str:
         ("--label-column", options.label_column),
         *(("--key", key) for key in options.key or ()),
         ("--label-names", options.label_names),
+        ("--label-separator", options.label_separator),
+        ("--true-words", ",".join(options.true_words or ()) or None),
+        ("--encoding", options.encoding),
     ):
         if value is not None:
             command += [option, value]
+    if options.unknown is not None:
+        several = options.unknown if isinstance(options.unknown, tuple) else (options.unknown,)
+        command.append(f"--unknown={','.join(map(fit_options.as_word, several))}")
+    if options.drop_unscored:
+        command.append("--drop-unscored")
     if options.logits:
         command.append("--logits")
     return shlex.join(map(str, command))

@@ -75,7 +75,7 @@ def _on_labels(options: argparse.Namespace, given: dict[str, Any]) -> Fitted:
     truth = reading.taken(data.y_true, rows)
     scores = reading.taken(data.y_score, rows)
     rule, found = _fitted(options, given, data, rows, truth, scores)
-    diagnosis = _diagnosed(truth, data.unknown, scores, rule) if found is None else found.diagnosis
+    diagnosis = _diagnosed(data, truth, scores, rule) if found is None else found.diagnosis
     return Fitted(data, which, rule, found, diagnosis)
 
 
@@ -89,9 +89,13 @@ def _without_labels(
     fit_options.refuse_unused(options, given, of_folds, "a file without truth")
     rows, which = reading.fitting_rows(data, options.split)
     scores = reading.taken(data.y_score, rows)
-    about_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
+    about_data: dict[str, Any] = {
+        "sample_weight": reading.at(data.sample_weight, rows),
+        "missing": options.missing,
+        "label_names": data.label_names,
+    }
     rule = fit_by_name(None, scores, **about_data, **given)
-    return Fitted(data, which, rule, diagnosis=_diagnosed(None, None, scores, rule))
+    return Fitted(data, which, rule, diagnosis=_diagnosed(data, None, scores, rule))
 
 
 def _best(options: argparse.Namespace) -> Fitted:
@@ -106,7 +110,7 @@ def _best(options: argparse.Namespace) -> Fitted:
     rows, which = reading.fitting_rows(data, options.split)
     truth = reading.taken(data.y_true, rows)
     scores = reading.taken(data.y_score, rows)
-    groups = None if data.groups is None else data.groups[rows]
+    groups = reading.at(data.groups, rows)
     n_units = _n_units(rows, groups)
     n_folds = _n_folds(options.cv, n_units)
     if n_units < 2:
@@ -123,6 +127,7 @@ def _best(options: argparse.Namespace) -> Fitted:
         scores,
         options.best,
         cv=n_folds,
+        sample_weight=reading.at(data.sample_weight, rows),
         groups=groups,
         missing=options.missing,
         unknown=data.unknown,
@@ -135,13 +140,18 @@ def _best(options: argparse.Namespace) -> Fitted:
 
 
 def _diagnosed(
-    truth: Matrix | None, unknown: int | None, scores: Matrix, rule: "Rule"
+    data: "ScoreFile", truth: Matrix | None, scores: Matrix, rule: "Rule"
 ) -> "Diagnosis | ExpectedDiagnosis | None":
-    """Diagnose a rule on the rows of the fit: by labels if there are any, else by the model's belief."""
+    """Diagnose a rule on the rows of the fit: by labels if there are any, else by the model's belief.
+
+    Rows that have weights are not diagnosed, as verdicts are about rows, each of which counts once.
+    """
     from thresholds.diagnosis import diagnose, diagnose_expected
 
+    if data.sample_weight is not None:
+        return None
     if truth is not None:
-        return diagnose(truth, scores, rule, unknown=unknown, progress=sys.stderr.isatty())
+        return diagnose(truth, scores, rule, unknown=data.unknown, progress=sys.stderr.isatty())
     if getattr(rule.uncapped, "expected", None) is not None:
         return diagnose_expected(scores, rule)
     return None
@@ -156,9 +166,10 @@ def _fitted(
     scores: Matrix,
 ) -> tuple["Rule", "CrossFit | None"]:
     """Fit a rule on all rows, and cross-fit it unless told not to."""
-    groups = None if data.groups is None else data.groups[rows]
+    groups = reading.at(data.groups, rows)
     n_folds = _n_folds(options.cv, _n_units(rows, groups))
     about_data: dict[str, Any] = {
+        "sample_weight": reading.at(data.sample_weight, rows),
         "missing": options.missing,
         "unknown": data.unknown,
         "label_names": data.label_names,
@@ -228,10 +239,19 @@ def _on_expectation(options: argparse.Namespace) -> Fitted:
     rows, which = reading.fitting_rows(data, options.split)
     scores = reading.taken(data.y_score, rows)
     settings = {name: value for name, value in fit_options.read(options).items() if name in used}
-    rule = fit_expected(scores, exact=options.exact, label_names=data.label_names, **settings)
+    weights = reading.at(data.sample_weight, rows)
+    rule = fit_expected(
+        scores,
+        exact=options.exact,
+        sample_weight=weights,
+        label_names=data.label_names,
+        **settings,
+    )
 
     # How good the probabilities are, where labels tell.
     truth = None if data.y_true is None else reading.taken(data.y_true, rows)
-    measured = None if truth is None else measure_calibration(truth, scores, unknown=data.unknown)
-    diagnosis = _diagnosed(truth, data.unknown, scores, rule)
+    measured = None
+    if truth is not None:
+        measured = measure_calibration(truth, scores, sample_weight=weights, unknown=data.unknown)
+    diagnosis = _diagnosed(data, truth, scores, rule)
     return Fitted(data, which, rule, diagnosis=diagnosis, calibration=measured)

@@ -43,7 +43,7 @@ class Size(NamedTuple):
 def folder_for(source: "Source", options: argparse.Namespace) -> str | None:
     """Return the folder to keep the rows of a source in, None for memory; what was not asked for is said on stderr."""
     asked_for = getattr(options, "spill", _AUTO)
-    if asked_for == _NONE or source.mapped() is not None:
+    if asked_for == _NONE or source.is_mapped:
         return None
     if asked_for != _AUTO:
         if not os.path.isdir(asked_for):

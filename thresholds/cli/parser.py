@@ -1,8 +1,9 @@
 """What may be written on the command line."""
 
 import argparse
+from collections.abc import Callable
 
-from thresholds._checks import AVERAGES, InputError
+from thresholds._checks import AVERAGES, InputError, texts
 from thresholds._checks.unknown import unknown_values
 from thresholds._version import __version__
 from thresholds.cli import failing, fit_options
@@ -47,16 +48,18 @@ files of scores:
                   y_score_indptr, y_score_shape); optionally label_names, calib_idx and test_idx
                   or the one matrix that scipy.sparse.save_npz wrote, of scores or of truth
   .npy            scores alone, with --truth
-  .txt            extreme classification: a header "n m" and label:score pairs; as --truth also a data set ("n d m")
+  .txt            extreme classification: a header "n m" and label:score pairs; as --truth also a data set ("n d m");
+                  or a table whose cells are parted by tabs
   .svm, .svmlight, .libsvm
                   labels before features, as --truth
-  .parquet, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl, .ndjson
+  .parquet, .feather, .arrow, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl, .ndjson
                   a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
-                  truth as lists of label names, of positions, or of 0 and 1; or one label a line, with the columns
-                  that tell its row (--key), the label (--label-column) and its score
+                  truth as lists of label names, of positions, or of 0 and 1, as labels in one cell
+                  (--label-separator), or as words (--true-words); or one label a line, with the columns that tell its
+                  row (--key), the label (--label-column) and its score
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
-predict, monitor, diff, fit --expected and fit --rule '..., label-free' need no truth. Parquet, csv and datasets need
-pyarrow: pip install pyarrow. export needs onnx: pip install onnx. report needs Jinja2: pip install jinja2.
+predict, monitor, diff, fit --expected and fit --rule '..., label-free' need no truth. All tables, csv and JSON lines
+too, need pyarrow: pip install pyarrow. export needs onnx: pip install onnx. report needs Jinja2: pip install jinja2.
 """
 
 
@@ -117,6 +120,7 @@ def _fit(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)
+    _add_weights(command)
 
 
 def _update(command: argparse.ArgumentParser) -> None:
@@ -155,6 +159,7 @@ def _update(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command, of_saved_rule=True)
+    _add_weights(command)
 
 
 def _predict(command: argparse.ArgumentParser) -> None:
@@ -172,6 +177,12 @@ def _predict(command: argparse.ArgumentParser) -> None:
         metavar="OUT",
         help="where to write decisions: .npz (y_pred as CSR), .parquet or .jsonl (lists of labels), .csv (a column of 0"
         " and 1 for each label, or one label a line if the scores have that)",
+    )
+    command.add_argument(
+        "--quote-formulas",
+        action="store_true",
+        help="put a ' before keys and names of labels that begin with = + - @, a tab or a return, which a spreadsheet"
+        " that opens the .csv would run (default: they are written as they are, so that keys come back unchanged)",
     )
     command.add_argument(
         "--strict",
@@ -280,6 +291,7 @@ def _compare(command: argparse.ArgumentParser) -> None:
         " positives), weighted or samples: macro=-0.005",
     )
     _add_file(command)
+    _add_weights(command)
     command.add_argument("--json", action="store_true", help="print machine-readable results")
 
 
@@ -447,6 +459,18 @@ def _add_file(
     command.add_argument(
         "--truth-column", metavar="NAME", help="column or prefix of the truth (default: y_true)"
     )
+    command.add_argument(
+        "--label-separator",
+        type=_checked(texts.separator),
+        metavar="TEXT",
+        help="what is between the labels of a row where the truth has all of them in one cell: '|'",
+    )
+    command.add_argument(
+        "--true-words",
+        type=_checked(texts.words),
+        metavar="WORD,...",
+        help="truth is text, in which these words are true, and all else is not: yes,x",
+    )
     _add_key(
         command,
         "column that joins scores to --truth (default: by the order of rows), or that tells to which row a line belongs"
@@ -459,6 +483,11 @@ def _add_file(
         help='what stands for truth that is not known: a number, as -1, "nan" for cells without a value (empty ones'
         " of a csv, null of parquet and JSON, NaN), or several, as nan,-1; such cells are counted nowhere (default:"
         " they are refused)",
+    )
+    command.add_argument(
+        "--drop-unscored",
+        action="store_true",
+        help="leave out rows in which a label has no score, and say how many (default: they are refused)",
     )
     if not of_saved_rule:
         command.add_argument(
@@ -479,7 +508,7 @@ def _add_file(
         command.add_argument(
             "--groups",
             metavar="KEY",
-            help="array or column with a group for each row: kept together, and alike to a guard",
+            help="array or column of either file with a group for each row: kept together, and alike to a guard",
         )
 
 
@@ -505,6 +534,21 @@ def _add_scores(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--logits", action="store_true", help="scores are logits: turn them into probabilities"
     )
+    command.add_argument(
+        "--encoding",
+        type=_checked(texts.encoding),
+        metavar="NAME",
+        help="encoding of files of text, as cp1252 or utf-16 (default: utf-8)",
+    )
+
+
+def _add_weights(command: argparse.ArgumentParser) -> None:
+    """Add the weights of rows, for what counts rows by them."""
+    command.add_argument(
+        "--weights",
+        metavar="COLUMN",
+        help="array or column of either file with a weight for each row, 0 or more (default: 1)",
+    )
 
 
 def _add_key(command: argparse.ArgumentParser, about: str) -> None:
@@ -517,6 +561,18 @@ def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
     return int(text)
+
+
+def _checked(check: Callable[[object, str], object]) -> Callable[[str], object]:
+    """Return what reads an option whose check the library has."""
+
+    def read(text: str) -> object:
+        try:
+            return check(text, "it")
+        except InputError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
 
 
 def _unknown(text: str) -> tuple[str | float, ...] | str | float:

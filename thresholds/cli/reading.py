@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shlex
 import sys
 import time
@@ -9,13 +10,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from thresholds._arrays.types import Ints
+from thresholds._arrays.types import Dense, Ints
 from thresholds._checks import InputError, shown
 from thresholds.cli import keeping
 from thresholds.cli.keeping import taken as taken
 
 _NARROW = ("float16", "float32")  # dtypes in which text is read where a rule was fitted in them
 _NAMES_SHOWN = 5
+_OFFERED = (
+    "groups",
+    "weights",
+    "key",
+    "truth",
+)  # options that a message names if a command has them
 
 # Of commands that fit or judge: what to do where rows belong together, "{}" being the column that tells.
 _ADVICE_ON_GROUPS = dict.fromkeys(
@@ -47,7 +54,7 @@ def opened(
 
     `names` are those of a rule that says nothing of the dtype. Since an old rule labels may have come and gone.
     """
-    from thresholds.files import InDtype, Wanted, open_scores, read_label_names
+    from thresholds.files import Wanted, in_dtype, open_scores, read_label_names
 
     values = vars(options)  # Not every command has all of these options.
     truth = values.get("truth")
@@ -59,14 +66,19 @@ def opened(
         scores=options.score_key,
         truth=values.get("truth_column"),
         groups=values.get("groups"),
+        weights=values.get("weights"),
         key=tuple(values.get("key") or ()) or None,
         labels=options.label_column,
         label_names=given,
         with_truth="truth" in values,
         unknown=values.get("unknown"),
+        true_words=values.get("true_words") or (),
+        label_separator=values.get("label_separator"),
+        encoding=options.encoding,
+        drop_unscored=values.get("drop_unscored", False),
         rule_names=names if rule is None else rule.label_names,
         rule_is_old=rule_is_old,
-        offered=tuple(f"--{name}" for name in ("groups", "key", "truth") if name in values),
+        offered=tuple(f"--{name}" for name in _OFFERED if name in values),
     )
     source = open_scores(options.file, wanted, truth_path=truth, logits=options.logits)
     if "truth" in values and options.key and truth is None and source.label_column is None:
@@ -77,7 +89,7 @@ def opened(
     # Numbers in text have no dtype of their own.
     fitted_on = getattr(rule, "fitted_on", None)
     if source.of_text and fitted_on is not None and fitted_on.dtype in _NARROW:
-        return InDtype(source, fitted_on.dtype)
+        return in_dtype(source, fitted_on.dtype)
     return source
 
 
@@ -130,6 +142,7 @@ def labelled(
         Problem.of(
             data.y_true,
             data.y_score,
+            sample_weight=data.sample_weight,
             label_names=data.label_names,
             missing=missing,
             unknown=data.unknown,
@@ -161,10 +174,14 @@ def _on_groups(
 
 
 def _in_words_of_commands(message: str) -> str:
-    """Name an option as it is written here, where a message tells how to leave out what is not known."""
-    return message.replace("; unknown='nan' ", "; --unknown nan ").replace(
-        "; unknown=", "; --unknown="
-    )
+    """Name options as they are written here: weights, and how to leave out what is not known."""
+
+    def option(argument: re.Match[str]) -> str:
+        values = re.sub(r"[(' )]", "", argument[1])
+        return f"; --unknown{'=' if values.startswith('-') else ' '}{values} "
+
+    message = re.sub(r"; unknown=(\(.*?\)|\S+) ", option, message)
+    return message.replace("sample_weight ", "--weights ", 1)
 
 
 def progress(source: "Source", title: str) -> Callable[[int], None] | None:
@@ -195,6 +212,11 @@ def halves(data: "LabelledFile", *, groups_have_use: bool = False) -> tuple["Int
     if data.y_score.shape[0] < 2:
         raise InputError(f"{data.name} has 1 row, expected at least two to split into halves")
     return halves(data.y_true, data.groups, SEED, data.unknown)
+
+
+def at(values: Dense | None, rows: Ints) -> Dense | None:
+    """Return the groups or weights of some rows; None where there are none."""
+    return None if values is None else values[rows]
 
 
 def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:

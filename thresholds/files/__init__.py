@@ -2,14 +2,14 @@
 
 `open_scores` gives a `Source` for every format. Commands that fit `gather` it; `predict` passes blocks on to a writer.
 
-Each format is one class, and one line in a table of formats: in `opening` to read it, in `writing` to write it.
-A format of named columns is a `Table` (`tables/columns`): it says what its columns hold and reads them as arrays of
-NumPy. Which of them are scores, truth, groups and keys is found out for all alike. A format of whole matrices is a
-`Source` (`source`).
+Each format is one function, and one line in a table of formats: in `opening` to read it, in `writing` to write it.
+A format of named columns gives a `Table` (`tables/table.py`): its columns are read as Arrow's batches. Which of them
+are scores, truth, groups, weights and keys is found out for all alike (`tables/roles.py`). A format of whole matrices
+gives a `Source`.
 """
 
 from thresholds.atomic import write_atomically
-from thresholds.files.converting import InDtype
+from thresholds.files.converting import in_dtype
 from thresholds.files.opening import (
     open_scores,
     read_label_names,
@@ -17,23 +17,20 @@ from thresholds.files.opening import (
     refuse_overwriting,
 )
 from thresholds.files.reading import read
-from thresholds.files.source import (
-    Block,
+from thresholds.files.score_file import (
     LabelledFile,
     ScoreFile,
-    Source,
-    Wanted,
     described,
     dtype_of,
     gather,
     gather_labelled,
 )
+from thresholds.files.source import Block, Source, Wanted
 from thresholds.files.writing import Decided, check_suffix, write_blocks
 
 __all__ = [
     "Block",
     "Decided",
-    "InDtype",
     "LabelledFile",
     "ScoreFile",
     "Source",
@@ -43,6 +40,7 @@ __all__ = [
     "dtype_of",
     "gather",
     "gather_labelled",
+    "in_dtype",
     "open_scores",
     "read",
     "read_label_names",

@@ -14,7 +14,7 @@ from thresholds._engine.unknown import UNKNOWN
 from thresholds.data.growing import Gathered
 from thresholds.files.keys import places_of
 from thresholds.files.source import Block, Source, Wanted
-from thresholds.files.tables import accounting
+from thresholds.files import accounting
 from thresholds.files.tables.columns import NUMBERS
 from thresholds.files.tables.long import LongColumns, read_long_truth
 from thresholds.files.tables.roles import ColumnChoice, choose_truth

@@ -1,35 +1,34 @@
-"""Decisions written block by block, in constant memory.
+"""Decisions written as they come: a function for each format, which is known by the suffix of the file.
 
-`.npz` (CSR), `.parquet` and `.jsonl` (lists of labels), `.csv` (a column of 0 and 1 for each label, or a label a line).
+`.parquet` and `.jsonl` have lists of labels, a `.csv` a column of 0 and 1 for each label, or a label a line. All three
+are written in constant memory. An `.npz` has a CSR matrix, whose positions are kept until all of them are known.
 """
 
+import codecs
 import json
 import os
 import re
-import tempfile
 import zipfile
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib import format as npy
 
-from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks import InputError
+from thresholds._checks import InputError, shown
 from thresholds.atomic import write_atomically
 from thresholds.data import label_lists
-from thresholds.files.arrays.archive import CSR_PARTS
-from thresholds.files.source import MOST_COLUMNS
+from thresholds.errors import need
+from thresholds.files.source import Dialect
 
-_OF_CSR = tuple(f"y_pred_{part}" for part in CSR_PARTS)
-_CHUNK = 2**20  # entries
+_MOST_COLUMNS = 65_536  # of a csv: as many as are read
+_OF_CSR = ("y_pred_data", "y_pred_indices", "y_pred_indptr", "y_pred_shape")
 _LABELS = "labels"
-_COMMA, _LINE_END, _ZERO = b",\n0"
-_QUOTED = re.compile(r'[",\r\n]|^\s|\s$')  # what a cell of csv has that must stand in quotes
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets run begins with one of these
+_USUAL = Dialect()
 
 
 class Decided(NamedTuple):
@@ -46,30 +45,34 @@ def write_blocks(
     label_names: tuple[str, ...] | None,
     key: str | tuple[str, ...] | None = None,
     label_column: str | None = None,
+    *,
+    dialect: Dialect = _USUAL,
+    quote_formulas: bool = False,
 ) -> None:
     """Write decisions as they come, in the form that the suffix of `path` says; on an error nothing is left.
 
     `key` has the name of the keys' column, or of several. A csv has a label a line if `label_column` is given, its
-    name, as the scores had.
+    name, as the scores had. It is written in a dialect; with `quote_formulas`, a cell that a spreadsheet would run
+    has a ' before it.
     """
     path = Path(path)
     check_suffix(path)
-    writer = _WRITERS[path.suffix]
+    if quote_formulas and path.suffix != ".csv":
+        raise InputError(
+            f"--quote-formulas is given with {path}, expected a file that ends in .csv"
+        )
     columns = (key,) if isinstance(key, str) else key or ()
-    form = _Form(n_labels, label_names, columns, label_column)
-    reserved = writer.reserved(form)
+    form = _Form(path, n_labels, label_names, columns, label_column, dialect, quote_formulas)
+    reserved = _reserved(form)
     for column in columns:
         if column in reserved:
             raise InputError(
                 f"--key is {column!r}, a name that decisions are written under, expected another"
             )
-    most = writer.most_labels(form)
-    if most is not None and n_labels > most:
-        raise InputError(
-            f"{path} would have columns for {n_labels:,} labels, expected at most {most:,}: a .npz, .parquet or .jsonl"
-            " file takes more"
-        )
-    write_atomically(path, lambda stream: writer(stream, form).write(blocks))
+    if path.suffix == ".csv":
+        _check_csv(form)
+    write = _WRITERS[path.suffix]
+    write_atomically(path, lambda stream: write(stream, blocks, form))
 
 
 def check_suffix(path: str | os.PathLike[str]) -> None:
@@ -78,270 +81,224 @@ def check_suffix(path: str | os.PathLike[str]) -> None:
     if suffix not in _WRITERS:
         raise InputError(f"{path} ends in {suffix!r}, expected {', '.join(_WRITERS)}")
     if suffix == ".parquet":
-        from thresholds.files.tables.arrow import pyarrow
-
-        pyarrow(str(path))
+        need("pyarrow", str(path))
 
 
-class _Form(NamedTuple):
-    """What is written of each row."""
+@dataclass(frozen=True)
+class _Form:
+    """What is written of each row, and how."""
 
+    path: Path
     n_labels: int
     label_names: tuple[str, ...] | None
     key: tuple[str, ...]  # columns
     label_column: str | None  # of a label a line
-
-
-class _Writer(ABC):
-    """Writes decisions into an open file."""
-
-    def __init__(self, stream: IO[bytes], form: _Form) -> None:
-        self.stream = stream
-        self.form = form
-
-    @staticmethod
-    def reserved(form: _Form) -> Collection[str]:
-        """Return the names that decisions are written under."""
-        return (_LABELS,)
-
-    @staticmethod
-    def most_labels(form: _Form) -> int | None:
-        """Return the number of labels that a file can hold; None where there is no bound."""
-        return None
+    dialect: Dialect
+    quote_formulas: bool
 
     def keys(self, decided: Decided) -> dict[str, Dense]:
-        """Return the columns of the keys."""
+        """Return the columns of the keys, (n_rows,) each."""
         if decided.keys is None:
             return {}
         keys = decided.keys
         columns = [keys] if keys.ndim == 1 else list(keys.T)
-        return dict(zip(self.form.key, columns, strict=True))
+        return dict(zip(self.key, columns, strict=True))
 
-    @abstractmethod
-    def write(self, blocks: Iterable[Decided]) -> None:
-        """Write all blocks."""
+    @property
+    def labels(self) -> Sequence[str]:
+        """The names of the labels, or their positions where they have none."""
+        return self.label_names or [str(place) for place in range(self.n_labels)]
 
-
-class _JsonLines(_Writer):
-    """`{"labels": ["cat", "emu"]}` in each line, after the key."""
-
-    def write(self, blocks: Iterable[Decided]) -> None:
-        """Write all blocks."""
-        for decided in blocks:
-            rows: list[dict[str, Any]] = [
-                {_LABELS: labels}
-                for labels in label_lists.to_label_lists(decided.y_pred, self.form.label_names)
-            ]
-            for column, keys in reversed(self.keys(decided).items()):
-                rows = [{column: key} | row for key, row in zip(keys.tolist(), rows, strict=True)]
-            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            self.stream.write(lines.encode())
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of a csv behind the key."""
+        return self.labels if self.label_column is None else (self.label_column,)
 
 
-class _Parquet(_Writer):
-    """`labels`, lists of names, or of positions where there are no names; before it the key."""
-
-    def write(self, blocks: Iterable[Decided]) -> None:
-        """Write all blocks."""
-        from pyarrow import parquet
-
-        writer = None
-        try:
-            for decided in blocks:
-                table = self._table(decided)
-                writer = writer or parquet.ParquetWriter(self.stream, table.schema)
-                writer.write_table(table)
-        finally:
-            if writer is not None:
-                writer.close()
-
-    def _table(self, decided: Decided) -> Any:
-        """Return a block as an Arrow table."""
-        import pyarrow as pa
-
-        positions, offsets = label_lists.lists_of(decided.y_pred)
-        values = pa.array(positions.astype(np.int32))
-        if self.form.label_names is not None:
-            values = pa.array(self.form.label_names, pa.string()).take(values)
-        labels = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
-        columns = {
-            column: pa.array(keys)
-            if keys.dtype.kind in "iu"
-            else pa.array(keys.tolist(), pa.string())
-            for column, keys in self.keys(decided).items()
-        }
-        return pa.table(columns | {_LABELS: labels})
-
-
-class _Npz(_Writer):
-    """The CSR matrix `y_pred`, in compressed arrays."""
-
-    @staticmethod
-    def reserved(form: _Form) -> Collection[str]:
-        """Return the names of the arrays."""
+def _reserved(form: _Form) -> Collection[str]:
+    """Return the names that decisions are written under, which no key may have."""
+    if form.path.suffix == ".csv":
+        return set(form.columns)
+    if form.path.suffix == ".npz":
         return ("y_pred", *_OF_CSR, "label_names")
-
-    def write(self, blocks: Iterable[Decided]) -> None:
-        """Gather positions and row lengths in temporary files, and write the arrays when their sizes are known."""
-        # Without buffers: what did not fit would be written again when they are closed.
-        with (
-            tempfile.TemporaryFile(buffering=0) as positions,
-            tempfile.TemporaryFile(buffering=0) as lengths,
-        ):
-            n_rows = n_stored = 0
-            keys: dict[str, list[Dense]] = {column: [] for column in self.form.key}
-            for decided in blocks:
-                columns, offsets = label_lists.lists_of(decided.y_pred)
-                _append(positions, columns)
-                _append(lengths, np.diff(offsets))
-                n_rows += offsets.size - 1
-                n_stored += columns.size
-                for column, some in self.keys(decided).items():
-                    keys[column].append(some)
-            index = np.int32 if n_stored < 2**31 else np.int64
-            with zipfile.ZipFile(self.stream, "w", zipfile.ZIP_DEFLATED) as archive:
-                _put(archive, "y_pred_data", np.uint8, n_stored, _ones(n_stored))
-                _put(archive, "y_pred_indices", np.int32, n_stored, _read(positions))
-                _put(archive, "y_pred_indptr", index, n_rows + 1, _starts(_read(lengths), index))
-                shape = np.array([n_rows, self.form.n_labels])
-                _put(archive, "y_pred_shape", shape.dtype, 2, iter([shape]))
-                if self.form.label_names is not None:
-                    names = np.array(self.form.label_names)
-                    _put(archive, "label_names", names.dtype, names.size, iter([names]))
-                for column, vectors in keys.items():
-                    if vectors:
-                        joined = np.concatenate(vectors)
-                        joined = joined.astype(np.str_) if joined.dtype.hasobject else joined
-                        _put(archive, column, joined.dtype, joined.size, iter([joined]))
+    return (_LABELS,)
 
 
-class _Csv(_Writer):
-    """A column of 0 and 1 for each label behind the key, under its name, or its position where labels have no names.
+def _write_json_lines(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
+    """Write `{"labels": ["cat", "emu"]}` in each line, after the key."""
+    for decided in blocks:
+        lists = label_lists.to_label_lists(decided.y_pred, form.label_names)
+        columns = {column: keys.tolist() for column, keys in form.keys(decided).items()}
+        columns[_LABELS] = lists
+        rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        stream.write(lines.encode())
+
+
+def _write_parquet(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
+    """Write `labels`, lists of names, or of positions where there are no names; before it the key."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    writer = None
+    try:
+        for decided in blocks:
+            # The key: whole numbers as they are, all else as text.
+            columns = {
+                column: pa.array(keys)
+                if keys.dtype.kind in "iu"
+                else pa.array(keys.tolist(), pa.string())
+                for column, keys in form.keys(decided).items()
+            }
+
+            # The labels of all rows, one after another, and where each row begins.
+            positions, offsets = label_lists.lists_of(decided.y_pred)
+            labels = pa.array(positions.astype(np.int32))
+            if form.label_names is not None:
+                labels = pa.array(form.label_names, pa.string()).take(labels)
+            lists = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), labels)
+
+            table = pa.table(columns | {_LABELS: lists})
+            writer = writer or parquet.ParquetWriter(stream, table.schema)
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _write_npz(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
+    """Write the CSR matrix `y_pred`, in compressed arrays, when all positions are known."""
+    positions = [np.zeros(0, np.int32)]
+    lengths = [np.zeros(1, np.int32)]  # of rows, behind a 0, so that their sums are index pointers
+    keys: dict[str, list[Dense]] = {column: [] for column in form.key}
+    for decided in blocks:
+        columns, offsets = label_lists.lists_of(decided.y_pred)
+        positions.append(columns.astype(np.int32))
+        lengths.append(np.diff(offsets).astype(np.int32))
+        for column, some in form.keys(decided).items():
+            keys[column].append(some)
+
+    indices = np.concatenate(positions)  # (n_stored,)
+    indptr = np.cumsum(np.concatenate(lengths), dtype=np.int64)  # (n_rows + 1,)
+    if indices.size < 2**31:
+        indptr = indptr.astype(np.int32)
+    ones = np.ones(indices.size, np.uint8)
+    shape = np.array([indptr.size - 1, form.n_labels])
+    arrays: dict[str, Dense] = dict(zip(_OF_CSR, (ones, indices, indptr, shape), strict=True))
+    if form.label_names is not None:
+        arrays["label_names"] = np.array(form.label_names)
+    for column, vectors in keys.items():
+        if vectors:
+            joined = np.concatenate(vectors)
+            arrays[column] = joined.astype(np.str_) if joined.dtype.hasobject else joined
+
+    # `numpy.savez` takes no array that is called `file`, as a key may be.
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                npy.write_array(member, array, allow_pickle=False)
+
+
+def _write_csv(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
+    """Write a column of 0 and 1 for each label behind the key, under its name, or its position without names.
 
     Of scores that have a label a line: the key and a label that is predicted in each line.
     """
+    separator, encoding, line_end = form.dialect
+    encoder = codecs.getincrementalencoder(encoding)()  # writes a byte-order mark once
+    cell = _cell_of(form)
+    header = separator.join(map(cell, [*form.key, *form.columns]))
+    stream.write(encoder.encode(header + line_end))
+    labels = list(map(cell, form.labels))
+    for decided in blocks:
+        # The key of each row is what its lines begin with.
+        rows = [""] * decided.y_pred.shape[0]
+        for keys in form.keys(decided).values():
+            texts = list(map(str, keys.tolist()))
+            _refuse_unwritable(form, "the key", texts)
+            rows = [f"{row}{cell(text)}{separator}" for row, text in zip(rows, texts, strict=True)]
 
-    @staticmethod
-    def reserved(form: _Form) -> Collection[str]:
-        """Return the names of the columns."""
-        return set(_Csv._columns(form))
+        lines: Iterable[tuple[str, str]]
+        if form.label_column is None:
+            lines = zip(rows, _cells_of_rows(decided.y_pred, separator), strict=True)
+        else:
+            lines = _labels_of_rows(decided.y_pred, rows, labels)
+        text = "".join(f"{row}{cells}{line_end}" for row, cells in lines)
+        stream.write(encoder.encode(text))
+    stream.write(encoder.encode("", final=True))
 
-    @staticmethod
-    def most_labels(form: _Form) -> int | None:
-        """Return as many as there may be columns for in a csv that is read."""
-        return None if form.label_column is not None else MOST_COLUMNS - len(form.key)
 
-    def write(self, blocks: Iterable[Decided]) -> None:
-        """Write all blocks."""
-        header = [*self.form.key, *self._columns(self.form)]
-        self.stream.write((",".join(map(_cell, header)) + "\n").encode())
-        for decided in blocks:
-            # The key of each row is what its lines begin with.
-            rows = [""] * decided.y_pred.shape[0]
-            for keys in self.keys(decided).values():
-                cells = map(_cell, map(str, keys.tolist()))
-                rows = [f"{row}{cell}," for row, cell in zip(rows, cells, strict=True)]
+def _cells_of_rows(y_pred: Matrix, separator: str) -> Iterator[str]:
+    """Return the cells of each row, 0 or 1, with separators between them."""
+    n_rows, n_labels = y_pred.shape
+    cells = np.full((n_rows, 2 * n_labels), ord("0"), np.uint8)
+    cells[:, 1::2] = ord(",")
+    positions, offsets = label_lists.lists_of(y_pred)
+    cells[np.repeat(np.arange(n_rows), np.diff(offsets)), 2 * positions] = ord("1")
+    text = cells.tobytes().decode("ascii").replace(",", separator)
+    width = 2 * n_labels
+    return (text[start : start + width - 1] for start in range(0, n_rows * width, width))
 
-            if self.form.label_column is None:
-                self.stream.write(self._matrix(decided.y_pred, rows))
-            else:
-                self.stream.write(self._lines(decided.y_pred, rows))
 
-    @staticmethod
-    def _columns(form: _Form) -> Sequence[str]:
-        """Name the columns behind the key."""
-        if form.label_column is not None:
-            return (form.label_column,)
-        return form.label_names or [str(place) for place in range(form.n_labels)]
+def _labels_of_rows(
+    y_pred: Matrix, rows: list[str], labels: list[str]
+) -> Iterator[tuple[str, str]]:
+    """Return each row with each label that is predicted there."""
+    positions, offsets = label_lists.lists_of(y_pred)
+    places = np.repeat(np.arange(len(rows)), np.diff(offsets))  # (n_stored,) rows of the labels
+    for place, position in zip(places.tolist(), positions.tolist(), strict=True):
+        yield rows[place], labels[position]
 
-    def _matrix(self, y_pred: Matrix, rows: list[str]) -> bytes:
-        """Return a line for each row."""
-        n_rows, n_labels = y_pred.shape
-        text = np.empty((n_rows, 2 * n_labels), np.uint8)
-        text[:, ::2] = _ZERO
-        text[:, 1::2] = _COMMA
-        text[:, -1] = _LINE_END
-        positions, offsets = label_lists.lists_of(y_pred)
-        text[np.repeat(np.arange(n_rows), np.diff(offsets)), 2 * positions] += 1
-        if not self.form.key:
-            return text.tobytes()
-        return b"".join(
-            row.encode() + cells.tobytes() for row, cells in zip(rows, text, strict=True)
+
+def _cell_of(form: _Form) -> Callable[[str], str]:
+    """Return what turns text into a cell of a csv: in quotes where that is needed, and no formula if that is asked."""
+    separator = form.dialect.separator
+    in_quotes = re.compile(rf'["\r\n{re.escape(separator)}]|^[\s#]|\s$')
+
+    def cell(text: str) -> str:
+        if form.quote_formulas and text.startswith(_FORMULAS):
+            text = "'" + text
+        if text and in_quotes.search(text) is None:
+            return text
+        return '"' + text.replace('"', '""') + '"'
+
+    return cell
+
+
+def _check_csv(form: _Form) -> None:
+    """Refuse more columns than a csv may have, and names that its encoding cannot express."""
+    most = _MOST_COLUMNS - len(form.key)
+    if form.label_column is None and form.n_labels > most:
+        raise InputError(
+            f"{form.path} would have columns for {form.n_labels:,} labels, expected at most {most:,}: a .npz, .parquet"
+            " or .jsonl file takes more"
         )
-
-    def _lines(self, y_pred: Matrix, rows: list[str]) -> bytes:
-        """Return a line for each label that is predicted."""
-        lists: list[Any] = label_lists.to_label_lists(y_pred, self.form.label_names)
-        lines = (
-            f"{row}{_cell(str(label))}\n"
-            for row, labels in zip(rows, lists, strict=True)
-            for label in labels
-        )
-        return "".join(lines).encode()
+    _refuse_unwritable(form, "the column", [*form.key, *form.columns])
+    _refuse_unwritable(form, "the label", form.labels)
 
 
-def _cell(text: str) -> str:
-    """Return a cell of csv, in quotes where that is needed."""
-    if text and _QUOTED.search(text) is None:
-        return text
-    return '"' + text.replace('"', '""') + '"'
+def _refuse_unwritable(form: _Form, what: str, texts: Iterable[str]) -> None:
+    """Refuse the first text that the encoding of a csv cannot express."""
+    encoding = form.dialect.encoding
+    for text in texts:
+        try:
+            text.encode(encoding)
+        except UnicodeEncodeError as error:
+            character = text[error.start]
+            raise InputError(
+                f"{form.path} cannot have {what} {shown(text)}, as {encoding}, the encoding of the scores, lacks"
+                f" {character!r}; expected a .jsonl, .parquet or .npz file, or scores in UTF-8"
+            ) from None
 
 
-# Every format, by the suffix of its files, and the class that writes it. For another, write a class and add a line.
-_WRITERS: dict[str, type[_Writer]] = {
-    ".npz": _Npz,
-    ".parquet": _Parquet,
-    ".csv": _Csv,
-    ".jsonl": _JsonLines,
-    ".ndjson": _JsonLines,
+_Write = Callable[[IO[bytes], Iterable[Decided], _Form], None]
+
+# Every format, by the suffix of its files, and the function that writes it. For another, write a function and add a
+# line.
+_WRITERS: dict[str, _Write] = {
+    ".npz": _write_npz,
+    ".parquet": _write_parquet,
+    ".csv": _write_csv,
+    ".jsonl": _write_json_lines,
+    ".ndjson": _write_json_lines,
 }
-
-
-def _append(file: IO[bytes], numbers: Dense) -> None:
-    """Write numbers into a temporary file; it has no name, so that an error names its folder, not the output."""
-    unwritten = memoryview(numbers.astype(np.int32).tobytes())
-    try:
-        while unwritten:
-            unwritten = unwritten[file.write(unwritten) :]
-    except OSError as error:
-        said = f"{error.strerror}, expected TMPDIR on a disk with room"
-        raise OSError(error.errno, said, tempfile.gettempdir()) from None
-
-
-def _put(
-    archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, pieces: Iterator[Dense]
-) -> None:
-    """Write a vector into an archive, piece by piece."""
-    described = {
-        "descr": npy.dtype_to_descr(np.dtype(dtype)),
-        "fortran_order": False,
-        "shape": (size,),
-    }
-    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-        npy.write_array_header_1_0(member, described)
-        for piece in pieces:
-            member.write(piece.tobytes())
-
-
-def _ones(size: int) -> Iterator[Dense]:
-    """Return so many ones."""
-    return (
-        np.ones(piece.stop - piece.start, np.uint8) for piece in in_pieces(slice(0, size), _CHUNK)
-    )
-
-
-def _read(file: IO[bytes]) -> Iterator[Dense]:
-    """Read back what was gathered."""
-    file.seek(0)
-    while (piece := np.fromfile(file, np.int32, _CHUNK)).size:
-        yield piece
-
-
-def _starts(lengths: Iterator[Dense], dtype: npt.DTypeLike) -> Iterator[Dense]:
-    """Add up row lengths to index pointers."""
-    start = 0
-    yield np.zeros(1, dtype)
-    for piece in lengths:
-        ends = start + np.cumsum(piece, dtype=np.int64)
-        start = int(ends[-1])
-        yield ends.astype(dtype)

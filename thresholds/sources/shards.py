@@ -18,6 +18,7 @@ from thresholds._checks.unknown import Unknown
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import InputError, shown
 from thresholds.files.source import Source
+from thresholds.files.words import OF_SOURCES, in_python_words
 from thresholds.sources.rows import BLOCK, Rows
 
 Shard: TypeAlias = Callable[[], Any]
@@ -52,11 +53,12 @@ class FilePart:
 
     def __call__(self) -> Iterator[Rows]:
         """Read its blocks."""
-        for block in self.source.blocks():
-            truth = self._as_said(block.y_true)
-            if truth is not None:
-                truth = in_order(truth, self.order)
-            yield Rows(truth, in_order(block.y_score, self.order), groups=block.groups)
+        with in_python_words(OF_SOURCES):
+            for block in self.source.blocks():
+                truth = self._as_said(block.y_true)
+                if truth is not None:
+                    truth = in_order(truth, self.order)
+                yield Rows(truth, in_order(block.y_score, self.order), groups=block.groups)
 
     def _as_said(self, truth: Any) -> Any:
         """Return truth with what stands for unknown cells, of which files are read as -1."""

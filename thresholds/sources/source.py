@@ -20,7 +20,8 @@ from thresholds._checks.unknown import unknown_values
 from thresholds.errors import InputError, shown
 from thresholds.files.opening import open_scores
 from thresholds.files.source import Source, Wanted
-from thresholds.files.tables.hugging_face import is_dataset
+from thresholds.files.tables.formats import is_dataset
+from thresholds.files.words import OF_SOURCES, in_python_words
 from thresholds.sources.rows import Rows, n_rows_of
 from thresholds.sources.shards import FilePart, Shard, computed, cut_out, in_blocks
 
@@ -137,6 +138,7 @@ class BlockSource:
         return cls([partial(computed, block) for block in blocks])
 
     @classmethod
+    @in_python_words(OF_SOURCES)
     def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
         """Open files; labels come in the order of their names, or of the first file, in which some have them.
 
@@ -149,7 +151,7 @@ class BlockSource:
             names = opened[0][0].label_names if names is None else names
         first, order = opened[0]
         is_one = len(paths) == 1 and order is None
-        mapped = first.mapped() if is_one and not first.has_unknown else None
+        mapped = first.whole() if is_one and first.is_mapped and not first.has_unknown else None
         if mapped is not None:
             rows = Rows(mapped.y_true, mapped.y_score, groups=mapped.groups)
             return replace(cls._of_arrays(rows), label_names=names)

@@ -22,7 +22,7 @@ from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import need
 from thresholds.files.keys import as_one, shown_key, together
 from thresholds.files.source import Block, Source, Wanted, row_slices
-from thresholds.files.tables import accounting
+from thresholds.files import accounting
 from thresholds.files.tables.columns import LABELS, NOT_UTF8, NUMBERS, SCORES, NoValue
 from thresholds.files.tables.rows import check_columns, groups_of, text_columns, weights_of
 from thresholds.files.tables.table import Batch, Table

@@ -13,7 +13,7 @@ from thresholds._checks.cells import label_at
 from thresholds.data import label_lists
 from thresholds.files import keys
 from thresholds.files.source import Block, Source, Wanted
-from thresholds.files.tables import accounting
+from thresholds.files import accounting
 from thresholds.files.tables.columns import ListColumn, NamedLists, NoValue
 from thresholds.files.tables.roles import ColumnChoice, choose_scores, choose_truth
 from thresholds.files.tables.table import Batch, Table
