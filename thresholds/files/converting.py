@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +60,7 @@ def in_dtype(source: Source, dtype: npt.DTypeLike) -> Source:
     return _converted(source, partial(_cast, dtype), note)
 
 
-def _cast(dtype: np.dtype, source: Source, with_truth: bool) -> Iterator[Block]:  # type: ignore[type-arg]
+def _cast(dtype: np.dtype[Any], source: Source, with_truth: bool) -> Iterator[Block]:
     """Return the rows in order, their scores in a dtype."""
     for block in source.blocks(truth=with_truth):
         scores = block.y_score
@@ -84,4 +85,4 @@ def _converted(
 
 def _cells(scores: Matrix) -> Dense:
     """Return the stored cells of a matrix."""
-    return scores.data if is_sparse(scores) else scores
+    return np.asarray(scores.data if is_sparse(scores) else scores)

@@ -77,15 +77,17 @@ def truth_of_table(table: Table, wanted: Wanted, scores: Source) -> TruthFile:
 
     # Read all rows.
     gathered = Gathered(f"truth {choice.key!r} of {table.name}", n_rows=table.n_rows)
-    more: dict[str, list[Dense]] = {"groups": [], "weights": []}
+    groups, weights = list[Dense](), list[Dense]()
     columns = [*truth.choice.columns, *(name for name in (wanted.groups, wanted.weights) if name)]
     names = scores.label_names
     for batch in read_batches(table, columns, None, scores.n_labels, names, truth, wanted):
         gathered.add(truth.decode(batch))
-        groups, weights = groups_of(batch, wanted.groups), weights_of(batch, wanted.weights)
-        for name, part in (("groups", groups), ("weights", weights)):
+        for parts, part in (
+            (groups, groups_of(batch, wanted.groups)),
+            (weights, weights_of(batch, wanted.weights)),
+        ):
             if part is not None:
-                more[name].append(part)
+                parts.append(part)
     if not gathered.n_rows:
         raise InputError(f"{table.name} has no rows, expected the truth of those of {scores.name}")
     return TruthFile(
@@ -93,9 +95,10 @@ def truth_of_table(table: Table, wanted: Wanted, scores: Source) -> TruthFile:
         choice.key,
         gathered.matrix(),
         keys_of(table, wanted.keys) if wanted.keys else None,
+        np.concatenate(groups) if groups else None,
+        np.concatenate(weights) if weights else None,
         notes=(*table.notes, *truth.notes, *accounting.noted(left, f" of {table.name}")),
         has_unknown=wanted.unknown is not None,
-        **{name: np.concatenate(parts) for name, parts in more.items() if parts},
     )
 
 

@@ -253,7 +253,7 @@ def _written_numbers(
         for field in schema
         if pa.types.is_string(field.type) and field.name not in text
     ]
-    rows = next(_read_blocks(path, layout, {}, columns), None) if columns else None
+    rows: Any = next(_read_blocks(path, layout, {}, columns), None) if columns else None
     written = dict[str, _Numbers]()
     for name in columns if rows is not None else ():
         numbers = _how_written(rows.column(name).to_pylist(), layout.dialect.separator)

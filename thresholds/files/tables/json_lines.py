@@ -225,4 +225,4 @@ def _says_nothing(type_: Any) -> bool:
 
     if pa.types.is_list(type_):
         return _says_nothing(type_.value_type)
-    return pa.types.is_null(type_)
+    return bool(pa.types.is_null(type_))
