@@ -221,7 +221,7 @@ def _layout(path: Path, encoding: str, stream: Any) -> _Layout:
         raise InputError(
             f"{path} has {n_columns:,} columns, expected at most {MOST_COLUMNS:,}, or lists"
         )
-    longest = max(len(line.encode()) for line in peeked)
+    longest = max(len(line.encode(errors="surrogateescape")) for line in peeked)
     return _Layout(
         dialect=Dialect(separator, encoding, "\r\n" if header.endswith("\r\n") else "\n"),
         names=tuple(names[:n_named]),
