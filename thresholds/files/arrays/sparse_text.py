@@ -198,10 +198,11 @@ def _rows_of_xmc(path: Path, n_samples: int) -> Iterator[tuple[int, list[bytes]]
         stream.readline(_LONGEST_HEADER)
         for number, lines in _blocks_of_lines(path, stream, 2):
             rows, others = lines[:n_left], lines[n_left:]
-            if any(line.strip() for line in others):
-                raise InputError(
-                    f"{path} has more than {n_samples:,} rows, expected {n_samples:,} as its header says"
-                )
+            for at, line in enumerate(others, number + len(rows)):
+                if line.strip():
+                    found = shown(line.strip().decode(errors="replace"))
+                    expected = f"no more than the {n_samples:,} rows of its header"
+                    raise InputError(f"{path} has {found} in line {at:,}, expected {expected}")
             n_left -= len(rows)
             if rows:
                 yield number, rows
