@@ -76,7 +76,8 @@ def truth_of_table(table: Table, wanted: Wanted, scores: Source) -> TruthFile:
         _refuse_other_labels(table, choice, left, scores, wanted.unknown)
 
     # Read all rows.
-    gathered = Gathered(f"truth {choice.key!r} of {table.name}", n_rows=table.n_rows)
+    n_expected = table.n_rows or table.n_about
+    gathered = Gathered(f"truth {choice.key!r} of {table.name}", n_rows=n_expected)
     groups, weights = list[Dense](), list[Dense]()
     columns = [*truth.choice.columns, *(name for name in (wanted.groups, wanted.weights) if name)]
     names = scores.label_names

@@ -232,8 +232,9 @@ def _gathered(
             f"--drop-unscored has no use with {source.name}, whose calib_idx and test_idx number all rows, expected a"
             " file without these"
         )
-    scores = Gathered("y_score", spill, n_rows=source.n_samples)
-    truth = Gathered("y_true", spill, n_rows=source.n_samples)
+    n_expected = source.n_samples or source.n_about
+    scores = Gathered("y_score", spill, n_rows=n_expected)
+    truth = Gathered("y_true", spill, n_rows=n_expected)
     vectors: dict[str, list[Dense]] = {"groups": [], "keys": [], "sample_weight": []}
     n_dropped = 0
     for block in source.blocks():

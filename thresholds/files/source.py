@@ -103,6 +103,7 @@ class Source:
     key_columns: tuple[str, ...] = ()
     label_column: str | None = None  # of a file with one label a line
     n_samples: int | None = None  # None where that takes reading them all
+    n_about: int = 0  # about how many there may be then, at most: room is made for them
     first_row: int | None = 0  # of a part in the whole; None where that takes reading those before
     about: str = ""  # for people: the number of shards, perhaps
     notes: tuple[str, ...] = ()  # what was assumed, and what is left out

@@ -142,6 +142,14 @@ def _one_of(fields: list[Any], names: tuple[str, ...]) -> Any:
     return fields[0] if len(fields) == 1 else None
 
 
+@cache
+def _is_plain_number(type_: Any) -> bool:
+    """Whether NumPy has numbers as Arrow lays them out."""
+    from pyarrow import types
+
+    return bool(types.is_floating(type_) or types.is_integer(type_))
+
+
 def is_number(type_: Any) -> bool:
     """Whether a type of pyarrow is that of one number in each row."""
     return _kind(type_) in NUMBERS
@@ -205,6 +213,10 @@ def values_of(array: Any, column: Column, *, nullable: bool = False) -> Values:
 
     Nulls are refused, unless the column is `nullable`, and has numbers: then they are NaN, or rows without a list.
     """
+    # Asked for each column of each block, so that what most columns are comes first.
+    if not array.null_count and _is_plain_number(array.type):
+        return np.asarray(array.to_numpy())
+
     # An extension is what it is stored as; text that was coded as numbers is text.
     array = getattr(array, "storage", array)
     if column.form == "flat":

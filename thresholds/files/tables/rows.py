@@ -78,6 +78,7 @@ class TableRows:
             label_names=self.label_names,
             key_columns=self._wanted.keys,
             n_samples=table.n_rows,
+            n_about=table.n_about,
             first_row=table.first_row,
             about=table.about,
             notes=(*self.notes, *(() if truth is None else truth.notes)),

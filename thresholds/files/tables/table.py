@@ -42,6 +42,7 @@ class Piece(NamedTuple):
     read: ReadBatches
     n_rows: int | None = None  # None where that takes reading them
     first_row: int = 0  # in the file
+    n_about: int = 0  # about how many rows there may be, at most, where that is not known
 
 
 class Batch(NamedTuple):
@@ -79,6 +80,11 @@ class Table:
     def path(self) -> str:
         """The file, or the name of several, for messages."""
         return self.pieces[0].path if len({piece.path for piece in self.pieces}) == 1 else self.name
+
+    @property
+    def n_about(self) -> int:
+        """About how many rows there may be, at most."""
+        return sum(piece.n_about for piece in self.pieces)
 
     def batches(
         self,
