@@ -63,9 +63,9 @@ def _all_cases():
     """Return well-formed files of every format that can be read here."""
     cases = mutants.core_cases()
     try:
-        cases += mutants.arrow_cases()
+        cases += mutants.arrow_cases() + mutants.json_cases()
     except ImportError:
-        print("pyarrow is not installed: parquet, csv and datasets are left out")
+        print("pyarrow is not installed: tables are left out")
     return cases
 
 

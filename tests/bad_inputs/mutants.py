@@ -143,18 +143,12 @@ def commands(scores: str, *truth: str, names: str = "", groups: str = "", out: s
 
 
 def core_cases() -> list[Case]:
-    """Formats that NumPy and Python read."""
+    """Formats that NumPy reads."""
     scores, truth, known = DATA["scores"], DATA["truth"], rules()
     split = {"calib_idx": np.arange(12), "test_idx": np.arange(12, N_ROWS)}
     dense = {"y_score": scores, "y_true": truth, "label_names": np.array(NAMES)}
     stored = csr("y_score", scores) | csr("y_true", truth)
-    rows = [
-        {"id": i, "p": p, "y": y} for i, p, y in zip(DATA["ids"].tolist(), scores.tolist(), truth.tolist(), strict=True)
-    ]
-    by_name = [{"id": r["id"], "p": dict(zip(NAMES, r["p"], strict=True))} for r in rows]
-    tags = [{"id": r["id"], "tags": [n for n, y in zip(NAMES, r["y"], strict=True) if y]} for r in reversed(rows)]
     listed, named = "\n".join(NAMES).encode(), {"names": "names.txt"}
-    joined = ("--truth", "t.jsonl", "--key", "id")
     found = [
         *(
             Case(
@@ -170,7 +164,6 @@ def core_cases() -> list[Case]:
             )
             for kind, how in (("stored arrays", zipfile.ZIP_STORED), ("deflated arrays", zipfile.ZIP_DEFLATED))
         ),
-        Case("archive of LZMA", known | {"s.npz": archive(zipfile.ZIP_LZMA, **dense)}, ("s.npz",), commands("s.npz")),
         Case(
             "pair of arrays",
             known | {"s.npy": single(scores), "t.npy": single(truth), "names.txt": listed},
@@ -184,24 +177,6 @@ def core_cases() -> list[Case]:
             | {"t.npz": archive(zipfile.ZIP_DEFLATED, y_true=truth[::-1], id=DATA["ids"][::-1])},
             ("s.npz", "t.npz"),
             commands("s.npz", "--truth", "t.npz", "--key", "id"),
-        ),
-        Case(
-            "lines of JSON",
-            known | {"s.jsonl": lines(*rows), "names.json": json.dumps(NAMES).encode()},
-            ("s.jsonl", "names.json"),
-            commands("s.jsonl", names="names.json", out="out.jsonl"),
-        ),
-        Case(
-            "lines of JSON joined by a key",
-            known | {"s.jsonl": lines(*by_name), "t.jsonl": lines(*tags)},
-            ("s.jsonl", "t.jsonl"),
-            commands("s.jsonl", *joined, out="out.jsonl"),
-        ),
-        Case(
-            "shards of JSON",
-            known | {"shards/a.jsonl": lines(*rows[:10]), "shards/b.jsonl": lines(*rows[10:]), "names.txt": listed},
-            ("shards/a.jsonl", "shards/b.jsonl"),
-            commands("shards", **named),
         ),
     ]
     pairs = [" ".join(f"{j}:{p}" for j, p in enumerate(row)) for row in scores.tolist()]
@@ -227,20 +202,6 @@ def core_cases() -> list[Case]:
             ("t.svm", text_lines(*(f"{y} 1:0.5 # {i}" for y, i in zip(positions, DATA["ids"], strict=True)))),
         )
     ]
-    found.append(
-        Case(
-            "a label a line",
-            known
-            | {
-                "s.jsonl": lines(
-                    *({"id": r["id"], "label": n, "score": p} for r in rows for n, p in zip(NAMES, r["p"], strict=True))
-                )
-            }
-            | {"t.jsonl": lines(*({"id": t["id"], "label": n} for t in tags for n in t["tags"]))},
-            ("s.jsonl", "t.jsonl"),
-            commands("s.jsonl", "--truth", "t.jsonl", out="out.jsonl"),
-        )
-    )
     rule_commands = tuple(c for c in commands("s.npz") if c[0] in ("predict", "diff", "diagnose"))
     given = known | {"s.npz": archive(**dense)}
     found.append(Case("rule", given, ("rule.json", "other.json"), rule_commands))
@@ -254,8 +215,72 @@ def core_cases() -> list[Case]:
     return found
 
 
+def json_cases() -> list[Case]:
+    """Lines of JSON, with scores in every shape."""
+    scores, truth, known = DATA["scores"], DATA["truth"], rules()
+    rows = [
+        {"id": i, "p": p, "y": y} for i, p, y in zip(DATA["ids"].tolist(), scores.tolist(), truth.tolist(), strict=True)
+    ]
+    by_name = [{"id": r["id"], "p": dict(zip(NAMES, r["p"], strict=True))} for r in rows]
+    tags = [{"id": r["id"], "tags": [n for n, y in zip(NAMES, r["y"], strict=True) if y]} for r in reversed(rows)]
+    named = {"names": "names.txt"}
+    listed = "\n".join(NAMES).encode()
+    joined = ("--truth", "t.jsonl", "--key", "id")
+    tagged = {t["id"]: t["tags"] for t in tags}
+    ranked = [(r["id"], sorted(zip(NAMES, r["p"], strict=True), key=lambda pair: -pair[1])) for r in rows]
+    beside = [
+        {"labels": [n for n, _ in pairs], "scores": [p for _, p in pairs], "gold": tagged[i]} for i, pairs in ranked
+    ]
+    pipeline = [[{"label": n, "score": p} for n, p in pairs] for _, pairs in ranked]
+    gold = [{"gold": tagged[i]} for i, _ in ranked]
+    return [
+        Case(
+            "lines of JSON",
+            known | {"s.jsonl": lines(*rows), "names.json": json.dumps(NAMES).encode()},
+            ("s.jsonl", "names.json"),
+            commands("s.jsonl", names="names.json", out="out.jsonl"),
+        ),
+        Case(
+            "lines of JSON joined by a key",
+            known | {"s.jsonl": lines(*by_name), "t.jsonl": lines(*tags)},
+            ("s.jsonl", "t.jsonl"),
+            commands("s.jsonl", *joined, out="out.jsonl"),
+        ),
+        Case(
+            "shards of JSON",
+            known | {"shards/a.jsonl": lines(*rows[:10]), "shards/b.jsonl": lines(*rows[10:]), "names.txt": listed},
+            ("shards/a.jsonl", "shards/b.jsonl"),
+            commands("shards", **named),
+        ),
+        Case(
+            "names beside scores",
+            known | {"s.jsonl": lines(*beside)},
+            ("s.jsonl",),
+            commands("s.jsonl", out="out.jsonl"),
+        ),
+        Case(
+            "lists of labels with their scores",
+            known | {"s.jsonl": lines(*pipeline), "t.jsonl": lines(*gold)},
+            ("s.jsonl", "t.jsonl"),
+            commands("s.jsonl", "--truth", "t.jsonl", out="out.jsonl"),
+        ),
+        Case(
+            "a label a line",
+            known
+            | {
+                "s.jsonl": lines(
+                    *({"id": r["id"], "label": n, "score": p} for r in rows for n, p in zip(NAMES, r["p"], strict=True))
+                )
+            }
+            | {"t.jsonl": lines(*({"id": t["id"], "label": n} for t in tags for n in t["tags"]))},
+            ("s.jsonl", "t.jsonl"),
+            commands("s.jsonl", "--truth", "t.jsonl", out="out.jsonl"),
+        ),
+    ]
+
+
 def arrow_cases() -> list[Case]:
-    """Formats that pyarrow reads."""
+    """Tables of the formats that pyarrow reads, but for JSON."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
@@ -276,6 +301,10 @@ def arrow_cases() -> list[Case]:
         with pa.ipc.new_stream(stream, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
             writer.write_table(table, max_chunksize=10)
 
+    def feather(table: Any, stream: io.BytesIO) -> None:
+        with pa.ipc.new_file(stream, table.schema) as writer:
+            writer.write_table(table)
+
     cells = [
         (i, n, p, y)
         for i, row, t in zip(DATA["ids"].tolist(), scores, truth, strict=True)
@@ -285,6 +314,10 @@ def arrow_cases() -> list[Case]:
     true = pa.table({"id": [c[0] for c in cells if c[3]], "label": [c[1] for c in cells if c[3]]})
     text = of(csv.write_csv, wide)
     keyed = of(csv.write_csv, wide.append_column("id", ids))
+    sheet = "sep=;\r\n# of Sunday\r\n" + text.decode().replace(",", ";").replace(".", ",").replace("\n", ";;\r\n")
+    cells_of_tags = text_lines(
+        "id\tfound", *(f"{i}\t{'|'.join(t)}" for i, t in zip(DATA["ids"].tolist(), tags.to_pylist(), strict=True))
+    )
     listed, named = {"names.txt": "\n".join(NAMES).encode()}, {"names": "names.txt"}
     dataset = {
         f"d/{name}": content
@@ -311,6 +344,22 @@ def arrow_cases() -> list[Case]:
             known | {"s.csv": of(csv.write_csv, long), "t.csv": of(csv.write_csv, true)},
             ("s.csv", "t.csv"),
             commands("s.csv", "--truth", "t.csv", out="out.csv"),
+        ),
+        Case(
+            "csv of a spreadsheet",
+            known | {"s.csv": b"\xff\xfe" + sheet.encode("utf-16-le")},
+            ("s.csv",),
+            commands("s.csv", out="out.csv"),
+        ),
+        Case(
+            "csv with labels in a cell",
+            known | {"s.csv": keyed, "t.txt": cells_of_tags},
+            ("t.txt", "s.csv"),
+            tuple(
+                (*command, "--label-separator", "|", "--truth-column", "found")
+                for command in commands("s.csv", "--truth", "t.txt", "--key", "id")
+                if command[0] not in ("predict", "diff")
+            ),
         ),
         Case("packed csv", known | {"s.csv.gz": gzip.compress(text)}, ("s.csv.gz",), commands("s.csv.gz")),
         Case(
@@ -349,6 +398,7 @@ def arrow_cases() -> list[Case]:
             ("shards/0.parquet", "shards/2.parquet"),
             commands("shards"),
         ),
+        Case("feather", known | {"s.feather": of(feather, wide)}, ("s.feather",), commands("s.feather")),
         Case("dataset", known | listed | dataset, tuple(dataset), commands("d", **named, groups="who")),
         Case("packed dataset", known | listed | small | one, tuple(small), commands("d", **named)),
     ]
