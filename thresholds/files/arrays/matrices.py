@@ -12,6 +12,7 @@ from thresholds._checks import InputError
 from thresholds.errors import need
 from thresholds.files.arrays.archive import Archive
 from thresholds.files.source import (
+    Block,
     Read,
     Source,
     Wanted,
@@ -33,6 +34,19 @@ class StoredMatrix(NamedTuple):
     is_mapped: bool  # and takes no memory
     whole: Callable[[], Matrix]
     blocks: Callable[[], Iterator[Matrix]]  # its rows in order, a few megabytes at a time
+
+    def source(self, path: Path, wanted: Wanted) -> Source:
+        """Return the source of a file that has no other matrix."""
+        read, whole, is_mapped = self._read, self._read_whole, self.is_mapped
+        return of_one_matrix(path, wanted, self.shape, read, read_whole=whole, is_mapped=is_mapped)
+
+    def _read(self, _: bool) -> Iterator[Block]:
+        """Return the rows in order."""
+        return map(Block, self.blocks())
+
+    def _read_whole(self) -> Block:
+        """Return all rows."""
+        return Block(self.whole())
 
 
 def stored_matrix(archive: Archive, key: str) -> StoredMatrix:
