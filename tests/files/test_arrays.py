@@ -478,7 +478,7 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "rows of a shape": (sparse_file(shape=np.array([2**40, 2])), "1,099,511,627,776 rows, expected at most 3 of so"),
     "a pointer too far": (
         sparse_file(indptr=np.array([0, 1, 2, 2**40])),
-        "index is 1,099,511,627,776, expected 0 to 3",
+        "index pointers do not rise from 0 to 3",
     ),
     "entries of no row": (sparse_file(indptr=np.array([0, 1, 1, 2])), "do not rise from 0 to 3"),
     "pointers that fall": (sparse_file(indptr=np.array([0, 2, 1, 3])), "do not rise from 0 to 3"),

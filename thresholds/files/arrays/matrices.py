@@ -145,7 +145,7 @@ def _whole_sparse(
     # Indices are those of columns and pointers, of rows and pointers, or of rows and columns.
     data, first, second = (archive.array(name) for name in names[:3])
     first = _indices(of, first, shape[1 if kind == "csr" else 0] - 1)
-    second = _indices(of, second, shape[1] - 1 if kind == "coo" else data.size)
+    second = _indices(of, second, shape[1] - 1 if kind == "coo" else 2**63 - 1)
     if kind != "coo" and (
         second[:1].any() or (np.diff(second) < 0).any() or (second[-1:] != data.size).any()
     ):
