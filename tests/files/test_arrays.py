@@ -465,7 +465,7 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "no header": (lambda f: archived(f, ("y_score.npy", GOOD[1].replace(b"}", b"("), 0)), "cannot be read as a .npz"),
     "a long header": (
         lambda f: archived(f, ("y_score.npy", GOOD[1][:6] + b"\2\0\0\0\0\x40" + bytes(20_000), 0)),
-        "expected 1073741824 bytes",
+        "the header of an array has 1,073,741,824 bytes, expected at most 10,000",
     ),
     "long text": (
         lambda f: archived(f, GOOD, member(np.zeros(3, "<U99999"), "label_names", 8)),
@@ -478,7 +478,7 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "rows of a shape": (sparse_file(shape=np.array([2**40, 2])), "1,099,511,627,776 rows, expected at most 3 of so"),
     "a pointer too far": (
         sparse_file(indptr=np.array([0, 1, 2, 2**40])),
-        "index is 1,099,511,627,776, expected 0 to 3",
+        "index pointers do not rise from 0 to 3",
     ),
     "entries of no row": (sparse_file(indptr=np.array([0, 1, 1, 2])), "do not rise from 0 to 3"),
     "pointers that fall": (sparse_file(indptr=np.array([0, 2, 1, 3])), "do not rise from 0 to 3"),
@@ -494,6 +494,29 @@ def test_archives_that_contradict_themselves_are_refused(name: str, tmp_path: Pa
     with pytest.raises(InputError) as caught:
         list(opened(path).blocks())
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("key", ["y_score", "y_true", "id"])
+def test_the_last_byte_of_every_array_that_is_read_is_checked(key: str, how: int, tmp_path: Path) -> None:
+    arrays = {
+        "y_score": np.tile(SCORES, (99, 1)),
+        "y_true": np.tile(TRUTH, (99, 1)),
+        "id": RNG.random(4950).astype(str),
+    }
+    path = archived(tmp_path, *(member(array, name, how) for name, array in arrays.items()))
+    with zipfile.ZipFile(path) as archive:
+        wrong = archive.getinfo(f"{key}.npy").CRC.to_bytes(4, "little")
+    content = path.read_bytes()
+    at = content.rindex(wrong)  # in the directory
+    path.write_bytes(content[:at] + bytes([wrong[0] ^ 1]) + content[at + 1 :])
+    said = f"Bad CRC-32 for file '{key}.npy'"
+    wanted = Wanted(key="id")
+    assert said in refused(path, wanted)
+    with pytest.raises(InputError, match=said):
+        list(opened(path, wanted).blocks())
+    if key != "id":  # Keys are read as soon as the file is opened.
+        assert opened(path, wanted).keys().tolist() == arrays["id"].tolist()
 
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

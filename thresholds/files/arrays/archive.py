@@ -28,7 +28,7 @@ _LENGTHS = struct.Struct("<26x2H")  # of name and extra field, before which a me
 _LONGEST_HEADER = 10_000  # of an array, in bytes: as NumPy has it
 _LONGEST_TEXT = 2**16  # of a name or key, in bytes
 _LONGEST_DIRECTORY = 2**20  # of an archive, in bytes: room for 10,000 arrays
-_CHUNK = 2**20  # bytes that are read at once
+_CHUNK = 2**20  # bytes that are read at once, no more than of a directory
 
 
 class Header(NamedTuple):
@@ -150,14 +150,20 @@ class Archive:
 
 
 def read_header(stream: IO[bytes]) -> Header:
-    """Read the header of an array; of one that is longer than any of NumPy's the end lacks, and NumPy refuses it."""
-    beginning = io.BytesIO(stream.read(_LONGEST_HEADER))
-    is_first = npy.read_magic(beginning) == (1, 0)
-    read = npy.read_array_header_1_0 if is_first else npy.read_array_header_2_0
-    shape, is_fortran, dtype = read(beginning)
-    if any(length < 0 for length in shape):
+    """Read the header of an array, and no more."""
+    is_short = npy.read_magic(stream) == (1, 0)
+    length = stream.read(2 if is_short else 4)
+    size = int.from_bytes(length, "little")
+    if size > _LONGEST_HEADER:
+        raise ValueError(
+            f"the header of an array has {size:,} bytes, expected at most {_LONGEST_HEADER:,}"
+        )
+    header = io.BytesIO(length + stream.read(size))
+    read = npy.read_array_header_1_0 if is_short else npy.read_array_header_2_0
+    shape, is_fortran, dtype = read(header)
+    if any(n_cells < 0 for n_cells in shape):
         raise ValueError(f"it holds an array of shape {shape}")
-    return Header(shape, is_fortran, dtype, beginning.tell())
+    return Header(shape, is_fortran, dtype, npy.MAGIC_LEN + header.tell())
 
 
 def mapped(path: Path, header: Header, start: int) -> Dense:

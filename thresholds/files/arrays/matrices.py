@@ -12,6 +12,7 @@ from thresholds._checks import InputError
 from thresholds.errors import need
 from thresholds.files.arrays.archive import Archive
 from thresholds.files.source import (
+    Block,
     Read,
     Source,
     Wanted,
@@ -33,6 +34,19 @@ class StoredMatrix(NamedTuple):
     is_mapped: bool  # and takes no memory
     whole: Callable[[], Matrix]
     blocks: Callable[[], Iterator[Matrix]]  # its rows in order, a few megabytes at a time
+
+    def source(self, path: Path, wanted: Wanted) -> Source:
+        """Return the source of a file that has no other matrix."""
+        read, whole, is_mapped = self._read, self._read_whole, self.is_mapped
+        return of_one_matrix(path, wanted, self.shape, read, read_whole=whole, is_mapped=is_mapped)
+
+    def _read(self, _: bool) -> Iterator[Block]:
+        """Return the rows in order."""
+        return map(Block, self.blocks())
+
+    def _read_whole(self) -> Block:
+        """Return all rows."""
+        return Block(self.whole())
 
 
 def stored_matrix(archive: Archive, key: str) -> StoredMatrix:
@@ -131,7 +145,7 @@ def _whole_sparse(
     # Indices are those of columns and pointers, of rows and pointers, or of rows and columns.
     data, first, second = (archive.array(name) for name in names[:3])
     first = _indices(of, first, shape[1 if kind == "csr" else 0] - 1)
-    second = _indices(of, second, shape[1] - 1 if kind == "coo" else data.size)
+    second = _indices(of, second, shape[1] - 1 if kind == "coo" else 2**63 - 1)
     if kind != "coo" and (
         second[:1].any() or (np.diff(second) < 0).any() or (second[-1:] != data.size).any()
     ):

@@ -24,7 +24,6 @@ from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers
 from thresholds.files.unknown import as_read
 
 _SHOWN = 8  # arrays, in a message
-_SPLITS = ("calib_idx", "test_idx")
 _ENDINGS = tuple(f"_{part}" for part in matrices.CSR_PARTS)
 
 
@@ -39,7 +38,7 @@ def open_npy(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     shape = matrices.shape_of(str(path), header.shape)
     whole = partial(_mapped, path, header, shape)
     matrix = StoredMatrix(shape, True, whole, partial(matrices.slices, whole))
-    return _of_one_matrix(path, wanted, matrix)
+    return matrix.source(path, wanted)
 
 
 def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
@@ -49,7 +48,7 @@ def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     if not is_named and {"format", "shape", "data"} <= set(archive.headers):
         kind = _kind_of_scipy(archive)
         matrix = matrices.sparse_matrix(archive, path.name, matrices.PARTS[kind], kind)
-        return _of_one_matrix(path, wanted, matrix)
+        return matrix.source(path, wanted)
 
     # Truth alone takes the place of the scores.
     score_key = _chosen(archive, wanted, "y_true" if truth_only else "y_score")
@@ -68,14 +67,12 @@ def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     rows = _Rows(archive, wanted, scores, truth, f"truth {truth_key!r} of {path.name}", names)
     rows.vectors()  # are refused now, before anything else is done, if they are odd
 
-    # Whatever has no role is listed; rows to fit and to judge on are those of the scores.
-    splits = (
-        {} if truth_only else {key: _row_numbers(archive, key, scores.shape[0]) for key in _SPLITS}
-    )
+    # Rows to fit and to judge on are those of the scores. Whatever has no role is listed.
+    splits = dict[str, Ints | None]()
+    for key in () if truth_only else ("calib_idx", "test_idx"):
+        splits[key] = _row_numbers(archive, key, scores.shape[0])
     roles = {score_key, truth_key, wanted.groups, wanted.weights, *wanted.keys, "label_names"}
-    left_out = {
-        key: kind for key, kind in _kinds(archive).items() if key not in roles | set(splits)
-    }
+    left_out = {key: kind for key, kind in _kinds(archive).items() if key not in {*roles, *splits}}
     return Source(
         name=path.name,
         path=str(path),
@@ -147,18 +144,16 @@ class _Rows:
         """Return arrays that have a whole number or a text for each row."""
         with reading(self.archive.path):
             for column in columns:
-                shape, _, dtype, _ = self.archive.headers[column]
-                if shape == self.scores.shape[:1] and dtype.kind in "iuU":
+                header = self.archive.headers.get(column)  # a CSR matrix has none
+                is_vector = header is not None and header.shape == self.scores.shape[:1]
+                if header is not None and is_vector and header.dtype.kind in "iuU":
                     yield column, self.archive.array(column)
 
     def _known(self, cells: Matrix, first: int) -> Matrix:
         """Return truth, -1 where it is not known; `first` is its first row."""
-        unknown = self.wanted.unknown
-        return (
-            cells
-            if unknown is None
-            else as_read(cells, unknown, self.what, self.label_names, first)
-        )
+        if self.wanted.unknown is None:
+            return cells
+        return as_read(cells, self.wanted.unknown, self.what, self.label_names, first)
 
     def _weights(self, key: str) -> Floats:
         """Return the weight of each row."""
@@ -192,25 +187,6 @@ def _mapped(path: Path, header: Header, shape: tuple[int, int]) -> Dense:
     return mapped(path, header, header.n_bytes).reshape(shape)
 
 
-def _of_one_matrix(path: Path, wanted: Wanted, matrix: StoredMatrix) -> Source:
-    """Return the source of a file of one matrix."""
-    read, whole = partial(_blocks, matrix), partial(_whole, matrix)
-    is_mapped = matrix.is_mapped
-    return matrices.of_one_matrix(
-        path, wanted, matrix.shape, read, read_whole=whole, is_mapped=is_mapped
-    )
-
-
-def _whole(matrix: StoredMatrix) -> Block:
-    """Return all rows of a matrix."""
-    return Block(matrix.whole())
-
-
-def _blocks(matrix: StoredMatrix, _: bool) -> Iterator[Block]:
-    """Return the rows of a matrix in order."""
-    return map(Block, matrix.blocks())
-
-
 def _kind_of_scipy(archive: Archive) -> str:
     """Return the kind of the only matrix of an archive."""
     found = "of several"
@@ -227,12 +203,12 @@ def _kind_of_scipy(archive: Archive) -> str:
 def _kinds(archive: Archive) -> dict[str, str]:
     """Return the dtype of each array by its name; the four of a CSR matrix are one."""
     dtypes = {key: str(header.dtype) for key, header in archive.headers.items()}
-    sparse = {key.removesuffix("_indptr") for key in dtypes if key.endswith("_indptr")} - set(
-        dtypes
-    )
-    parts = {key + ending for key in sparse for ending in _ENDINGS}
-    kinds = {key: dtype for key, dtype in dtypes.items() if key not in parts}
-    return dict(sorted((kinds | dict.fromkeys(sparse, "CSR")).items()))
+    sparse = {key.removesuffix("_indptr") for key in dtypes if key.endswith("_indptr")}
+    for key in sparse.difference(dtypes):
+        for ending in _ENDINGS:
+            dtypes.pop(key + ending, None)
+        dtypes[key] = "CSR"
+    return dict(sorted(dtypes.items()))
 
 
 def _chosen(archive: Archive, wanted: Wanted, usual: str) -> str:

@@ -42,18 +42,16 @@ _TO_SPACES = bytes.maketrans(b":,", b"  ")
 
 def is_xmc(path: Path) -> bool:
     """Whether a file of text begins as those of extreme classification do: with two or three whole numbers."""
-    return _whole_numbers(_header(path)) is not None
+    return bool(_header(path)[1])
 
 
 def open_xmc(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     """Open a `.txt` of extreme classification: scores, or truth alone, as a file of pairs does not say which."""
     need("scipy", f"the sparse matrix of {path}")
-    name, header = path.name, _header(path)
-    numbers = _whole_numbers(header)
-    if numbers is None:
-        found = shown(header.decode(errors="replace").strip())
+    name, (header, numbers) = path.name, _header(path)
+    if not numbers:
         expected = "the numbers of rows and labels, or of rows, features and labels"
-        raise InputError(f"{path} begins with {found}, expected a header: {expected}")
+        raise InputError(f"{path} begins with {shown(header)}, expected a header: {expected}")
     shape = shape_of(name, (numbers[0], numbers[-1]))
     n_labels, most = shape[1], path.stat().st_size + MOST_EMPTY
     if n_labels > most:
@@ -158,12 +156,30 @@ class _Rows:
 
 
 def _truth_of_svmlight(path: Path) -> Matrix:
-    """Read the labels of each row; empty lines at the end are none."""
-    heads, numbers = list[bytes](), list[int]()
+    """Read the labels of each row, (n_samples, n_labels)."""
+    from scipy import sparse
+
+    blocks = [
+        _csr(path, [_first_word(row) for row in rows], numbers, are_pairs=False)
+        for numbers, rows in _rows_of_svmlight(path)
+    ]
+    if not blocks:
+        raise InputError(f"{path} has no rows, expected at least one")
+    n_labels = max(block.shape[1] for block in blocks)
+    if n_labels > path.stat().st_size + MOST_EMPTY:
+        raise InputError(f"{path} has the label {n_labels - 1:,}, expected positions from 0")
+    for block in blocks:
+        block.resize(block.shape[0], n_labels)
+    return sparse.csr_array(sparse.vstack(blocks, "csr"))
+
+
+def _rows_of_svmlight(path: Path) -> Iterator[tuple[list[int], list[bytes]]]:
+    """Return the lines that are no comments, and their numbers; empty ones at the end are none."""
     empty = 0  # number of the first empty line
     with _opened(path) as stream:
-        for some, lines in _blocks_of_lines(path, stream, 1):
-            for number, line in zip(some, lines, strict=True):
+        for numbers, lines in _blocks_of_lines(path, stream, 1):
+            rows = dict[int, bytes]()  # by the numbers of their lines
+            for number, line in zip(numbers, lines, strict=True):
                 row = line.partition(b"#")[0]
                 if not line.strip():
                     empty = empty or number
@@ -171,15 +187,9 @@ def _truth_of_svmlight(path: Path) -> Matrix:
                     found = f"{path} has nothing in line {empty:,}"
                     raise InputError(f"{found}, expected labels and features")
                 elif row.strip():
-                    heads.append(_first_word(row))
-                    numbers.append(number)
-    if not heads:
-        raise InputError(f"{path} has no rows, expected at least one")
-    truth = _csr(path, heads, numbers, are_pairs=False)
-    if truth.shape[1] > path.stat().st_size + MOST_EMPTY:
-        found = f"{path} has the label {truth.shape[1] - 1:,}"
-        raise InputError(f"{found}, expected positions from 0")
-    return truth
+                    rows[number] = row
+            if rows:
+                yield list(rows), list(rows.values())
 
 
 def _once(truth: Matrix, _: bool) -> Iterator[Block]:
@@ -195,18 +205,13 @@ def _opened(path: Path) -> BinaryIO:
     return stream
 
 
-def _header(path: Path) -> bytes:
-    """Return the first line."""
+def _header(path: Path) -> tuple[str, list[int]]:
+    """Return the first line, and its two or three whole numbers; none where it has something else."""
     with _opened(path) as stream:
-        return stream.readline(_LONGEST_HEADER)
-
-
-def _whole_numbers(header: bytes) -> list[int] | None:
-    """Return the two or three whole numbers of a header; None where it has something else."""
-    words = header.split()
-    if len(words) not in (2, 3) or not all(word.isdigit() for word in words):
-        return None
-    return [int(word) for word in words]
+        line = stream.readline(_LONGEST_HEADER)
+    words = line.split()
+    is_header = len(words) in (2, 3) and all(word.isdigit() for word in words)
+    return line.decode(errors="replace").strip(), [int(word) for word in words if is_header]
 
 
 def _blocks_of_lines(
