@@ -150,15 +150,15 @@ def test_rules_are_compared_by_weights(capsys: pytest.CaptureFixture[str]) -> No
     said = json.loads(capsys.readouterr().out)
     rules = {f"{name}.json": thresholds.load_rule(f"{name}.json") for name in ("low", "high")}
     expected = thresholds.compare(rules, TRUTH, SCORES, sample_weight=WEIGHTS)
-    assert said["results"] == json.loads(json.dumps(expected.to_dict()["results"]))
+    assert said["measures"] == json.loads(json.dumps(expected.to_dict()["measures"]))
 
     # Rules that are fitted: weights count in both halves.
     assert run("compare", "s.npz", "--weights", "w", "--json") == 0
     said = json.loads(capsys.readouterr().out)
     unweighted = thresholds.compare(None, TRUTH, SCORES, label_names=NAMES)
     weighted = thresholds.compare(None, TRUTH, SCORES, sample_weight=WEIGHTS, label_names=NAMES)
-    assert said["results"] == json.loads(json.dumps(weighted.to_dict()["results"]))
-    assert said["results"] != json.loads(json.dumps(unweighted.to_dict()["results"]))
+    assert said["measures"] == json.loads(json.dumps(weighted.to_dict()["measures"]))
+    assert said["measures"] != json.loads(json.dumps(unweighted.to_dict()["measures"]))
 
 
 @pytest.mark.usefixtures("folder")
@@ -249,9 +249,7 @@ def test_truth_is_read_as_it_is_published(file: str, options: list[str], capsys:
 
 
 @pytest.mark.usefixtures("tables")
-def test_truth_in_words_without_the_option_is_refused_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    said = refusal(capsys, "fit", "s.csv", "--truth", "ja.csv", "--key", "id", "-o", "rule.json")
-    assert "--true-words" in said
+def test_labels_in_one_cell_without_the_option_are_refused_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("--truth", "bar.csv", "--key", "id", "--truth-column", "found")
     assert "--label-separator" in refusal(capsys, "fit", "s.csv", *asked, "-o", "rule.json")
 

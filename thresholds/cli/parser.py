@@ -469,7 +469,7 @@ def _add_file(
         "--true-words",
         type=_checked(texts.words),
         metavar="WORD,...",
-        help="truth is text, in which these words are true, and all else is not: yes,x",
+        help="truth is text, in which these words are true, and empty cells and one other word are not: yes,x",
     )
     _add_key(
         command,
