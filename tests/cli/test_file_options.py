@@ -80,6 +80,7 @@ def test_an_option_stands_where_it_has_use() -> None:
     [
         ("--encoding", "klingon", "it is 'klingon', expected an encoding that Python knows, as 'cp1252'"),
         ("--encoding", "rot13", "it is 'rot13', expected an encoding that Python knows, as 'cp1252'"),
+        ("--encoding", "idna", "it is 'idna', expected an encoding that Python knows, as 'cp1252'"),
         ("--encoding", "", "it is '', expected an encoding that Python knows, as 'cp1252'"),
         ("--true-words", "yes,,x", "it is 'yes,,x', expected words, as 'yes,x'"),
         ("--label-separator", "", "it is '', expected the text between the labels of a cell, as '|'"),
