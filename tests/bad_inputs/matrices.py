@@ -257,7 +257,33 @@ UNSAYABLE = [
     ([10**400], "is 1000.*, expected a number that float64 can hold"),
 ]
 
+TAGS = [["cat"], ["dog"], ["cat", "dog"], []]
+
+
+def objects(cells: list[object]) -> Array:
+    """An array of objects, whatever they are."""
+    array = np.empty(len(cells), object)
+    array[:] = cells
+    return array
+
+
+LISTED = "thresholds.from_label_lists makes 0 and 1 of the labels that each row lists"
 BAD_TRUTH: Table = {
+    "lists of labels": (lambda: TAGS, f"cannot be read as an array .*; {LISTED}$"),
+    "lists of positions": (lambda: [[0], [1], [0, 1], []], f"cannot be read as an array .*; {LISTED}$"),
+    "sets of labels": (lambda: [set(tags) for tags in TAGS], f"has {{'cat'}} of type set, expected .*; {LISTED}$"),
+    "labels as keys": (
+        lambda: [dict.fromkeys(tags, 1) for tags in TAGS],
+        f"has {{'cat': 1}} of type dict, .*; {LISTED}$",
+    ),
+    "an array of lists": (lambda: objects(TAGS), f"has \\['cat'\\] of type list, expected real numbers; {LISTED}$"),
+    "an array of arrays": (
+        lambda: objects([np.array(tags) for tags in TAGS]),
+        f"has array.* of type ndarray, .*; {LISTED}$",
+    ),
+    "two labels in each row": (lambda: [["cat", "dog"]] * 4, f"has 'cat' of type str, expected .*; {LISTED} "),
+    "an array of text": (lambda: np.array([["cat", "dog"]] * 4), f"has dtype <U3, expected real numbers; {LISTED} "),
+    "text without letters": (lambda: np.array([["1", "0"]] * 4), "has dtype <U1, expected real numbers$"),
     "two": (lambda: spoiled(Y, 2), f"has 2 {HERE}, expected only 0 and 1"),
     "minus one": (lambda: spoiled(Y, -1), f"has -1 {HERE}, expected only 0 and 1"),
     "a half": (lambda: spoiled(Y, 0.5, float), f"has 0.5 {HERE}, expected only 0 and 1"),

@@ -237,6 +237,23 @@ def test_lists_of_pairs_are_probabilities_of_class_1() -> None:
     )
 
 
+def test_lists_of_single_columns_are_heads_of_a_network() -> None:
+    rng = np.random.default_rng(0)
+    truth, scores = rng.random((40, 3)) < 0.3, rng.random((40, 3))
+    heads = [scores[:, [label]] for label in range(3)]
+    rule = thresholds.fit_empirical(truth, heads)
+    assert rule.thresholds.tolist() == thresholds.fit_empirical(truth, scores).thresholds.tolist()
+    assert rule.predict(heads).tolist() == rule.predict(scores).tolist()
+    assert thresholds.fit_expected(heads).objective == thresholds.fit_expected(scores).objective
+    # As a forest gives them that saw one class of each label.
+    with pytest.raises(thresholds.InputError, match=r"^y_score has 1 column for label 0, which had one class"):
+        rule.predict([np.ones((5, 1))] * 3)
+    with pytest.raises(
+        thresholds.InputError, match=r"^y_score has 1 column for label 1 and 2 for others, .*stack_scores"
+    ):
+        rule.predict([scores[:, :2], scores[:, [1]], scores[:, :2]])
+
+
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
@@ -247,7 +264,7 @@ def test_lists_of_pairs_are_probabilities_of_class_1() -> None:
 )
 def test_lists_of_other_shapes_are_refused(shapes: list[tuple[int, int]], message: str) -> None:
     with pytest.raises(thresholds.InputError, match=message):
-        thresholds.FixedRule(0.5, 2).predict([np.full(shape, 0.5) for shape in shapes])
+        thresholds.FixedRule(0.5, 2).predict([np.ones(shape) for shape in shapes])
 
 
 def test_libraries_that_another_thread_is_importing_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

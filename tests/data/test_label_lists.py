@@ -1,5 +1,6 @@
 """Label sets as lists and as 0/1 matrices."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from thresholds import InputError
+from thresholds import FixedRule, InputError, fit_empirical
 from thresholds.data.label_lists import from_label_lists, to_label_lists
 
 NAMES = ("cat", "dog", "emu")
@@ -150,3 +151,29 @@ def test_numbers_of_labels_that_disagree_are_refused() -> None:
         from_label_lists([["cat"]], NAMES, n_labels=4)
     with pytest.raises(InputError, match=r"^n_labels is 1,000,000,000,000, expected at most 2,147,483,647"):
         from_label_lists([[0]], n_labels=10**12)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "told"),
+    [
+        ("cafe\u0301", "caf\u00e9", r"'cafe\u0301' is written with a combining accent"),
+        ("cat ", "cat", "'cat ' ends in a space"),
+        ("cat", " cat", "' cat' begins with a space"),
+        ("New  York", "New York", "'New  York' has two spaces in a row"),
+        ("New York", "New\u00a0York", r"'New\xa0York' has a space that is no plain one"),
+        ("\ufeffcat", "cat", r"'\ufeffcat' has a character that is not shown"),
+        ("Cat", "cat", "'Cat' and 'cat' differ in case"),
+        ("fire", "\ufb01re", r"'fire' and '\ufb01re' differ in characters"),
+    ],
+)
+def test_names_that_look_equal_are_told_apart_and_never_matched(name: str, known: str, told: str) -> None:
+    expected = re.escape(f" (these look alike: {told})")
+    with pytest.raises(InputError, match=rf"expected names from there{expected}$"):
+        from_label_lists([[name], ["dog"]], ["dog", known])
+    frames = [pd.DataFrame([[1, 0], [0, 1]], columns=[own, "dog"]) for own in (name, known)]
+    with pytest.raises(InputError, match=rf"^y_true lacks the column .* and has the column .*{expected}, expected"):
+        fit_empirical(*frames)
+    with pytest.raises(InputError, match=rf"^label .* is unknown, expected one of .*{expected}$"):
+        FixedRule(0.5, 2, label_names=["dog", known]).replace({name: 0.25})
+    with pytest.raises(InputError, match=rf"^min_precision has a floor for .*{expected}$"):
+        fit_empirical(*[frames[1]] * 2, min_precision={name: 0.5})

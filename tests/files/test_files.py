@@ -345,11 +345,6 @@ def test_zeros_at_the_end_of_text_tell_keys_apart(tmp_path: Path) -> None:
     assert gather(source).y_true.toarray().tolist() == [[1, 0, 0], [0, 0, 0]]
 
 
-def test_numbers_among_keys_of_text_are_text(tmp_path: Path) -> None:
-    lines(tmp_path / "s.jsonl", [{"id": key, "p": p} for key, p in zip((7, "007"), SCORES.tolist(), strict=False)])
-    assert open_scores(tmp_path / "s.jsonl", Wanted(key="id")).keys().tolist() == ["7", "007"]
-
-
 def test_truth_is_found_by_its_key(tmp_path: Path) -> None:
     order = np.random.default_rng(1).permutation(50)
     truth = [{"id": str(KEYS[k]), "tags": TAGS[k]} for k in order] + [{"id": "another", "tags": ["emu"]}]

@@ -132,7 +132,7 @@ def test_lines_of_truth_may_say_what_is_not_known(tmp_path: Path) -> None:
     scores = [{"id": "x", "cat": 0.5}, {"id": "y", "cat": 0.75}, {"id": "z", "cat": 0.75}]
     heard = [{"id": "y", "label": "cat", "y_true": None}, {"id": "x", "label": "cat", "y_true": 1}]
     data = read(tmp_path, scores, heard, key="id", unknown="nan")
-    assert dense(data.y_true) == [[1], [-1], [0]]
+    assert data.y_true.tolist() == [[1], [-1], [-1]]
     assert data.unknown == -1
 
 

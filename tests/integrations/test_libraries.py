@@ -257,6 +257,101 @@ def test_integers_of_128_bits_and_decimals_are_numbers() -> None:
     assert thresholds.FixedRule(0.5, 2).predict(table).to_pylist() == [{"cat": 1, "dog": 0}, {"cat": 0, "dog": 1}]
 
 
+DECIMALS = [[Decimal("0.5"), Decimal("0.1")], [Decimal("0.1"), Decimal("0.7")], [Decimal("0.25"), Decimal("0.5")]]
+TRUE = [[Decimal(1), Decimal(0)], [Decimal(0), Decimal(1)], [Decimal(0), Decimal(1)]]
+
+
+def test_decimals_of_a_database_are_numbers() -> None:
+    pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
+    import pandas as pd
+
+    floats, truth = np.array(DECIMALS, float), np.array(TRUE, int)
+    expected = thresholds.fit_empirical(truth, floats).thresholds.tolist()
+    forms = [
+        lambda rows: rows,
+        lambda rows: np.array(rows, object),
+        lambda rows: pd.DataFrame(rows, columns=["cat", "dog"]),
+        lambda rows: pd.DataFrame(rows, columns=["cat", "dog"]).astype(pd.ArrowDtype(pa.decimal128(5, 2))),
+        lambda rows: pd.DataFrame(rows, columns=["cat", "dog"]).astype({"dog": "Float64"}),
+    ]
+    for form in forms:
+        assert thresholds.fit_empirical(form(TRUE), form(DECIMALS)).thresholds.tolist() == expected
+        assert np.asarray(thresholds.FixedRule(0.5, 2).predict(form(DECIMALS))).tolist() == (floats >= 0.5).tolist()
+        assert metrics.f1_score(form(TRUE), truth, average="macro") == 1.0
+        hidden = [[Decimal(-1), Decimal("NaN")], *TRUE]
+        found = thresholds.fit_empirical(form(hidden), form([DECIMALS[0], *DECIMALS]), unknown=("nan", -1))
+        assert found.thresholds.tolist() == expected
+    for value, message in (
+        ("NaN", "y_score has NaN at row 0, label 1, expected real scores"),
+        ("sNaN", r"y_score has Decimal\('sNaN'\) of type Decimal, expected real numbers"),
+        ("Infinity", r"y_score has \+inf at row 0, label 1"),
+    ):
+        with pytest.raises(thresholds.InputError, match=message):
+            thresholds.FixedRule(0.5, 2).predict([[Decimal(0), Decimal(value)]])
+    frame = pd.DataFrame([[Decimal(0), None]], columns=["cat", "dog"]).astype(pd.ArrowDtype(pa.decimal128(5, 2)))
+    with pytest.raises(thresholds.InputError, match=r"y_score has no value at row 0, column 'dog'"):
+        thresholds.FixedRule(0.5, 2).predict(frame)
+
+
+def test_arrow_readers_are_read_once_as_tables() -> None:
+    pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
+    truth, scores = data(KINDS[0])
+    table, of_truth = (pa.table({name: cells[:, j] for j, name in enumerate(NAMES)}) for cells in (scores, truth))
+    expected = thresholds.fit_empirical(truth, scores, label_names=NAMES)
+    found = thresholds.fit_empirical(of_truth.select(NAMES[::-1]).to_reader(50), table.to_reader())
+    assert found.thresholds.tolist() == expected.thresholds.tolist()
+    assert found.label_names == NAMES
+    assert thresholds.fit_expected(table.to_reader()).objective == thresholds.fit_expected(scores).objective
+    decided = expected.predict(table.select(NAMES[::-1]).to_reader())
+    assert decided.tolist() == expected.predict(scores).tolist()
+    as_reader = metrics.f1_score(of_truth.to_reader(), of_truth.to_reader(), average="macro")
+    assert as_reader == metrics.f1_score(truth, truth, average="macro")
+
+    class Stream:
+        """What has nothing but Arrow's protocol."""
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return table.__arrow_c_stream__(requested_schema)
+
+    assert thresholds.fit_empirical(truth, Stream()).thresholds.tolist() == expected.thresholds.tolist()
+    reader = table.to_reader()
+    reader.read_all()
+    for call in (expected.predict, lambda given: thresholds.fit_empirical(truth, given)):
+        with pytest.raises(thresholds.InputError, match=r"^y_score is a RecordBatchReader that gives no rows"):
+            call(reader)
+
+
+def test_what_duckdb_gives_is_read() -> None:
+    duckdb = pytest.importorskip("duckdb", reason="make test-integrations installs duckdb")
+    pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
+    truth, scores = data(KINDS[0])
+    table = pa.table({name: scores[:, j] for j, name in enumerate(NAMES)})
+    expected = thresholds.fit_empirical(truth, scores).thresholds.tolist()
+    with duckdb.connect() as database:
+        database.register("scores", table)
+        for give in ("arrow", "df", "pl"):
+            given = getattr(database.sql("select * from scores"), give)()
+            assert thresholds.fit_empirical(truth, given).thresholds.tolist() == expected
+        assert thresholds.fit_empirical(truth, database.sql("select * from scores")).thresholds.tolist() == expected
+
+
+def test_columns_of_label_lists_are_told_where_to_go() -> None:
+    pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
+    pl = pytest.importorskip("polars", reason="make test-integrations installs polars")
+    import pandas as pd
+
+    tags = [["cat"], ["dog", "emu"], []]
+    cells = ["cat", "dog|emu", ""]
+    given = [make(rows) for make in (pd.Series, pl.Series, pa.array) for rows in (tags, cells)]
+    given += [make({"tags": rows}) for make in (pd.DataFrame, pl.DataFrame, pa.table) for rows in (tags, cells)]
+    given += [pa.chunked_array([tags]), list(pa.array(tags)), list(pl.Series(tags))]
+    for truth in given:
+        for unknown in (None, "nan"):
+            with pytest.raises(thresholds.InputError, match=r"; thresholds\.from_label_lists makes 0 and 1") as error:
+                thresholds.fit_empirical(truth, [[0.5], [0.2], [0.1]], unknown=unknown)
+            assert "unknown=" not in str(error.value)
+
+
 def test_tensors_in_lists() -> None:
     torch = pytest.importorskip("torch", reason="make test-integrations installs torch")
     truth, scores = data(KINDS[0])

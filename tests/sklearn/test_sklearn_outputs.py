@@ -96,6 +96,14 @@ def test_the_dtype_stays() -> None:
         ([P, np.ones((2, 1))], None, 2, r"raw has one column for a label, and classes does not tell"),
         ([P, np.ones((2, 3))], [[0, 1], [0, 1]], 2, r"raw has shape \(2, 3\) for a label, expected a column for each"),
         (np.ones((2, 3)), np.arange(2), 1, r"raw has shape \(2, 3\) for a label, expected a column for each of 2"),
+        (
+            [np.ones((2, 1)), P[:, :1]],
+            [[1], [1]],
+            2,
+            r"raw has different scores in the only column of label 1",
+        ),
+        (P[:, :1], [1], 1, r"raw has different scores in the only column of label 0"),
+        ([P], [[1]], 1, r"raw has shape \(2, 2\) for a label, expected a column for each of 1 classes"),
     ],
 )
 def test_other_shapes_are_refused(raw: object, classes: object, n_labels: int, message: str) -> None:

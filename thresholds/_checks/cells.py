@@ -1,6 +1,7 @@
-"""Which cell is bad, in words: "NaN at row 3, label 'cat'"."""
+"""Which cell is bad, in words: "NaN at row 3, label 'cat'"; and objects as numbers, or which of them is none."""
 
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,9 @@ import numpy as np
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Matrix
-from thresholds.errors import shown
+from thresholds._checks.options import LARGEST_EXACT_INTEGER, is_number
+from thresholds._checks.unknown import Unknown, hint
+from thresholds.errors import InputError, shown
 
 
 def first_bad_cell(
@@ -69,3 +72,30 @@ def _first(array: Matrix, is_bad: Callable[[Dense], Dense]) -> tuple[int, int]:
         if len(places):
             return block.start + int(places[0, 0]), int(places[0, 1])
     raise AssertionError("no bad cell")
+
+
+def numbers_of_objects(
+    array: Dense, name: str, unknown: Unknown = (), columns: Sequence[str] | None = None
+) -> Dense:
+    """Return an object array of numbers as float64; refuse any other object, an id perhaps, of a frame with its place.
+
+    `unknown` is what stands for truth that is not known, `columns` are the names of a frame's.
+    """
+    for number, cell in enumerate(array.flat):
+        if not is_number(cell):
+            at = ""
+            if columns is not None:
+                row, column = divmod(number, len(columns))
+                at = f" at row {row}, column {shown(columns[column])}"
+            advice = hint(name, cell, unknown) if array.ndim else ""
+            raise InputError(
+                f"{name} has {shown(cell)} of type {type(cell).__name__}{at}, expected real numbers{advice}"
+            )
+        if isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT_INTEGER:
+            raise InputError(
+                f"{name} has the integer {shown(cell)}, expected at most 2**53 in absolute value"
+            )
+    try:
+        return array.astype(np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InputError(f"{name} has a number that is no float64 ({error})") from None

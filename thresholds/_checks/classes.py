@@ -1,12 +1,12 @@
 """Vectors of classes, one class for each row: integers, truth values or strings."""
 
-import numbers
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.types import Dense, Ints
+from thresholds._checks.options import is_number
 from thresholds._checks.plain import plain
 from thresholds._checks.unknown import Unknown, hint
 from thresholds.errors import InputError, shown
@@ -37,7 +37,7 @@ def class_vectors(
 
 def is_class(value: object) -> bool:
     """Whether a value may be a class, or None."""
-    return value is None or isinstance(value, str | numbers.Real | np.bool_)
+    return value is None or isinstance(value, str) or is_number(value)
 
 
 def class_labels(value: object, classes: Classes) -> Classes:
@@ -103,7 +103,7 @@ def _one_kind(cells: Dense, name: str, unknown: Unknown) -> Dense:
             f"{name} mixes strings with other values, expected one kind{_hint(name, others, unknown)}"
         )
     for row, cell in enumerate(cells):
-        if not isinstance(cell, numbers.Real | np.bool_):
+        if not is_number(cell):
             advice = _hint(name, [cell], unknown)
             raise InputError(f"{name} has {_cell(cells, row, name)}, expected {_KINDS}{advice}")
     plain_cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
@@ -112,9 +112,7 @@ def _one_kind(cells: Dense, name: str, unknown: Unknown) -> Dense:
 
 def _hint(name: str, cells: list[Any], unknown: Unknown) -> str:
     """Say how to leave rows out whose truth is not known, if that is what some cells may mean."""
-    is_absent = any(
-        cell != cell if isinstance(cell, numbers.Real) else cell is None for cell in cells
-    )
+    is_absent = any(cell != cell if is_number(cell) else cell is None for cell in cells)
     return hint(name, None, unknown) if is_absent else ""
 
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from thresholds._arrays.types import Floats
-from thresholds._checks.labels import listed, place_of
+from thresholds._checks.labels import alike, listed, place_of
 from thresholds._checks.options import is_utf8, share
 from thresholds.errors import InputError, shown
 
@@ -50,8 +50,9 @@ def floors_of_labels(
         unknown = [label for label in value if label_names is None or label not in label_names]
         if unknown:
             known = "none, as labels have no names" if label_names is None else listed(label_names)
+            why = alike(unknown, label_names or ())
             raise InputError(
-                f"{name} has a floor for {listed(unknown)}, expected names of labels: {known}"
+                f"{name} has a floor for {listed(unknown)}, expected names of labels: {known}{why}"
             )
         floors = np.full(n_labels, np.nan)
         for label, number in value.items():

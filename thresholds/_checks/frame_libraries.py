@@ -1,14 +1,14 @@
 """How each library of frames gives its columns, and takes decisions: one reader and one maker for each."""
 
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Dense
+from thresholds._checks.cells import numbers_of_objects
 from thresholds._checks.labels import Names, names_of_labels, places
 from thresholds._checks.unknown import Unknown, has_nan, hint, without_absent
-from thresholds.errors import InputError, shown
+from thresholds.errors import InputError, need, shown
 
 
 class Frame(NamedTuple):
@@ -71,20 +71,8 @@ def _side_by_side(
             raise InputError(
                 f"{name} has dtype {column.dtype} in column {shown(label)}, expected real numbers"
             )
-        if column.dtype.kind == "O":
-            _refuse_objects(column, label, name, unknown)
-    return np.stack(columns, axis=1) if columns else np.empty((n_rows, 0))
-
-
-def _refuse_objects(column: Dense, label: str, name: str, unknown: Unknown) -> None:
-    """Refuse a column with anything but real numbers, an id perhaps."""
-    for row, cell in enumerate(column):
-        if not isinstance(cell, Real | np.bool_):
-            kind = type(cell).__name__
-            advice = "" if isinstance(cell, str) else hint(name, None, unknown)
-            raise InputError(
-                f"{name} has {shown(cell)} ({kind}) at row {row}, column {shown(label)}, expected numbers{advice}"
-            )
+    cells = np.stack(columns, axis=1) if columns else np.empty((n_rows, 0))
+    return numbers_of_objects(cells, name, unknown, names) if cells.dtype.kind == "O" else cells
 
 
 def _make_pandas(pandas: Any, cells: Any, value: Any, names: Names | None) -> Any:
@@ -149,6 +137,28 @@ def _read_arrow(pyarrow: Any, value: Any, name: str, unknown: Unknown) -> Frame 
         for column, label in zip(value.columns, names, strict=True)
     ]
     return Frame(_side_by_side(columns, names, value.num_rows, name, unknown), names, None)
+
+
+def read_stream(value: Any, name: str, unknown: Unknown) -> Frame:
+    """Read what gives its rows by Arrow's protocol, perhaps once: readers, relations, frames of other libraries."""
+    kind = type(value).__name__
+    need("pyarrow", f"{name}, a {kind},")
+    import pyarrow
+
+    try:
+        table = pyarrow.table(value)
+    except Exception as error:  # Whatever a foreign object raises.
+        raise InputError(
+            f"{name} is a {kind} that cannot be read as a table ({' '.join(str(error).split())})"
+        ) from None
+    if not table.num_rows:
+        raise InputError(
+            f"{name} is a {kind} that gives no rows, expected some: a reader has none left once it is read; its"
+            " read_all() makes a table, which can be read again"
+        )
+    frame = _read_arrow(pyarrow, table, name, unknown)
+    assert frame is not None, "it is a table"
+    return frame
 
 
 def _arrow_column(pyarrow: Any, column: Any, label: str, name: str, unknown: Unknown) -> Dense:

@@ -39,6 +39,10 @@ def read_frame(value: Any, name: str, unknown: Unknown = ()) -> "Frame | None":
         if frame is not None:
             return frame
     refuse_lazy(value, name)
+    if hasattr(value, "__arrow_c_stream__"):
+        from thresholds._checks.frame_libraries import read_stream
+
+        return read_stream(value, name, unknown)
     if hasattr(value, "columns") or hasattr(value, "__dataframe__"):
         raise InputError(
             f"{name} is a {type(value).__name__} frame, expected one of pandas, Polars or PyArrow: convert it"

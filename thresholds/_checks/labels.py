@@ -1,5 +1,6 @@
 """Labels by name: the same names in another order are put in order, other names are refused."""
 
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
@@ -57,7 +58,9 @@ def place_of(label: object, names: Sequence[str] | None, n_labels: int) -> int:
     """Return the position of a label that is given by its name or its position."""
     if isinstance(label, str):
         if names is None or label not in names:
-            raise InputError(f"label {shown(label)} is unknown, expected one of {_some(names)}")
+            raise InputError(
+                f"label {shown(label)} is unknown, expected one of {_some(names)}{alike([label], names or ())}"
+            )
         return names.index(label)
     position = count(label, "label", 0)
     if position >= n_labels:
@@ -121,7 +124,46 @@ def different(names: Collection[str], wanted: Collection[str], thing: str = "") 
             plural = "s" if len(odd) > 1 else ""
             things = f"the {thing}{plural} " if thing else ""
             parts.append(f"{verb} {things}{listed(odd)}")
-    return " and ".join(parts)
+    return " and ".join(parts) + alike(lacking, others)
+
+
+def alike(names: Iterable[str], others: Iterable[str]) -> str:
+    """Say of the first of the names that only looks equal to another what tells them apart; nothing if none does."""
+    looks = {_look(other): other for other in others}
+    for name in names:
+        other = looks.get(_look(name), name)
+        if other == name:
+            continue
+        own, theirs = _hidden(name), _hidden(other)
+        told = [f"{name!a} {sign}" for sign in own if sign not in theirs]
+        told += [f"{other!a} {sign}" for sign in theirs if sign not in own]
+        if not told:
+            is_case = name.lower() == other.lower()
+            first, second = sorted((name, other))
+            told = [f"{first!a} and {second!a} differ in {'case' if is_case else 'characters'}"]
+        return f" (these look alike: {', '.join(told)})"
+    return ""
+
+
+def _look(name: str) -> str:
+    """Return what a name looks like: without its case, its kinds of spaces, and how its accents are written."""
+    seen = "".join(sign for sign in name if unicodedata.category(sign) != "Cf")
+    return " ".join(unicodedata.normalize("NFKC", seen).split()).casefold()
+
+
+def _hidden(name: str) -> list[str]:
+    """Say what a name has that nobody sees."""
+    signs = {
+        "begins with a space": name != name.lstrip(),
+        "ends in a space": name != name.rstrip(),
+        "has two spaces in a row": "  " in name.strip(),
+        "has a space that is no plain one": any(sign.isspace() and sign != " " for sign in name),
+        "has a character that is not shown": any(
+            unicodedata.category(sign) == "Cf" for sign in name
+        ),
+        "is written with a combining accent": unicodedata.normalize("NFC", name) != name,
+    }
+    return [sign for sign, is_there in signs.items() if is_there]
 
 
 def listed(names: Iterable[str]) -> str:

@@ -4,7 +4,8 @@ import math
 import numbers
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from decimal import Decimal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 
@@ -29,6 +30,13 @@ def is_default(value: object, default: object) -> bool:
         return True
     is_plain = isinstance(value, bool | int | float | str)
     return is_plain and type(value) is type(default) and value == default
+
+
+def is_number(cell: object) -> TypeGuard[float]:
+    """Whether a cell of objects is a real number or a truth value: Python's, NumPy's, or a decimal one, as of SQL."""
+    if isinstance(cell, Decimal):
+        return not cell.is_snan()  # which no comparison takes
+    return isinstance(cell, numbers.Real | np.bool_)
 
 
 def real(value: object, name: str) -> float:

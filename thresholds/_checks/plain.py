@@ -1,6 +1,5 @@
 """Whatever holds values as a NumPy array: lists, frames, tensors, scikit-learn's lists of probabilities."""
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -8,11 +7,11 @@ import numpy as np
 from thresholds._arrays.libraries import is_lazy
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense
+from thresholds._checks.cells import numbers_of_objects
 from thresholds._checks.frames import read_frame, refuse_lazy
-from thresholds._checks.options import LARGEST_EXACT_INTEGER
 from thresholds._checks.tensors import from_tensor, without_bfloat16
-from thresholds._checks.unknown import Unknown, filled, has_nan, hint, without_absent
-from thresholds.errors import InputError, shown
+from thresholds._checks.unknown import Unknown, filled, has_nan, hint, lists_labels, without_absent
+from thresholds.errors import InputError
 
 
 def plain(value: object, name: str, unknown: Unknown = ()) -> Dense:
@@ -47,8 +46,10 @@ def _plain(value: object, name: str, unknown: Unknown) -> Dense:
     except InputError:
         raise
     except Exception as error:  # Whatever a foreign object's conversion raises.
+        is_of_lists = is_list and any(map(lists_labels, items))
         raise InputError(
             f"{name} cannot be read as an array ({' '.join(str(error).split())})"
+            f"{hint(name, items, unknown) if is_of_lists else ''}"
         ) from None
 
 
@@ -56,6 +57,8 @@ def is_vector(value: Any, name: str = "y_score") -> bool:
     """Whether values have one dimension: an array or tensor, a column of a frame, or a list of numbers."""
     if is_sparse(value) or hasattr(type(value), "columns"):  # PyArrow's frames have no `ndim`.
         return False
+    if hasattr(value, "__arrow_c_stream__") and not hasattr(value, "__len__"):
+        return False  # a reader of tables, which reads once
     if isinstance(value, list | tuple):
         first = value[0] if value else []
         return getattr(first, "ndim", 1 if hasattr(first, "__len__") else 0) == 0
@@ -68,54 +71,47 @@ def _has_masked(value: object) -> bool:
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.getmaskarray(value).any())
 
 
-def _plain_numbers(array: Dense, name: str, unknown: Unknown) -> Dense:
-    """Turn an object array of numbers into float64."""
-    for cell in array.flat:
-        if not isinstance(cell, Real | np.bool_):
-            advice = hint(name, None, unknown) if array.ndim and not isinstance(cell, str) else ""
-            raise InputError(
-                f"{name} has {shown(cell)} of type {type(cell).__name__}, expected real numbers{advice}"
-            )
-        if isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT_INTEGER:
-            raise InputError(
-                f"{name} has the integer {shown(cell)}, expected at most 2**53 in absolute value"
-            )
-    try:
-        return array.astype(np.float64)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise InputError(f"{name} has a number that is no float64 ({error})") from None
-
-
 def numbers(value: object, name: str, unknown: Unknown = ()) -> Dense:
     """Return an array of real numbers without masked cells."""
     array = plain(value, name, unknown)
     if array.dtype.kind == "O":
-        array = _plain_numbers(array, name, unknown)
+        array = numbers_of_objects(array, name, unknown)
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} has dtype {array.dtype}, expected real numbers")
+        advice = (
+            hint(name, array.flat[0], unknown) if array.dtype.kind == "U" and array.size else ""
+        )
+        raise InputError(f"{name} has dtype {array.dtype}, expected real numbers{advice}")
     return array
 
 
 def stacked(value: Any, name: str) -> Any:
-    """Return a list of (n_samples, 2), one for each label, as one matrix of the second columns; else what was given.
+    """Return a list of arrays, one for each label, as one matrix; else what was given.
 
-    Such are the probabilities of scikit-learn's forests, trees and neighbours.
+    Of (n_samples, 2) the second columns, as scikit-learn's forests, trees and neighbours give probabilities; of
+    (n_samples, 1) the only ones, as a network gives that has a head for each label.
     """
     if not isinstance(value, list | tuple) or not value:
         return value
     if any(len(getattr(item, "shape", ())) != 2 for item in value):
         return value
     arrays = [item.toarray() if is_sparse(item) else plain(item, name) for item in value]
-    has_one_length = len({len(array) for array in arrays}) == 1
-    if not has_one_length or any(array.shape[1] > 2 for array in arrays):
+    widths = {array.shape[1] for array in arrays}
+    if len({len(array) for array in arrays}) > 1 or not widths <= {1, 2}:
         raise InputError(
             f"{name} is a list of arrays of shapes {arrays[0].shape} to {arrays[-1].shape}, expected (n_samples, 2),"
-            " one for each label; batches of rows need to be joined"
+            " or (n_samples, 1), one for each label; batches of rows need to be joined"
         )
-    for label, array in enumerate(arrays):
-        if array.shape[1] != 2:
-            raise InputError(
-                f"{name} has {array.shape[1]} column for label {label}, which had one class in training, expected 2:"
-                " say which by thresholds.sklearn.stack_scores(y_score, classes, n_labels)"
-            )
-    return np.stack([array[:, 1] for array in arrays], axis=1)
+    # A label of one class in training has the probability 1 of it in every row.
+    are_certain = [array.shape[1] == 1 and bool((array == 1).all()) for array in arrays]
+    if widths == {2} or (widths == {1} and not all(are_certain)):
+        return np.stack([array[:, -1] for array in arrays], axis=1)
+    expected = "say which by thresholds.sklearn.stack_scores(y_score, classes, n_labels)"
+    single = [label for label, array in enumerate(arrays) if array.shape[1] == 1]
+    if all(are_certain[label] for label in single):
+        raise InputError(
+            f"{name} has 1 column for label {single[0]}, which had one class in training, expected 2:"
+            f" {expected}"
+        )
+    raise InputError(
+        f"{name} has 1 column for label {single[0]} and 2 for others, expected as many for each: {expected}"
+    )

@@ -6,7 +6,7 @@ cells of both kinds. What it is, `unknown=` says: without it such a cell is refu
 
 import math
 import numbers
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from thresholds._arrays.libraries import imported
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Matrix, Numbers
-from thresholds._checks.options import real
+from thresholds._checks.options import is_number, real
 from thresholds.errors import InputError, shown
 
 # What stands for truth that is not known, checked: NaN first (for cells without a value), then numbers that rise.
@@ -22,6 +22,8 @@ from thresholds.errors import InputError, shown
 Unknown: TypeAlias = tuple[float, ...]
 
 _NAN = "nan"
+_TRUTH = ("y_true", "y")
+_LISTED = "; thresholds.from_label_lists makes 0 and 1 of the labels that each row lists"
 
 
 class Truth(NamedTuple):
@@ -94,26 +96,38 @@ def are_unknown(array: Dense, unknown: Unknown) -> Booleans | None:
         return is_unknown(array, unknown)
     with_absent = has_nan(unknown)
     marked = [
-        isinstance(cell, numbers.Real) and (cell in unknown or (with_absent and cell != cell))
+        is_number(cell) and (cell in unknown or (with_absent and cell != cell))
         for cell in array.flat
     ]
     return np.array(marked, np.bool_).reshape(array.shape)
 
 
 def hint(name: str, cell: object = math.nan, unknown: Unknown = ()) -> str:
-    """Say how to leave a cell of the truth out, if it may be one that is not known: no number, or a negative one.
+    """Say what to do with a cell of the truth that is neither 0 nor 1, if it tells what it means.
 
-    `unknown` is what a caller has said already: the cell is one more.
+    One that is no number, or a negative one, may be not known: it is left out beside what `unknown` says already. One
+    that names labels is what `from_label_lists` takes.
     """
-    if name not in ("y_true", "y"):
+    if name not in (*_TRUTH, "y_pred"):
         return ""
-    value = math.nan
-    if isinstance(cell, numbers.Real) and cell == cell:
-        value = float(cell)
+    if lists_labels(cell):
+        return _LISTED
+    if isinstance(cell, str):
+        is_text = any(map(str.isalpha, cell))
+        return f"{_LISTED} (of text: cell.split('|') for each cell)" if is_text else ""
+    if name not in _TRUTH:
+        return ""
+    value = float(cell) if is_number(cell) else math.nan
     if value >= 0 or math.isinf(value):
         return ""
     more = unknown_values((*unknown, value))
     return f"; unknown={said(more)} leaves cells out whose truth is not known"
+
+
+def lists_labels(cell: object) -> bool:
+    """Whether a cell is a list, or the like, in which the labels of a row may stand."""
+    is_several = isinstance(cell, Iterable) and not isinstance(cell, str | bytes)
+    return is_several and getattr(cell, "ndim", 1) == 1
 
 
 def divided(array: Matrix, stands_for: Unknown, name: str, *, some_known: bool = True) -> Truth:
@@ -169,8 +183,6 @@ def without_absent(array: Dense) -> Dense:
     if array.dtype.kind != "O":
         return array
     pandas = imported("pandas")
-    if pandas is not None:
-        absent = np.asarray(pandas.isna(array))
-    else:
-        absent = np.array([cell is None for cell in array.flat], np.bool_).reshape(array.shape)
+    none = {id(None)} if pandas is None else {id(None), id(pandas.NA), id(pandas.NaT)}
+    absent = np.array([id(cell) in none for cell in array.flat], np.bool_).reshape(array.shape)
     return np.where(absent, np.nan, array) if absent.any() else array

@@ -15,6 +15,7 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Integers, Matrix
 from thresholds._checks import InputError, shown
+from thresholds._checks.labels import alike
 
 _NAMES_SHOWN = 3
 _MAX_LABELS = 2**31 - 1  # SciPy's narrower index
@@ -67,7 +68,7 @@ def from_label_lists(
         names = tuple(sorted(set(flat))) if names is None else names
         index = {name: place for place, name in enumerate(names)}
         positions = np.array([index.get(name, -1) for name in flat], np.int64)
-        refuse_unknown(positions, flat, "label_lists", "label_names")
+        refuse_unknown(positions, flat, "label_lists", "label_names", names)
     else:
         _refuse_huge(flat, offsets)
         positions = np.array(flat, np.int64)
@@ -161,8 +162,14 @@ def lists_of(decided: Matrix) -> tuple[Integers, Integers]:
     return positions, np.append(0, np.bincount(rows, minlength=len(decided)).cumsum())
 
 
-def refuse_unknown(positions: Integers, words: Sequence[str], name: str, known_by: str) -> None:
-    """Refuse labels whose position is -1, and show the first few."""
+def refuse_unknown(
+    positions: Integers,
+    words: Sequence[str],
+    name: str,
+    known_by: str,
+    names: Sequence[str] = (),
+) -> None:
+    """Refuse labels whose position is -1, and show the first few; say which only look like one of `names`."""
     unknown = list(dict.fromkeys(words[place] for place in np.flatnonzero(positions < 0).tolist()))
     if unknown:
         examples = ", ".join(map(shown, unknown[:_NAMES_SHOWN]))
@@ -170,7 +177,7 @@ def refuse_unknown(positions: Integers, words: Sequence[str], name: str, known_b
             examples += ", ..."
         labels = "a label" if len(unknown) == 1 else f"{len(unknown):,} labels"
         found = f"{labels} that {known_by} does not know, {examples}"
-        raise InputError(f"{name} has {found}; expected names from there")
+        raise InputError(f"{name} has {found}; expected names from there{alike(unknown, names)}")
 
 
 def _flattened(label_lists: Iterable[Iterable[Any]]) -> tuple[list[Any], Integers]:

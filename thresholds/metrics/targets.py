@@ -14,7 +14,13 @@ from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
-from thresholds._checks.unknown import Unknown, are_unknown, refuse_weightless, unknown_values
+from thresholds._checks.unknown import (
+    Unknown,
+    are_unknown,
+    lists_labels,
+    refuse_weightless,
+    unknown_values,
+)
 from thresholds._engine.unknown import blanked, known_weights, unknown_along
 from thresholds.metrics.counts import (
     ConfusionCounts,
@@ -235,6 +241,8 @@ def _plain(
     ]
     for value, name, left_out in given:
         array: Any = value if is_sparse(value) else _checks.plain(value, name, left_out)
+        if array.dtype.kind == "O" and any(map(lists_labels, array.flat)):
+            _checks.numbers(array, name)  # which says what takes them
         if 0 in array.shape:
             raise InputError(
                 f"{name} is empty, shape {array.shape}, expected at least one row and one label"

@@ -23,7 +23,8 @@ def stack_scores(raw: object, classes: object, n_labels: int, *, positive: Any =
         1. (n_samples, n_labels), dense or sparse: a score for each label (OneVsRestClassifier, ClassifierChain,
            MLPClassifier).
         2. A list of n_labels arrays (n_samples, n_classes), or such a 3-D array: probabilities of the label's classes
-           (random forests, k-nearest neighbours, MultiOutputClassifier); (n_samples, 1) for a label that was constant.
+           (random forests, k-nearest neighbours, MultiOutputClassifier); (n_samples, 1) for a label that was constant,
+           the same probability in every row.
         3. For n_labels=1 also (n_samples,) or (n_samples, n_classes): a binary classifier.
     classes : the classifier's `classes_`
         Only looked at where `raw` has a column for each class, to find the positive one. Where it is missing, two
@@ -59,8 +60,8 @@ def stack_scores(raw: object, classes: object, n_labels: int, *, positive: Any =
         if isinstance(classes, list | tuple) and len(classes) == n_labels:
             classes_by_label = classes
         columns = [
-            _class_scores(np.asarray(part), label_classes, positive)
-            for part, label_classes in zip(parts, classes_by_label, strict=True)
+            _class_scores(np.asarray(part), label_classes, positive, label)
+            for label, (part, label_classes) in enumerate(zip(parts, classes_by_label, strict=True))
         ]
         return np.stack(columns, axis=1)
     array = raw.toarray() if is_sparse(raw) else np.asarray(raw)  # type: ignore[attr-defined]
@@ -73,7 +74,7 @@ def stack_scores(raw: object, classes: object, n_labels: int, *, positive: Any =
     return array
 
 
-def _class_scores(array: Scores, classes: Any, positive: Any) -> Scores:
+def _class_scores(array: Scores, classes: Any, positive: Any, label: int = 0) -> Scores:
     """Return the scores of the positive class, from one label's array."""
     if classes is None:
         n_classes = 2
@@ -86,7 +87,13 @@ def _class_scores(array: Scores, classes: Any, positive: Any) -> Scores:
     is_seen = column is not None
 
     # The probability of the only class, which may be the positive one.
-    if n_classes == 1 and array.ndim == 2:
+    if n_classes == 1 and array.ndim == 2 and array.shape[1] == 1:
+        if not (array == array[:1]).all():
+            raise InputError(
+                f"raw has different scores in the only column of label {label}, and classes has one class there,"
+                " expected its probability, 1; where each label has one column of scores, pass the list as it is to"
+                " fit_empirical, and to others that take y_score"
+            )
         return np.full(len(array), float(is_seen), array.dtype)
 
     # One score for two classes is of the last.

@@ -1,5 +1,6 @@
 """The y of scikit-learn as an indicator matrix, and decisions as scikit-learn gives them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +18,9 @@ from thresholds._checks.frames import read_frame
 from thresholds._checks.unknown import (
     Unknown,
     are_unknown,
-    filled,
     hint,
+    lists_labels,
     unknown_values,
-    without_absent,
 )
 from thresholds._engine.unknown import coded
 
@@ -50,14 +50,14 @@ class Target:
             y, names = _checks.named(y, "y")
         if not isinstance(y, list | tuple):
             _refuse_not_finite(y)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        kind = _kind_of(y)
         if kind == "multilabel-indicator":
             truth = _checks.indicator(y, "y", names)
             return cls(truth.astype(np.int64, copy=False), truth, None, names)
         if kind != "binary":
             raise InputError(
                 f"Only binary classification is supported for a single column y: y is {kind}, expected two classes, or"
-                f" 0 and 1 in (n_samples, n_labels){_hint_of_lowest(y)}"
+                f" 0 and 1 in (n_samples, n_labels){_hint_of_some(y)}"
             )
         vector = column_or_1d(y.toarray() if is_sparse(y) else y, warn=True)  # (n_samples,)
         known = np.unique(vector) if classes is None else _two_classes(classes, vector)
@@ -73,7 +73,7 @@ class Target:
         cells = y if frame is None else frame.cells
         names = None if frame is None else frame.names
         if not is_sparse(cells):
-            cells = without_absent(np.asarray(filled(cells)))
+            cells = _checks.plain(cells, "y", stands_for)
         if cells.ndim == 1 or cells.shape[1] == 1:
             return cls._partly_known_vector(np.ravel(to_dense(cells)), classes, stands_for)
 
@@ -142,11 +142,24 @@ def _refuse_not_finite(y: Any) -> None:
         raise InputError(f"{message}{hint('y')}") from None
 
 
-def _hint_of_lowest(y: Any) -> str:
-    """Say how the lowest number of a y is left out, if it may stand for what is not known."""
+def _kind_of(y: Any) -> str:
+    """Say what scikit-learn takes a y for; refuse lists of labels in its words, and say what takes them."""
+    try:
+        return str(type_of_target(y, input_name="y", raise_unknown=True))
+    except ValueError as error:
+        listed = next(filter(lists_labels, y), None) if isinstance(y, Iterable) else None
+        if listed is None:
+            raise
+        message = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{message}{hint('y', listed)}") from None
+
+
+def _hint_of_some(y: Any) -> str:
+    """Say how the lowest number of a y is left out, if it may stand for what is not known, and what takes text."""
     cells = np.asarray(y.data if is_sparse(y) else y)
-    is_number = cells.size and cells.dtype.kind in "if"
-    return hint("y", cells.min().item()) if is_number and cells.min() < 0 else ""
+    if not cells.size or cells.dtype.kind not in "ifUO":
+        return ""
+    return hint("y", cells.min().item() if cells.dtype.kind in "if" else cells.flat[0])
 
 
 def as_predictions(decided: Dense, classes: Dense | None) -> Dense:

@@ -57,13 +57,13 @@ class Archive:
 
     Attributes
     ----------
-    name : of the file
+    name, path : of the file
     headers : what each array says of itself, by its key
     packed : keys of the arrays that are deflated
     """
 
     def __init__(self, path: Path) -> None:
-        self.name, self._path = path.name, path
+        self.name, self.path = path.name, path
         self.headers = dict[str, Header]()
         self.packed = set[str]()
         self._odd = dict[str, str]()  # why an array cannot be read, of those that cannot
@@ -98,7 +98,7 @@ class Archive:
             # zipfile adds up the checksum, and compares it at the end.
             while stream.read(_CHUNK):
                 pass
-        return mapped(self._path, header, start)
+        return mapped(self.path, header, start)
 
     def row_blocks(self, key: str) -> Iterator[Dense]:
         """Read a few rows of a matrix in C order at a time, (n_rows, n_labels)."""
@@ -120,7 +120,7 @@ class Archive:
             header = self.headers[key] = read_header(stream)
         if member.compress_type != zipfile.ZIP_STORED:
             self.packed.add(key)
-        n_there = min(member.compress_size, self._path.stat().st_size)
+        n_there = min(member.compress_size, self.path.stat().st_size)
         n_bytes = header.n_bytes + math.prod(header.shape) * header.dtype.itemsize
         if header.dtype.kind == "V" or not header.dtype.itemsize:
             self._odd[key] = f"has the dtype {header.dtype}, expected numbers or text"
@@ -136,7 +136,7 @@ class Archive:
     def _opened(self, key: str) -> Iterator[tuple[IO[bytes], int]]:
         """Open an array at its first cell, and tell which byte of the archive that is, if it is stored."""
         n_bytes = self.headers[key].n_bytes
-        with _Limited(self._path) as file, zipfile.ZipFile(file) as archive:
+        with _Limited(self.path) as file, zipfile.ZipFile(file) as archive:
             member = archive.getinfo(f"{key}.npy")
             file.seek(member.header_offset)
             before = _LENGTHS.size + sum(_LENGTHS.unpack(file.read(_LENGTHS.size)))
@@ -146,7 +146,7 @@ class Archive:
 
     def _damaged(self, error: object) -> InputError:
         """Say that the archive is none."""
-        return unreadable(self._path, error, "a .npz file")
+        return unreadable(self.path, error, "a .npz file")
 
 
 def read_header(stream: IO[bytes]) -> Header:

@@ -11,7 +11,14 @@ from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 from thresholds.errors import need
 from thresholds.files.arrays.archive import Archive
-from thresholds.files.source import Block, Read, Source, Wanted, refuse_columns, row_slices
+from thresholds.files.source import (
+    Read,
+    Source,
+    Wanted,
+    refuse_columns,
+    refuse_other_numbers,
+    row_slices,
+)
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 PARTS = {"csr": CSR_PARTS, "csc": CSR_PARTS, "coo": ("data", "row", "col", "shape")}
@@ -25,58 +32,49 @@ class StoredMatrix(NamedTuple):
     shape: tuple[int, int]
     is_mapped: bool  # and takes no memory
     whole: Callable[[], Matrix]
-    stream: Callable[[], Iterator[Matrix]] | None = None  # of rows, where that takes less memory
-
-    def blocks(self) -> Iterator[Matrix]:
-        """Return the rows in order, a few megabytes at a time."""
-        if self.stream is not None:
-            yield from self.stream()
-        else:
-            cells = self.whole()
-            yield from (cells[rows] for rows in row_slices(*self.shape))
+    blocks: Callable[[], Iterator[Matrix]]  # its rows in order, a few megabytes at a time
 
 
-def dense_matrix(archive: Archive, key: str) -> StoredMatrix:
-    """Find a dense matrix."""
-    header = archive.header(key)
-    shape = shape_of(f"{key} of {archive.name}", header.shape)
+def stored_matrix(archive: Archive, key: str) -> StoredMatrix:
+    """Find a matrix of an archive, dense or CSR."""
+    if key not in archive.headers:
+        names = [f"{key}_{part}" for part in CSR_PARTS]
+        return sparse_matrix(archive, f"{key} of {archive.name}", names)
+    header, of = archive.header(key), f"{key} of {archive.name}"
+    refuse_other_numbers(archive.name, key, header.dtype)
+    shape = shape_of(of, header.shape)
     whole = partial(_whole_dense, archive, key, shape)
-    stream = None if header.is_fortran else partial(archive.row_blocks, key)
-    return StoredMatrix(shape, key not in archive.packed, whole, stream)
+    by_rows = partial(slices, whole) if header.is_fortran else partial(archive.row_blocks, key)
+    return StoredMatrix(shape, key not in archive.packed, whole, by_rows)
 
 
-def sparse_matrix(archive: Archive, key: str, kind: str = "csr") -> StoredMatrix:
-    """Find a sparse matrix, whose four arrays are named for it; SciPy's have no `key` before their names."""
-    of = f"{key} of {archive.name}" if key else archive.name
+def sparse_matrix(
+    archive: Archive, of: str, names: Sequence[str], kind: str = "csr"
+) -> StoredMatrix:
+    """Find a sparse matrix in four arrays: its entries, where they are, and the shape; `of` is it for messages."""
     need("scipy", f"the sparse matrix {of}")
-    names = [f"{key}_{part}" if key else part for part in PARTS[kind]]
     for name in names:
         if name not in archive.headers:
-            raise InputError(
-                f"{archive.name} lacks {name}, expected the four arrays of a {kind.upper()} matrix"
-            )
+            expected = f"expected the four arrays of a {kind.upper()} matrix"
+            raise InputError(f"{archive.name} lacks {name}, {expected}")
         if len(archive.header(name).shape) != 1:
             raise _malformed(of, f"{name} has shape {archive.header(name).shape}")
+    refuse_other_numbers(archive.name, names[0], archive.header(names[0]).dtype)
+    n_entries, _, n_pointers, n_dimensions = (archive.header(name).shape[0] for name in names)
+    if n_dimensions != 2:
+        raise _malformed(of, f"it has {n_dimensions:,} dimensions")
 
-    # The entries bound how many labels, and rows, the shape may claim.
-    most = archive.header(names[0]).shape[0] + MOST_EMPTY
-    claimed = _indices(of, archive.array(names[3]), 2**63 - 1).tolist()
-    if len(claimed) != 2:
-        raise _malformed(of, f"it has {len(claimed)} dimensions")
-    n_samples, n_labels = shape = shape_of(of, claimed)
-    if n_labels > most:
-        raise _malformed(
-            of, f"it has {n_labels:,} labels, expected at most {most:,} of so few entries"
-        )
-    if n_samples > most and kind != "csr":
-        raise _malformed(
-            of, f"it has {n_samples:,} rows, expected at most {most:,} of so few entries"
-        )
-    if kind == "csr" and archive.header(names[2]).shape[0] != n_samples + 1:
-        n_pointers = archive.header(names[2]).shape[0]
-        raise _malformed(of, f"it has {n_pointers:,} index pointers, with {n_samples:,} rows")
+    # The shape costs nothing: entries bound how many labels, and rows, it may claim.
+    shape = shape_of(of, _indices(of, archive.array(names[3]), 2**63 - 1).tolist())
+    most = n_entries + MOST_EMPTY
+    most_rows = n_pointers - 1 if kind == "csr" else most
+    for what, n, bound in (("rows", shape[0], most_rows), ("labels", shape[1], most)):
+        if n > bound:
+            expected = f"expected at most {bound:,} of so few entries"
+            raise _malformed(of, f"it has {n:,} {what}, {expected}")
+    whole = partial(_whole_sparse, archive, of, names, kind, shape)
     is_mapped = kind == "csr" and archive.packed.isdisjoint(names[:3])
-    return StoredMatrix(shape, is_mapped, partial(_whole_sparse, archive, of, names, kind, shape))
+    return StoredMatrix(shape, is_mapped, whole, partial(slices, whole))
 
 
 def of_one_matrix(
@@ -101,14 +99,6 @@ def of_one_matrix(
     )
 
 
-def of_one_array(path: Path, wanted: Wanted, matrix: StoredMatrix) -> Source:
-    """Return the source of a file of one matrix that is stored as arrays."""
-    read, whole = partial(_blocks, matrix), partial(_block, matrix)
-    return of_one_matrix(
-        path, wanted, matrix.shape, read, read_whole=whole, is_mapped=matrix.is_mapped
-    )
-
-
 def shape_of(of: str, shape: Sequence[int]) -> tuple[int, int]:
     """Return rows and labels, at least one of each; an array of one dimension has one label."""
     if len(shape) not in (1, 2):
@@ -121,14 +111,10 @@ def shape_of(of: str, shape: Sequence[int]) -> tuple[int, int]:
     return n_samples, n_labels
 
 
-def _block(matrix: StoredMatrix) -> Block:
-    """Return all rows of a matrix."""
-    return Block(matrix.whole())
-
-
-def _blocks(matrix: StoredMatrix, _: bool) -> Iterator[Block]:
-    """Return the rows of a matrix in order."""
-    return map(Block, matrix.blocks())
+def slices(whole: Callable[[], Matrix]) -> Iterator[Matrix]:
+    """Cut a matrix that is read as a whole into rows."""
+    cells = whole()
+    yield from (cells[rows] for rows in row_slices(*cells.shape))
 
 
 def _whole_dense(archive: Archive, key: str, shape: tuple[int, int]) -> Dense:
@@ -137,31 +123,29 @@ def _whole_dense(archive: Archive, key: str, shape: tuple[int, int]) -> Dense:
 
 
 def _whole_sparse(
-    archive: Archive, of: str, names: list[str], kind: str, shape: tuple[int, int]
+    archive: Archive, of: str, names: Sequence[str], kind: str, shape: tuple[int, int]
 ) -> Matrix:
-    """Read a sparse matrix, and turn it into CSR, unless it is one."""
+    """Read a sparse matrix as CSR."""
     from scipy import sparse
 
+    # Indices are those of columns and pointers, of rows and pointers, or of rows and columns.
     data, first, second = (archive.array(name) for name in names[:3])
-    n_samples, n_labels = shape
+    first = _indices(of, first, shape[1 if kind == "csr" else 0] - 1)
+    second = _indices(of, second, shape[1] - 1 if kind == "coo" else data.size)
+    if kind != "coo" and (
+        second[:1].any() or (np.diff(second) < 0).any() or (second[-1:] != data.size).any()
+    ):
+        expected = f"rise from 0 to {data.size:,}, the number of entries"
+        raise _malformed(of, f"index pointers do not {expected}")
+    makers = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
+    parts = (data, (first, second)) if kind == "coo" else (data, first, second)
     try:
-        if kind == "coo":
-            row, column = _indices(of, first, n_samples - 1), _indices(of, second, n_labels - 1)
-            found = sparse.coo_array((data, (row, column)), shape=shape).tocsr()
-        else:
-            is_csr = kind == "csr"
-            indices = _indices(of, first, (n_labels if is_csr else n_samples) - 1)
-            starts = _indices(of, second, data.size)
-            if starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] != data.size:
-                expected = f"rise from 0 to {data.size:,}, the number of entries"
-                raise _malformed(of, f"index pointers do not {expected}")
-            make = sparse.csr_array if is_csr else sparse.csc_array
-            found = make((data, indices, starts), shape=shape).tocsr()
+        matrix = makers[kind](parts, shape=shape).tocsr()
     except (ValueError, TypeError) as error:
-        raise error if isinstance(error, InputError) else _malformed(of, error) from None
-    if found.nnz != data.size:  # SciPy has added them up.
+        raise _malformed(of, error) from None
+    if matrix.nnz != data.size:  # SciPy has added them up.
         raise _malformed(of, "it has a cell twice")
-    return found
+    return matrix
 
 
 def _indices(of: str, numbers: Dense, most: int) -> Dense:

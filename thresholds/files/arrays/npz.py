@@ -16,22 +16,16 @@ from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError, names_of_labels, shown
 from thresholds._checks.boundary import reading
 from thresholds.files.accounting import noted
+from thresholds.files.arrays import matrices
 from thresholds.files.arrays.archive import Archive, Header, mapped, read_header
-from thresholds.files.arrays.matrices import (
-    CSR_PARTS,
-    PARTS,
-    StoredMatrix,
-    dense_matrix,
-    of_one_array,
-    shape_of,
-    sparse_matrix,
-)
+from thresholds.files.arrays.matrices import StoredMatrix
 from thresholds.files.keys import check_array, together
 from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers
 from thresholds.files.unknown import as_read
 
-_ENDINGS = tuple(f"_{part}" for part in CSR_PARTS)
 _SHOWN = 8  # arrays, in a message
+_SPLITS = ("calib_idx", "test_idx")
+_ENDINGS = tuple(f"_{part}" for part in matrices.CSR_PARTS)
 
 
 def open_npy(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
@@ -39,89 +33,80 @@ def open_npy(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     with open(path, "rb") as stream:
         header = read_header(stream)
     if header.dtype.hasobject:
-        raise InputError(
-            f"{path.name} is an array of objects, expected numbers: save it as {path.stem}.astype(float)"
-        )
+        as_numbers = f"save it as {path.stem}.astype(float)"
+        raise InputError(f"{path.name} is an array of objects, expected numbers: {as_numbers}")
     refuse_other_numbers(path.name, path.stem, header.dtype)
-    shape = shape_of(str(path), header.shape)
-    whole = partial(_mapped_matrix, path, header, shape)
-    return of_one_array(path, wanted, StoredMatrix(shape, True, whole))
+    shape = matrices.shape_of(str(path), header.shape)
+    whole = partial(_mapped, path, header, shape)
+    matrix = StoredMatrix(shape, True, whole, partial(matrices.slices, whole))
+    return _of_one_matrix(path, wanted, matrix)
 
 
 def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     """Open an archive of named arrays, or of one sparse matrix, as SciPy saves it."""
     archive = Archive(path)
-    named = any(key.startswith(("y_score", "y_true")) for key in archive.headers)
-    if not named and {"format", "shape", "data"} <= set(archive.headers):
-        return _open_scipy(path, archive, wanted)
+    is_named = any(key.startswith(("y_score", "y_true")) for key in archive.headers)
+    if not is_named and {"format", "shape", "data"} <= set(archive.headers):
+        kind = _kind_of_scipy(archive)
+        matrix = matrices.sparse_matrix(archive, path.name, matrices.PARTS[kind], kind)
+        return _of_one_matrix(path, wanted, matrix)
 
-    # A file of truth has that in the place of the scores.
-    usual, asked_for = ("y_true", wanted.truth) if truth_only else ("y_score", wanted.scores)
-    score_key = _chosen(archive, asked_for, usual)
-    scores = _matrix(archive, score_key)
-    n_samples, n_labels = scores.shape
+    # Truth alone takes the place of the scores.
+    score_key = _chosen(archive, wanted, "y_true" if truth_only else "y_score")
+    scores = matrices.stored_matrix(archive, score_key)
     truth_key, truth = None, None
-    if wanted.with_truth and not truth_only and (wanted.truth or _has(archive, "y_true")):
-        truth_key = _chosen(archive, wanted.truth, "y_true")
-        truth = _matrix(archive, truth_key)
+    if wanted.with_truth and not truth_only and (wanted.truth or "y_true" in _kinds(archive)):
+        truth_key = _chosen(archive, wanted, "y_true")
+        truth = matrices.stored_matrix(archive, truth_key)
         if truth.shape != scores.shape:
             raise InputError(
                 f"truth {truth_key!r} of {path.name} has shape {truth.shape}, expected {scores.shape}, that of the"
                 f" scores {score_key!r}"
             )
-    label_names = _label_names(archive, wanted, n_labels)
-    rows = _Rows(path, archive, wanted, scores, truth, truth_key, label_names)
-    rows.vectors()  # are refused now, if they are odd
+    has_unknown = truth is not None and wanted.unknown is not None
+    names = _label_names(archive, wanted, scores.shape[1])
+    rows = _Rows(archive, wanted, scores, truth, f"truth {truth_key!r} of {path.name}", names)
+    rows.vectors()  # are refused now, before anything else is done, if they are odd
 
     # Whatever has no role is listed; rows to fit and to judge on are those of the scores.
+    splits = (
+        {} if truth_only else {key: _row_numbers(archive, key, scores.shape[0]) for key in _SPLITS}
+    )
     roles = {score_key, truth_key, wanted.groups, wanted.weights, *wanted.keys, "label_names"}
-    if not truth_only:
-        roles |= {"calib_idx", "test_idx"}
-    left_out = {key: kind for key, kind in _kinds(archive).items() if key not in roles}
+    left_out = {
+        key: kind for key, kind in _kinds(archive).items() if key not in roles | set(splits)
+    }
     return Source(
         name=path.name,
         path=str(path),
         score_key=score_key,
         truth_key=truth_key,
-        n_samples=n_samples,
-        n_labels=n_labels,
-        label_names=label_names,
+        n_samples=scores.shape[0],
+        n_labels=scores.shape[1],
+        label_names=names,
         key_columns=wanted.keys,
         notes=noted(left_out, f" of {path.name}" if truth_only else ""),
         left_out=left_out,
-        has_unknown=truth is not None and wanted.unknown is not None,
-        is_mapped=rows.is_mapped(),
+        calib_idx=splits.get("calib_idx"),
+        test_idx=splits.get("test_idx"),
+        has_unknown=has_unknown,
+        is_mapped=scores.is_mapped and not has_unknown and (truth is None or truth.is_mapped),
         read=rows.blocks,
         read_whole=rows.whole,
         read_keys=rows.keys if wanted.keys else None,
         first_values=rows.first_values,
-        calib_idx=None if truth_only else _row_numbers(archive, "calib_idx", n_samples),
-        test_idx=None if truth_only else _row_numbers(archive, "test_idx", n_samples),
     )
-
-
-def _open_scipy(path: Path, archive: Archive, wanted: Wanted) -> Source:
-    """Open one sparse matrix."""
-    kind = archive.array("format").reshape(-1)[:1].astype("S").tolist()[0].decode("latin-1")
-    if kind not in PARTS:
-        raise InputError(
-            f"{path.name} has a matrix in the format {shown(kind)}, expected {', '.join(PARTS)}"
-        )
-    matrix = sparse_matrix(archive, "", kind)
-    refuse_other_numbers(path.name, path.stem, archive.header("data").dtype)
-    return of_one_array(path, wanted, matrix)
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of an archive; what it holds of them is read from the file whenever it is asked for."""
+    """The rows of an archive: what it holds of them is read whenever it is asked for."""
 
-    path: Path
     archive: Archive
     wanted: Wanted
     scores: StoredMatrix
     truth: StoredMatrix | None
-    truth_key: str | None
+    what: str  # the truth is, for messages
     label_names: tuple[str, ...] | None
 
     def whole(self) -> Block:
@@ -131,9 +116,8 @@ class _Rows:
 
     def blocks(self, with_truth: bool) -> Iterator[Block]:
         """Return the rows in order, a few megabytes at a time."""
-        vectors = self.vectors()
+        vectors, first = self.vectors(), 0
         truth = self.truth.blocks() if with_truth and self.truth is not None else repeat(None)
-        first = 0
         for scores, cells in zip(self.scores.blocks(), truth, strict=False):
             rows = slice(first, first + scores.shape[0])
             known = None if cells is None else self._known(cells, first)
@@ -151,43 +135,34 @@ class _Rows:
 
     def keys(self) -> Dense:
         """Return the key of each row, of one array or several."""
-        name, several = self.path.name, len(self.wanted.keys) > 1
-        columns = list[Dense]()
+        several, columns = len(self.wanted.keys) > 1, list[Dense]()
         for key in self.wanted.keys:
             values = self._vector(key, "key")
-            columns.append(check_array(name, key, values, one_of_several=several))
+            columns.append(check_array(self.archive.name, key, values, one_of_several=several))
         keys = together(columns)
         assert keys is not None, "it is asked for"
         return keys
 
     def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
-        """Return arrays that have a number or a text for each row, whole."""
-        with reading(self.path):
+        """Return arrays that have a whole number or a text for each row."""
+        with reading(self.archive.path):
             for column in columns:
-                shape, kind = (
-                    self.archive.headers[column].shape,
-                    self.archive.headers[column].dtype.kind,
-                )
-                if shape == self.scores.shape[:1] and kind in "iuU":
+                shape, _, dtype, _ = self.archive.headers[column]
+                if shape == self.scores.shape[:1] and dtype.kind in "iuU":
                     yield column, self.archive.array(column)
-
-    def is_mapped(self) -> bool:
-        """Whether all rows are mapped into memory as they are."""
-        if self.truth is None:
-            return self.scores.is_mapped
-        return self.scores.is_mapped and self.truth.is_mapped and self.wanted.unknown is None
 
     def _known(self, cells: Matrix, first: int) -> Matrix:
         """Return truth, -1 where it is not known; `first` is its first row."""
-        if self.wanted.unknown is None:
-            return cells
-        what = f"truth {self.truth_key!r} of {self.path.name}"
-        return as_read(cells, self.wanted.unknown, what, self.label_names, first)
+        unknown = self.wanted.unknown
+        return (
+            cells
+            if unknown is None
+            else as_read(cells, unknown, self.what, self.label_names, first)
+        )
 
     def _weights(self, key: str) -> Floats:
-        """Read the weight of each row."""
-        weights = self._vector(key, "weight")
-        of = f"{key} of {self.path.name}"
+        """Return the weight of each row."""
+        of, weights = f"{key} of {self.archive.name}", self._vector(key, "weight")
         if weights.dtype.kind not in "biuf":
             raise InputError(f"{of} has dtype {weights.dtype}, expected a number for each row")
         weights = weights.astype(np.float64)
@@ -198,76 +173,89 @@ class _Rows:
         return weights
 
     def _vector(self, key: str, what: str) -> Dense:
-        """Read an array that has something for each row, (n_samples,)."""
-        name, shape = self.path.name, self.scores.shape[:1]
+        """Return an array that has something for each row, (n_samples,)."""
+        name, expected = self.archive.name, self.scores.shape[:1]
         if key not in self.archive.headers:
-            there = _listed(self.archive)
+            there = f"it has {_listed(self.archive)}"
             raise InputError(
-                f"{name} has no array {key!r}, expected the {what} of each row; it has {there}"
+                f"{name} has no array {key!r}, expected the {what} of each row; {there}"
             )
-        found = self.archive.headers[key].shape
-        if found != shape:
-            raise InputError(
-                f"{key} of {name} has shape {found}, expected {shape}, one {what} for each row"
-            )
+        shape = self.archive.headers[key].shape
+        if shape != expected:
+            one = f"expected {expected}, one {what} for each row"
+            raise InputError(f"{key} of {name} has shape {shape}, {one}")
         return self.archive.array(key, "numbers" if what == "weight" else "text")
 
 
-def _mapped_matrix(path: Path, header: Header, shape: tuple[int, int]) -> Dense:
+def _mapped(path: Path, header: Header, shape: tuple[int, int]) -> Dense:
     """Map the cells of an `.npy` into memory."""
     return mapped(path, header, header.n_bytes).reshape(shape)
 
 
-def _sparse_keys(archive: Archive) -> set[str]:
-    """Return the names of CSR matrices; a part that lacks is missed when the matrix is read."""
-    return {key.removesuffix("_indptr") for key in archive.headers if key.endswith("_indptr")}
+def _of_one_matrix(path: Path, wanted: Wanted, matrix: StoredMatrix) -> Source:
+    """Return the source of a file of one matrix."""
+    read, whole = partial(_blocks, matrix), partial(_whole, matrix)
+    is_mapped = matrix.is_mapped
+    return matrices.of_one_matrix(
+        path, wanted, matrix.shape, read, read_whole=whole, is_mapped=is_mapped
+    )
+
+
+def _whole(matrix: StoredMatrix) -> Block:
+    """Return all rows of a matrix."""
+    return Block(matrix.whole())
+
+
+def _blocks(matrix: StoredMatrix, _: bool) -> Iterator[Block]:
+    """Return the rows of a matrix in order."""
+    return map(Block, matrix.blocks())
+
+
+def _kind_of_scipy(archive: Archive) -> str:
+    """Return the kind of the only matrix of an archive."""
+    found = "of several"
+    if archive.header("format", "text").shape in ((), (1,)):
+        found = str(archive.array("format", "text").astype(str).reshape(-1)[0])
+    if found not in matrices.PARTS:
+        expected = ", ".join(matrices.PARTS)
+        raise InputError(
+            f"{archive.name} has a matrix in the format {shown(found)}, expected {expected}"
+        )
+    return found
 
 
 def _kinds(archive: Archive) -> dict[str, str]:
     """Return the dtype of each array by its name; the four of a CSR matrix are one."""
-    sparse = _sparse_keys(archive)
-    parts = {f"{key}_{part}" for key in sparse for part in CSR_PARTS}
     dtypes = {key: str(header.dtype) for key, header in archive.headers.items()}
+    sparse = {key.removesuffix("_indptr") for key in dtypes if key.endswith("_indptr")} - set(
+        dtypes
+    )
+    parts = {key + ending for key in sparse for ending in _ENDINGS}
     kinds = {key: dtype for key, dtype in dtypes.items() if key not in parts}
-    return dict(sorted((kinds | dict.fromkeys(sparse - set(dtypes), "CSR")).items()))
+    return dict(sorted((kinds | dict.fromkeys(sparse, "CSR")).items()))
 
 
-def _has(archive: Archive, key: str) -> bool:
-    """Whether there is a matrix of this name, dense or CSR."""
-    return key in archive.headers or key in _sparse_keys(archive)
-
-
-def _matrix(archive: Archive, key: str) -> StoredMatrix:
-    """Find a matrix of real numbers, dense or CSR."""
-    is_dense = key in archive.headers
-    matrix = dense_matrix(archive, key) if is_dense else sparse_matrix(archive, key)
-    refuse_other_numbers(
-        archive.name, key, archive.header(key if is_dense else f"{key}_data").dtype
-    )
-    return matrix
-
-
-def _chosen(archive: Archive, asked_for: str | None, usual: str) -> str:
+def _chosen(archive: Archive, wanted: Wanted, usual: str) -> str:
     """Return the name of a matrix: the one asked for, the usual one, or the only one that begins so."""
-    what, option = (
-        ("scores", "--score-column") if usual == "y_score" else ("truth", "--truth-column")
-    )
+    what, option, asked_for = "scores", "--score-column", wanted.scores
+    if usual == "y_true":
+        what, option, asked_for = "truth", "--truth-column", wanted.truth
+    kinds, there = _kinds(archive), _listed(archive)
     if asked_for is not None:
-        if not _has(archive, asked_for):
-            there = _listed(archive)
+        if asked_for not in kinds:
             raise InputError(f"{archive.name} has no {what} {asked_for!r}, expected one of {there}")
         return asked_for
-    keys = [key for key in _kinds(archive) if key.startswith(usual) and not key.endswith(_ENDINGS)]
-    if usual in keys:
+    if usual in kinds:
         return usual
-    if len(keys) > 1:
-        found = ", ".join(keys)
-        raise InputError(f"{archive.name} has the {what} {found}, expected one of them as {option}")
+    keys = [key for key in kinds if key.startswith(usual) and not key.endswith(_ENDINGS)]
     if not keys:
         raise InputError(
             f"{archive.name} has no {usual}, expected the {what} under that key, or its name as {option}; it has"
-            f" {_listed(archive)}"
+            f" {there}"
         )
+    if len(keys) > 1:
+        found = f"{archive.name} has the {what} {', '.join(keys)}"
+        raise InputError(f"{found}, expected one of them as {option}")
     return keys[0]
 
 
@@ -279,9 +267,7 @@ def _listed(archive: Archive) -> str:
         described.append(f"{shown(key)} {shape}{kind}")
     if len(described) > _SHOWN:
         described[_SHOWN:] = [f"{len(described) - _SHOWN:,} more"]
-    if len(described) < 2:
-        return described[0] if described else "no arrays"
-    return f"{', '.join(described[:-1])} and {described[-1]}"
+    return " and ".join(filter(None, [", ".join(described[:-1]), *described[-1:]])) or "no arrays"
 
 
 def _label_names(archive: Archive, wanted: Wanted, n_labels: int) -> tuple[str, ...] | None:
@@ -298,16 +284,14 @@ def _label_names(archive: Archive, wanted: Wanted, n_labels: int) -> tuple[str, 
 
 
 def _row_numbers(archive: Archive, key: str, n_samples: int) -> Ints | None:
-    """Read the numbers of rows."""
+    """Return the numbers of rows, if there are some."""
     if key not in archive.headers:
         return None
-    rows = archive.array(key)
+    rows, of = archive.array(key), f"{key} of {archive.name}"
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
-        raise InputError(
-            f"{key} of {archive.name} has shape {rows.shape} and dtype {rows.dtype}, expected row numbers"
-        )
+        found = f"has shape {rows.shape} and dtype {rows.dtype}"
+        raise InputError(f"{of} {found}, expected row numbers")
     if rows.min() < 0 or rows.max() >= n_samples:
-        raise InputError(
-            f"{key} of {archive.name} runs from {rows.min()} to {rows.max()}, expected 0 to {n_samples - 1}"
-        )
+        found = f"runs from {rows.min()} to {rows.max()}"
+        raise InputError(f"{of} {found}, expected 0 to {n_samples - 1}")
     return rows.astype(np.int64)

@@ -142,6 +142,11 @@ def _one_of(fields: list[Any], names: tuple[str, ...]) -> Any:
     return fields[0] if len(fields) == 1 else None
 
 
+def is_number(type_: Any) -> bool:
+    """Whether a type of pyarrow is that of one number in each row."""
+    return _kind(type_) in NUMBERS
+
+
 def _is_list(type_: Any) -> bool:
     """Whether a column holds lists of any kind."""
     from pyarrow import types
@@ -172,8 +177,6 @@ def _shown(type_: Any) -> str:
         return f"lists of {type_.list_size} {_shown(type_.value_type)}"
     if _is_list(type_):
         return f"lists of {_shown(type_.value_type)}"
-    if types.is_binary(type_):
-        return NOT_UTF8  # as pyarrow reads it from a csv
     return "text" if _kind(type_) == "text" else str(type_)
 
 
@@ -219,7 +222,7 @@ def values_of(array: Any, column: Column, *, nullable: bool = False) -> Values:
 
 def _flat(array: Any, *, nullable: bool = False) -> Dense:
     """Return one value for each row, NaN for a number that is null."""
-    from pyarrow import float64, int8, types
+    from pyarrow import int8, types
 
     if types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -230,9 +233,9 @@ def _flat(array: Any, *, nullable: bool = False) -> Dense:
             return np.full(len(array), np.nan)
         if types.is_boolean(array.type):
             array = array.cast(int8())  # which has floats where there are nulls; booleans have objects
-    if types.is_decimal(array.type):
-        array = array.cast(float64())
-    return np.asarray(array.to_numpy(zero_copy_only=False))
+    values = np.asarray(array.to_numpy(zero_copy_only=False))
+    # Python turns decimals into the nearest floats.
+    return values.astype(np.float64) if types.is_decimal(array.type) else values
 
 
 def _mapping(array: Any, names: tuple[str, ...], *, nullable: bool) -> Dense:

@@ -9,14 +9,16 @@ import csv
 import gzip
 import io
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import unreadable
 from thresholds.files.source import Dialect, Wanted
 from thresholds.files.tables.columns import NOT_UTF8
@@ -47,6 +49,7 @@ _ODD_CELL = re.compile(
     re.DOTALL,
 )
 _EXPECTED = {"double": "a number", "string": "UTF-8"}  # by pyarrow's types
+_TYPES = {"double": "number", "binary": NOT_UTF8}
 
 
 class _Layout(NamedTuple):
@@ -104,7 +107,7 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
     columns = {
         name: column._replace(
             kind="int" if name in is_number and name not in text else column.kind,
-            type="number" if column.kind == "float" else column.type,
+            type=_TYPES.get(column.type, column.type),
         )
         for name, column in table.columns.items()
     }
@@ -140,15 +143,30 @@ def _layout_of(path: Path, encoding: str | None) -> _Layout:
         with _unpacked(path) as stream:
             mark = stream.read(3)
         encoding = next((name for start, name in _MARKS.items() if mark.startswith(start)), "utf-8")
-    try:
-        with _unpacked(path) as stream:
-            return _layout(path, encoding, io.TextIOWrapper(stream, encoding, newline="\n"))
-    except UnicodeDecodeError as error:
-        other = "utf-16" if b"\0" in error.object[:100] else "cp1252"
+    # What is not in the encoding is seen in the header, or where a column is read.
+    with io.TextIOWrapper(
+        _unpacked(path), encoding, errors="surrogateescape", newline="\n"
+    ) as stream:
+        layout = _layout(path, encoding, stream)
+    odd = next((name for name in layout.names if not _is_whole(name)), None)
+    if odd is not None:
+        other = "utf-16" if "\0" in odd else "cp1252"
+        shown_name = odd.encode(errors="surrogateescape").decode(errors="backslashreplace")
         raise InputError(
-            f"{path.name} is not {encoding.upper()} (it has the byte 0x{error.object[error.start]:02x}), expected"
-            f" --encoding to name its encoding, such as --encoding {other}"
-        ) from None
+            f"{path.name} is not in {encoding.upper()} (its header has {shown(shown_name)}), expected --encoding to name"
+            f" its encoding, such as --encoding {other}"
+        )
+    doubled = [name for name, times in Counter(layout.names).items() if times > 1]
+    if doubled:
+        raise InputError(
+            f"{path.name} has several columns named {listed(doubled)}, expected each name once"
+        )
+    return layout
+
+
+def _is_whole(name: str) -> bool:
+    """Whether a name was in the encoding of its file."""
+    return "\0" not in name and not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _layout(path: Path, encoding: str, stream: Any) -> _Layout:
@@ -180,10 +198,14 @@ def _layout(path: Path, encoding: str, stream: Any) -> _Layout:
         peeked.insert(0, before.pop()[1:].lstrip())
 
     # 3. Read the names; columns at the end without name and cell are none.
-    reader = csv.reader(chain(peeked, lines), delimiter=separator)
-    names = next(reader, [])
-    n_before = len(before) + reader.line_num
-    first = next((cells for cells in reader if cells), [])
+    with _long_cells():
+        reader = csv.reader(chain(peeked, lines), delimiter=separator)
+        names = next(reader, [])
+        n_lines = reader.line_num
+        is_one_line = n_lines == 1 or not row
+        first = next(csv.reader([row], delimiter=separator), []) if is_one_line else names
+    if not names:
+        raise InputError(f"{path} has no rows, expected at least one")
     is_spaced = len(names) > 1 and all(name.startswith(" ") for name in names[1:])
     if is_spaced:
         names = [name.strip() for name in names]
@@ -199,15 +221,25 @@ def _layout(path: Path, encoding: str, stream: Any) -> _Layout:
         raise InputError(
             f"{path} has {n_columns:,} columns, expected at most {MOST_COLUMNS:,}, or lists"
         )
-    longest = max(len(line.encode()) for line in peeked)
+    longest = max(len(line.encode(errors="surrogateescape")) for line in peeked)
     return _Layout(
         dialect=Dialect(separator, encoding, "\r\n" if header.endswith("\r\n") else "\n"),
         names=tuple(names[:n_named]),
         n_unnamed=n_columns - n_named,
-        n_before=n_before,
+        n_before=len(before) + n_lines,
         is_spaced=is_spaced,
         block_size=max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * _LONGEST_LINE)),
     )
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let Python's reader have cells as long as a line may be."""
+    before = csv.field_size_limit(_LONGEST_LINE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _lines(path: Path, stream: Any) -> Iterator[str]:
@@ -451,9 +483,9 @@ def _pieces(path: Path, layout: _Layout) -> Iterator[bytes]:
     no_cell = separator * n_separators
     line_of_none = re.compile(rb"(?m)^" + re.escape(no_cell) + rb"\r?\n")
     encoding = layout.dialect.encoding
-    with _unpacked(path) as stream:
-        if not encoding.startswith("utf-8"):
-            stream = io.TextIOWrapper(stream, encoding, newline="\n")
+    file = _unpacked(path)
+    is_utf8 = encoding.startswith("utf-8")  # then pyarrow says what is not
+    with file if is_utf8 else io.TextIOWrapper(file, encoding, newline="\n") as stream:
         for _ in range(layout.n_before):
             stream.readline()
         while text := stream.read(_BLOCK_BYTES):

@@ -10,6 +10,7 @@ from thresholds._checks import InputError, shown
 from thresholds._checks.boundary import reading_json
 from thresholds.errors import need
 from thresholds.files.source import Wanted
+from thresholds.files.tables.columns import is_number
 from thresholds.files.tables.table import Piece, Table, table_of
 
 # For each column of parquet: as fast as a map of the file, of which all pages stay resident.
@@ -64,20 +65,21 @@ def _read_nothing(*_: object) -> Iterator[Any]:
 
 def open_arrow(path: Path, _: Wanted) -> Table:
     """Open a file of Arrow's batches: a feather file, or a stream as Hugging Face's library writes."""
-    return _of_batches(path.name, [path], None)
+    return _of_batches(path, [path], None)
 
 
-def _of_batches(
-    name: str, paths: Sequence[Path], features: Mapping[str, Any] | None
-) -> Table:
+def _of_batches(whole: Path, paths: Sequence[Path], features: Mapping[str, Any] | None) -> Table:
     """Return files of batches as one table."""
     pieces = list[Piece]()
+    first = 0
     for path in paths:
-        schema = _arrow_schema(path)
-        one = schema.names[:1]  # which is enough to count rows
+        # One column, the smallest perhaps, is enough to count rows.
+        columns = sorted(_arrow_schema(path), key=lambda field: not is_number(field.type))
+        one = [field.name for field in columns[:1]]
         n_rows = sum(batch.num_rows for batch in _arrow_batches(path, one))
-        pieces.append(Piece(path.name, str(path), partial(_read_arrow, path), n_rows))
-    return table_of(name, _arrow_schema(paths[0]), pieces, features=features)
+        pieces.append(Piece(whole.name, str(whole), partial(_read_arrow, path), n_rows, first))
+        first += n_rows
+    return table_of(whole.name, _arrow_schema(paths[0]), pieces, features=features)
 
 
 def _read_arrow(path: Path, columns: Sequence[str], _: int, __: Collection[str]) -> Iterator[Any]:
@@ -126,7 +128,7 @@ def open_saved_dataset(folder: Path) -> Table:
     info = folder / "dataset_info.json"
     features = _json(info).get("features") if info.exists() else None
     paths = [folder / name for name in _data_files(folder)]
-    return _of_batches(folder.name, paths, features)
+    return _of_batches(folder, paths, features)
 
 
 def dataset_splits(folder: Path) -> list[str] | None:

@@ -7,6 +7,7 @@ classifiers write them.
 import codecs
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +26,11 @@ _FIRST_PIECES = 16  # that are looked at for a column of which those before have
 _LIST = "row"  # the column of lines that are lists
 _CHANGED = re.compile(r"Column\(/?(?P<column>.*)\) changed from (?P<was>\w+) to (?P<now>\w+) in row (?P<row>\d+)")
 _IN_ROW = re.compile(r"JSON parse error: (?P<what>.*) in row (?P<row>\d+)", re.DOTALL)
+_TWICE = re.compile(r"Column\((?P<key>.*)\) was specified twice in row (?P<row>\d+)")
 _NO_BRACKET = bytes(sorted(set(range(256)) - set(b"[]{}\n")))
+
+
+_WORDS = {"int64": "whole numbers", "double": "numbers", "bool": "true and false", "null": "nothing"}
 
 
 class _Lines(NamedTuple):
@@ -49,7 +54,18 @@ def open_json_lines(path: Path, _: Wanted) -> Table:
         piece = Piece(path.name, str(path), _read_nothing, 0)
         return table_of(path.name, pa.schema([]), [piece], of_text=True, is_loose=True)
     piece = Piece(path.name, str(path), partial(_read, path, schema))
-    return table_of(path.name, schema, [piece], of_text=True, is_loose=True)
+    table = table_of(path.name, schema, [piece], of_text=True, is_loose=True)
+    columns = {
+        key: column._replace(type=_in_words(column.type)) for key, column in table.columns.items()
+    }
+    return replace(table, columns=columns)
+
+
+def _in_words(type_name: str) -> str:
+    """Return the name of a type without the names that pyarrow has for numbers."""
+    for name, words in _WORDS.items():
+        type_name = type_name.replace(name, words)
+    return type_name
 
 
 def _read_nothing(*_: object) -> Iterator[Any]:
@@ -137,6 +153,12 @@ def _refusal(name: str, lines: _Lines, said: str) -> InputError:
             f"column {column!r} of {name} has {_article(found['now'])} at row {row}, expected"
             f" {_article(found['was'])} as in the rows before"
         )
+    if found := _TWICE.search(said):
+        row = int(found["row"]) + lines.rows_before
+        key = found["key"].rpartition("/")[2]
+        return InputError(
+            f"{name} has the key {key!r} twice in one object at row {row}, expected it once"
+        )
     if found := _IN_ROW.search(said):
         row = int(found["row"]) + lines.rows_before
         return InputError(f"{name} has no JSON at row {row}: {found['what']}")
@@ -145,7 +167,8 @@ def _refusal(name: str, lines: _Lines, said: str) -> InputError:
 
 def _article(word: str) -> str:
     """Return pyarrow's word for a value with its article."""
-    return f"{'an' if word[:1] in 'aeiou' else 'a'} {'list' if word == 'array' else word}"
+    word = "list" if word == "array" else word
+    return f"{'an' if word[:1] in 'aeiou' else 'a'} {word}"
 
 
 def _as_objects(text: bytes) -> bytes:
@@ -180,7 +203,7 @@ def _pieces(path: Path) -> Iterator[_Lines]:
         while text := stream.read(_PIECE_BYTES):
             if not text.endswith(b"\n"):
                 text += stream.readline(LONGEST_LINE + 1)
-            if len(text) > _PIECE_BYTES + LONGEST_LINE:
+            if len(text) - text.rfind(b"\n", 0, -1) - 1 > LONGEST_LINE:
                 raise InputError(
                     f"{path.name} has a line of more than {LONGEST_LINE:,} bytes behind row {n_rows}, expected at most"
                     " that"

@@ -66,9 +66,12 @@ def _scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> Colu
         for key, column in others.items()
         if column.form in ("mapping", "named") or _is_list(column, "float")
     ]
-    if len(lists) > 1:
+    objects = [key for key in lists if others[key].form == "mapping"]
+    floats = [key for key, column in others.items() if column.is_number and column.kind == "float"]
+    if len(lists) > 1 or (objects and floats):
+        may_be = listed([*lists, *(floats if objects else ())])
         raise InputError(
-            f"{name} may have its scores in {listed(lists)}, expected one of them as --score-column"
+            f"{name} may have its scores in {may_be}, expected one of them as --score-column"
         )
     if lists:
         return _single_column(columns, lists[0])

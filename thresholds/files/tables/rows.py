@@ -12,7 +12,7 @@ from thresholds._checks import InputError, listed, names_of_labels, places
 from thresholds._checks.cells import label_at
 from thresholds.data import label_lists
 from thresholds.files import keys
-from thresholds.files.source import Block, Source, Wanted
+from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
 from thresholds.files import accounting
 from thresholds.files.tables.columns import ListColumn, NamedLists, NoValue
 from thresholds.files.tables.roles import ColumnChoice, choose_scores, choose_truth
@@ -289,7 +289,8 @@ def check_columns(table: Table, wanted: Wanted) -> None:
             )
         if column is not None and table.columns[column].form != "flat":
             raise InputError(
-                f"column {column!r} of {table.name} holds lists, expected one value in each row ({option})"
+                f"column {column!r} of {table.name} holds {table.columns[column].type}, expected one value in each row"
+                f" ({option})"
             )
     if wanted.weights is not None and not table.columns[wanted.weights].is_number:
         holds = table.columns[wanted.weights].type
@@ -352,7 +353,8 @@ def _n_labels(
     if scores.form == "named":
         width = len(label_names or ())
     if width is None:
-        batches = read_batches(table, [column], scores, 1, label_names, None, wanted)
+        # So many labels that a row is a block: lists may be long, and one tells their length.
+        batches = read_batches(table, [column], scores, BLOCK_CELLS, label_names, None, wanted)
         lists: Any = next((batch.columns[column] for batch in batches), None)
         width = 0 if lists is None else int(np.diff(lists.offsets)[0])
     if width == 0:

@@ -6,7 +6,7 @@ here: values become arrays of NumPy, and whatever cannot be read is said with it
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +65,8 @@ class Table:
     is_loose: bool = False  # rows may lack a column, as objects of JSON a key
     dialect: Dialect = Dialect()
     notes: tuple[str, ...] = ()  # what was assumed
+    # Of columns that differ between shards, how: they are refused where they are used.
+    differences: Mapping[str, str] = field(default_factory=dict)
     first_row: int | None = 0  # of a part in the whole; None where that takes reading those before
 
     @property
@@ -90,6 +92,9 @@ class Table:
         A cell without a value is NaN in the `nullable` columns, which hold numbers; elsewhere it raises `NoValue`.
         Columns of `text` are read as such where a file has no types.
         """
+        for column in columns:
+            if column in self.differences:
+                raise InputError(self.differences[column])
         for piece in self.pieces:
             with reading(piece.path):
                 first = piece.first_row
@@ -115,6 +120,8 @@ class Table:
                     continue
                 for column in columns:
                     first = piece.first_row
+                    if column in self.differences:
+                        continue
                     try:
                         values = self._values(piece, rows, first, column, column in nullable)
                     except NoValue:
@@ -189,6 +196,7 @@ def joined(name: str, tables: Sequence[Table], *, numbers_alike: bool = False) -
     shards = [table for table in tables if table.columns or table.n_rows != 0] or list(tables[:1])
     first = shards[0]
     columns = dict(first.columns)
+    differences = dict[str, str]()
     for shard in shards[1:]:
         _refuse_other_columns(first, columns, shard, name)
         for key, column in shard.columns.items():
@@ -197,13 +205,15 @@ def joined(name: str, tables: Sequence[Table], *, numbers_alike: bool = False) -
                 # Nothing but nulls, or empty lists, does not say of what.
                 columns[key] = column if was.kind == "none" else was
             else:
-                # A column that differs is refused where it is used.
-                also = "other label names" if was.type == column.type else column.type
-                columns[key] = was._replace(
-                    kind="other", type=f"{was.type}, and {also} in {shard.name}"
+                has = "other label names" if was.type == column.type else column.type
+                differences[key] = (
+                    f"shard {shard.name} of {name} has {has} in the column {key!r}, expected {was.type} as in the first"
+                    f" shard, {first.name}"
                 )
     pieces = tuple(piece for shard in shards for piece in shard.pieces)
-    return replace(first, name=name, columns=columns, pieces=pieces, about=about)
+    return replace(
+        first, name=name, columns=columns, pieces=pieces, about=about, differences=differences
+    )
 
 
 def _refuse_other_columns(

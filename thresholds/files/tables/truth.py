@@ -204,7 +204,8 @@ class Truth:
             return False
         if described.width is not None or described.kind in ("bool", "float"):
             return True
-        batch = dict(table.first_rows([column], self.nullable)).get(column)
+        # A cell without a value is no position: it is refused, with a hint, or is one that is not known.
+        batch = dict(table.first_rows([column], [column])).get(column)
         if batch is None:
             return False
         lists = batch.columns[column]
@@ -213,7 +214,8 @@ class Truth:
         if lists.absent is not None:
             lengths = lengths[~lists.absent]
         # A negative number is no position: as a cell of truth it is refused with a hint.
-        fits = is_truth(lists.values, self._unknown) | (lists.values < 0)
+        cells = lists.values
+        fits = is_truth(cells, self._unknown) | (cells < 0) | (cells != cells)
         if (lengths != n_labels).any() or not fits.all():
             return False
         if n_labels <= 2 and (lists.values.reshape(-1, n_labels) == np.arange(n_labels)).all():
