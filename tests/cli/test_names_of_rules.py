@@ -66,7 +66,7 @@ def test_columns_are_told_by_the_names_of_the_rule(
 ) -> None:
     monkeypatch.chdir(folder)
     assert run(*command) == 0
-    assert re.search(r"left out: .*'year' \(int64\)", capsys.readouterr().out)
+    assert re.search(r"left out: .*'year' \(whole numbers\)", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("scores", [("lists.jsonl",), ("s.npy", "--truth", "tags.jsonl")], ids=["lists", "array"])
@@ -148,8 +148,8 @@ def test_what_a_rule_does_not_know_is_left_out_of_scores_and_truth(
     scores, truth = columns_of(folder, (*NAMES, "yak"))
     assert run("diagnose", scores, "--truth", truth, "--rule", folder / "rule.json") == 0
     printed = capsys.readouterr().out
-    assert "left out: 'yak' (double)" in printed
-    assert "left out of t.jsonl: 'yak' (int64)" in printed
+    assert "left out: 'yak' (numbers)" in printed
+    assert "left out of t.jsonl: 'yak' (whole numbers)" in printed
 
 
 def test_lists_that_are_not_as_long_as_the_rule_has_labels_are_refused(

@@ -538,7 +538,7 @@ def _add_scores(command: argparse.ArgumentParser) -> None:
         "--encoding",
         type=_checked(texts.encoding),
         metavar="NAME",
-        help="encoding of files of text, as cp1252 or utf-16 (default: utf-8)",
+        help="encoding of csv files, as cp1252 (default: utf-8, or utf-16 where a byte-order mark says so)",
     )
 
 

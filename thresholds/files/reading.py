@@ -60,8 +60,8 @@ def read(
         A cell with one of these, in whatever case, is 1; an empty one, and one with another word, is 0. That has to be
         the same word in all cells.
     label_separator : text between the labels of a row, where the truth has all of them in one cell: "|"
-    encoding : of csv, JSON lines and other text, as Python names it
-        Not given, UTF-8, with or without a byte-order mark.
+    encoding : of csv files, as Python names it
+        Not given, UTF-8, or UTF-16 where a byte-order mark says so.
     drop_unscored : leave out rows in which a label has no score; `notes` of the result say how many
         Not of a file with `calib_idx` or `test_idx`, which number all rows.
 
