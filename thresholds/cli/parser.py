@@ -52,7 +52,7 @@ files of scores:
                   or a table whose cells are parted by tabs
   .svm, .svmlight, .libsvm
                   labels before features, as --truth
-  .parquet, .feather, .arrow, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl, .ndjson
+  .parquet, .pq, .feather, .arrow, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl, .ndjson
                   a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
                   truth as lists of label names, of positions, or of 0 and 1, as labels in one cell
                   (--label-separator), or as words (--true-words); or one label a line, with the columns that tell its
