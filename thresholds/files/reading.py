@@ -107,6 +107,8 @@ def read(
         drop_unscored=_checks.option(drop_unscored, "drop_unscored", (True, False)),
     )
     source = open_scores(path, wanted, truth_path=truth, logits=logits)
-    if unknown is not None and source.truth_key is None:
-        raise InputError(f"unknown is {shown(unknown)} with {source.name}, which has no truth")
+    about_truth = {"unknown": unknown, "true_words": true_words, "label_separator": label_separator}
+    for name, value in about_truth.items():
+        if value is not None and source.truth_key is None:
+            raise InputError(f"{name} is {shown(value)} with {source.name}, which has no truth")
     return gather(source)
