@@ -217,7 +217,7 @@ def test_a_single_other_score_key_is_taken(tmp_path: Path, capsys: pytest.Captur
     assert run("compare", make(tmp_path / "s.npz", y_score=None, y_score_weak=scores)) == 0
     assert "scores 'y_score_weak' (float32), truth 'y_true'" in capsys.readouterr().out
     two = make(tmp_path / "two.npz", y_score=None, y_score_a=scores, y_score_b=scores)
-    assert "--score-key" in refused(capsys, "compare", two)
+    assert "--score-column" in refused(capsys, "compare", two)
     assert run("compare", two, "--score-key", "y_score_b") == 0
 
 
@@ -232,7 +232,7 @@ BAD_FILES: dict[str, tuple[dict[str, Any], str]] = {
     "row numbers": ({"calib_idx": np.array([0, 99])}, "calib_idx of s.npz runs from 0 to 99"),
     "fractional rows": ({"calib_idx": np.array([0.5])}, "expected row numbers"),
     "overlap": ({"test_idx": np.arange(60)}, "share rows"),
-    "pickle": ({"label_names": np.array(["a", None, "b", "c"], object)}, "cannot be read"),
+    "pickle": ({"label_names": np.array(["a", None, "b", "c"], object)}, "label_names of s.npz is an array of objects"),
 }
 
 
@@ -622,7 +622,7 @@ def test_diff_refuses_what_cannot_be_compared(tmp_path: Path, capsys: pytest.Cap
     thresholds.ThresholdRule([0.5]).save(tmp_path / "one.json")
     assert "new has 1 labels, expected 4" in refused(capsys, "diff", old, tmp_path / "one.json")
     assert "absent.json" in refused(capsys, "diff", old, tmp_path / "absent.json")
-    assert "--score-key is 'weak' without a file" in refused(capsys, "diff", old, new, "--score-key", "weak")
+    assert "--score-column is 'weak' without a file" in refused(capsys, "diff", old, new, "--score-key", "weak")
 
 
 # diagnose

@@ -80,6 +80,7 @@ def test_an_option_stands_where_it_has_use() -> None:
     [
         ("--encoding", "klingon", "it is 'klingon', expected an encoding that Python knows, as 'cp1252'"),
         ("--encoding", "rot13", "it is 'rot13', expected an encoding that Python knows, as 'cp1252'"),
+        ("--encoding", "idna", "it is 'idna', expected an encoding that Python knows, as 'cp1252'"),
         ("--encoding", "", "it is '', expected an encoding that Python knows, as 'cp1252'"),
         ("--true-words", "yes,,x", "it is 'yes,,x', expected words, as 'yes,x'"),
         ("--label-separator", "", "it is '', expected the text between the labels of a cell, as '|'"),
@@ -150,15 +151,15 @@ def test_rules_are_compared_by_weights(capsys: pytest.CaptureFixture[str]) -> No
     said = json.loads(capsys.readouterr().out)
     rules = {f"{name}.json": thresholds.load_rule(f"{name}.json") for name in ("low", "high")}
     expected = thresholds.compare(rules, TRUTH, SCORES, sample_weight=WEIGHTS)
-    assert said["results"] == json.loads(json.dumps(expected.to_dict()["results"]))
+    assert said["measures"] == json.loads(json.dumps(expected.to_dict()["measures"]))
 
     # Rules that are fitted: weights count in both halves.
     assert run("compare", "s.npz", "--weights", "w", "--json") == 0
     said = json.loads(capsys.readouterr().out)
     unweighted = thresholds.compare(None, TRUTH, SCORES, label_names=NAMES)
     weighted = thresholds.compare(None, TRUTH, SCORES, sample_weight=WEIGHTS, label_names=NAMES)
-    assert said["results"] == json.loads(json.dumps(weighted.to_dict()["results"]))
-    assert said["results"] != json.loads(json.dumps(unweighted.to_dict()["results"]))
+    assert said["measures"] == json.loads(json.dumps(weighted.to_dict()["measures"]))
+    assert said["measures"] != json.loads(json.dumps(unweighted.to_dict()["measures"]))
 
 
 @pytest.mark.usefixtures("folder")
@@ -249,9 +250,7 @@ def test_truth_is_read_as_it_is_published(file: str, options: list[str], capsys:
 
 
 @pytest.mark.usefixtures("tables")
-def test_truth_in_words_without_the_option_is_refused_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    said = refusal(capsys, "fit", "s.csv", "--truth", "ja.csv", "--key", "id", "-o", "rule.json")
-    assert "--true-words" in said
+def test_labels_in_one_cell_without_the_option_are_refused_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("--truth", "bar.csv", "--key", "id", "--truth-column", "found")
     assert "--label-separator" in refusal(capsys, "fit", "s.csv", *asked, "-o", "rule.json")
 

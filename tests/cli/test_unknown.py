@@ -124,6 +124,8 @@ def test_a_file_without_truth_has_no_use_for_it(capsys: pytest.CaptureFixture[st
     np.savez("alone.npz", y_score=1 / (1 + np.exp(-SCORES)))
     assert run("fit", "alone.npz", "--expected", "--unknown", "nan", "-o", "out.json") == 1
     assert capsys.readouterr().err == "thresholds: error: --unknown is 'nan' with alone.npz, which has no truth\n"
+    assert run("fit", "alone.npz", "--expected", "--label-separator", "|", "-o", "out.json") == 1
+    assert "--label-separator is '|' with alone.npz, which has no truth" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")

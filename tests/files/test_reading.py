@@ -109,8 +109,11 @@ def test_truth_that_is_not_known_is_told(tmp_path: Path) -> None:
     rule = thresholds.fit_empirical(data.y_true, data.y_score, unknown=data.unknown)
     assert rule.thresholds.tolist() == thresholds.fit_empirical(truth, SCORES, unknown="nan").thresholds.tolist()
     np.save(tmp_path / "s.npy", SCORES)
-    with pytest.raises(InputError, match=r"unknown is 'nan' with s\.npy, which has no truth"):
-        thresholds.read(tmp_path / "s.npy", unknown="nan")
+    for name, value in {"unknown": "nan", "true_words": "yes", "label_separator": "|"}.items():
+        given: dict[str, Any] = {name: value}
+        with pytest.raises(InputError) as refused:
+            thresholds.read(tmp_path / "s.npy", **given)
+        assert str(refused.value) == f"{name} is {value!r} with s.npy, which has no truth"
 
 
 def test_it_reads_as_other_readers_do(tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
 """Options that are text, or None for what is usual: an encoding, words, what parts the labels of a cell."""
 
+import codecs
 from collections.abc import Iterable
 
 from thresholds.errors import InputError, shown
+
+_OF_HOSTS = ("idna", "punycode")  # encodings of names, not of text
 
 
 def encoding(value: object, name: str) -> str | None:
@@ -10,7 +13,7 @@ def encoding(value: object, name: str) -> str | None:
     if value is None:
         return None
     try:
-        if isinstance(value, str):
+        if isinstance(value, str) and codecs.lookup(value).name not in _OF_HOSTS:
             "".encode(value)
             return value
     except (LookupError, ValueError):

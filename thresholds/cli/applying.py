@@ -204,12 +204,16 @@ def diff(options: argparse.Namespace) -> None:
     from thresholds.comparison.differences import diff_rules
     from thresholds.rule import load_rule
 
-    usual_options = {"score_key": None, "label_names": None, "encoding": None, "logits": False}
-    for name, usual in usual_options.items():
-        if options.file is None and getattr(options, name) != usual:
-            option = name.replace("_", "-")
-            value = getattr(options, name)
-            raise InputError(f"--{option} is {value!r} without a file of scores")
+    about_file = {
+        "--score-column": options.score_key,
+        "--label-column": options.label_column,
+        "--label-names": options.label_names,
+        "--encoding": options.encoding,
+        "--logits": options.logits or None,
+    }
+    for option, value in about_file.items():
+        if options.file is None and value is not None:
+            raise InputError(f"{option} is {value!r} without a file of scores")
     old = load_rule(options.old)
     new = load_rule(options.new)
     scores = None

@@ -52,7 +52,7 @@ files of scores:
                   or a table whose cells are parted by tabs
   .svm, .svmlight, .libsvm
                   labels before features, as --truth
-  .parquet, .feather, .arrow, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl, .ndjson
+  .parquet, .pq, .feather, .arrow, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl, .ndjson
                   a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
                   truth as lists of label names, of positions, or of 0 and 1, as labels in one cell
                   (--label-separator), or as words (--true-words); or one label a line, with the columns that tell its
@@ -469,7 +469,7 @@ def _add_file(
         "--true-words",
         type=_checked(texts.words),
         metavar="WORD,...",
-        help="truth is text, in which these words are true, and all else is not: yes,x",
+        help="truth is text, in which these words are true, and empty cells and one other word are not: yes,x",
     )
     _add_key(
         command,
@@ -538,7 +538,7 @@ def _add_scores(command: argparse.ArgumentParser) -> None:
         "--encoding",
         type=_checked(texts.encoding),
         metavar="NAME",
-        help="encoding of files of text, as cp1252 or utf-16 (default: utf-8)",
+        help="encoding of csv files, as cp1252 (default: utf-8, or utf-16 where a byte-order mark says so)",
     )
 
 

@@ -17,12 +17,8 @@ from thresholds.cli.keeping import taken as taken
 
 _NARROW = ("float16", "float32")  # dtypes in which text is read where a rule was fitted in them
 _NAMES_SHOWN = 5
-_OFFERED = (
-    "groups",
-    "weights",
-    "key",
-    "truth",
-)  # options that a message names if a command has them
+_OF_TRUTH = ("unknown", "true_words", "label_separator")  # options about truth alone
+_OFFERED = ("groups", "weights", "key", "truth")  # that a message names if a command has them
 
 # Of commands that fit or judge: what to do where rows belong together, "{}" being the column that tells.
 _ADVICE_ON_GROUPS = dict.fromkeys(
@@ -115,9 +111,11 @@ def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFil
     other = "--spill FOLDER" if hasattr(options, "spill") else "TMPDIR"
     with keeping.refusing_a_full_disk(folder, other):
         data = gather(source, progress(source, "reading"), folder)
-    unknown = getattr(options, "unknown", None)  # Not every command asks for it, nor for `missing`.
-    if unknown is not None and data.y_true is None:
-        raise InputError(f"--unknown is {shown(unknown)} with {data.name}, which has no truth")
+    for name in _OF_TRUTH if data.y_true is None else ():
+        value = getattr(options, name, None)  # Not every command asks for it, nor for `missing`.
+        if value is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} is {shown(value)} with {data.name}, which has no truth")
     return data
 
 

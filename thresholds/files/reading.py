@@ -57,11 +57,13 @@ def read(
     unknown : "nan" for truth without a value, or a number that stands for truth that is not known; or several of these
         Such cells are -1 in `y_true`, and `unknown` of the result says so.
     true_words : words of truth that is text, "yes" or ("yes", "x"); one text may have several, parted by commas
-        A cell with one of these is 1, any other one 0.
+        A cell with one of these, in whatever case, is 1; an empty one, and one with another word, is 0. That has to be
+        the same word in all cells.
     label_separator : text between the labels of a row, where the truth has all of them in one cell: "|"
-    encoding : of csv, JSON lines and other text, as Python names it
-        Not given, UTF-8, with or without a byte-order mark.
+    encoding : of csv files, as Python names it
+        Not given, UTF-8, or UTF-16 where a byte-order mark says so.
     drop_unscored : leave out rows in which a label has no score; `notes` of the result say how many
+        Not of a file with `calib_idx` or `test_idx`, which number all rows.
 
     Returns
     -------
@@ -105,6 +107,8 @@ def read(
         drop_unscored=_checks.option(drop_unscored, "drop_unscored", (True, False)),
     )
     source = open_scores(path, wanted, truth_path=truth, logits=logits)
-    if unknown is not None and source.truth_key is None:
-        raise InputError(f"unknown is {shown(unknown)} with {source.name}, which has no truth")
+    about_truth = {"unknown": unknown, "true_words": true_words, "label_separator": label_separator}
+    for name, value in about_truth.items():
+        if value is not None and source.truth_key is None:
+            raise InputError(f"{name} is {shown(value)} with {source.name}, which has no truth")
     return gather(source)

@@ -23,8 +23,8 @@ from thresholds.atomic import write_atomically
 from thresholds.data import label_lists
 from thresholds.errors import need
 from thresholds.files.source import Dialect
+from thresholds.files.tables.csv_text import MOST_COLUMNS
 
-_MOST_COLUMNS = 65_536  # of a csv: as many as are read
 _OF_CSR = ("y_pred_data", "y_pred_indices", "y_pred_indptr", "y_pred_shape")
 _LABELS = "labels"
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets run begins with one of these
@@ -267,7 +267,7 @@ def _cell_of(form: _Form) -> Callable[[str], str]:
 
 def _check_csv(form: _Form) -> None:
     """Refuse more columns than a csv may have, and names that its encoding cannot express."""
-    most = _MOST_COLUMNS - len(form.key)
+    most = MOST_COLUMNS - len(form.key)
     if form.label_column is None and form.n_labels > most:
         raise InputError(
             f"{form.path} would have columns for {form.n_labels:,} labels, expected at most {most:,}: a .npz, .parquet"
