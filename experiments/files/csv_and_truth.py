@@ -58,9 +58,7 @@ for _ in range(2):
 
 def seconds_of_arrow(folder: Path) -> list[float]:
     """Processor time in which PyArrow reads both files for the first time, and once more, in memory that it has."""
-    said = subprocess.run(
-        [sys.executable, "-c", _ARROW, str(folder)], check=True, capture_output=True, text=True
-    )
+    said = subprocess.run([sys.executable, "-c", _ARROW, str(folder)], check=True, capture_output=True, text=True)
     return [float(line) for line in said.stdout.split()]
 
 

@@ -495,7 +495,7 @@ def token(rng: Any, found: bytes) -> bytes:
 def node(rng: Any, found: bytes) -> bytes:
     """A value of JSON, in one of its lines or in all of it, is another, lost, or there under a second name."""
     parts = found.splitlines(keepends=True)
-    whole = not parts[0].rstrip().endswith(b"}")
+    whole = not parts[0].rstrip().endswith((b"}", b"]"))
     at = 0 if whole else int(rng.integers(0, len(parts)))
     tree = json.loads(found if whole else parts[at])
     places = list(_places(tree))

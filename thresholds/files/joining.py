@@ -50,9 +50,7 @@ class TruthFile:
         """Return the row of each row of scores in the truth; -1 where it has none; None for the same order."""
         if self.keys is None:
             return None
-        return places_of(
-            source.keys(), self.keys, source.name, self.name, may_lack=self.of_entries
-        )
+        return places_of(source.keys(), self.keys, source.name, self.name, may_lack=self.of_entries)
 
 
 def truth_of_table(table: Table, wanted: Wanted, scores: Source) -> TruthFile:
@@ -103,9 +101,7 @@ def truth_of_table(table: Table, wanted: Wanted, scores: Source) -> TruthFile:
     )
 
 
-def truth_of_lines(
-    table: Table, columns: LongColumns, wanted: Wanted, scores: Source
-) -> TruthFile:
+def truth_of_lines(table: Table, columns: LongColumns, wanted: Wanted, scores: Source) -> TruthFile:
     """Read the truth of a table that has one label a line."""
     truth = read_long_truth(table, columns, wanted, scores)
     return TruthFile(
@@ -206,9 +202,7 @@ def _whole(source: Source, truth: TruthFile, rows: Dense | None) -> Block:
     return _with_truth(block, truth, everything if rows is None else rows, with_truth=True)
 
 
-def _with_truth(
-    block: Block, truth: TruthFile, rows: "Dense | slice", with_truth: bool
-) -> Block:
+def _with_truth(block: Block, truth: TruthFile, rows: "Dense | slice", with_truth: bool) -> Block:
     """Return some rows of scores with the rows of the truth that are theirs."""
     lacks = not isinstance(rows, slice) and bool((rows < 0).any())
     for option, values in (("--groups", truth.groups), ("--weights", truth.weights)):

@@ -107,7 +107,9 @@ class Source:
     first_row: int | None = 0  # of a part in the whole; None where that takes reading those before
     about: str = ""  # for people: the number of shards, perhaps
     notes: tuple[str, ...] = ()  # what was assumed, and what is left out
-    left_out: Mapping[str, str] = field(default_factory=dict)  # columns without a role, what they hold
+    left_out: Mapping[str, str] = field(
+        default_factory=dict
+    )  # columns without a role, what they hold
     calib_idx: Ints | None = None
     test_idx: Ints | None = None
     dialect: Dialect = Dialect()  # of a csv

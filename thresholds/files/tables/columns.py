@@ -37,7 +37,9 @@ class Column(NamedTuple):
     # Of a mapping its keys; else of the labels that its numbers stand for.
     names: tuple[str, ...] | None = None
     of_index: bool = False  # of a pandas frame, as the file says
-    fields: tuple[str, str] | None = None  # of named lists: that of the label, and that of its score
+    fields: tuple[str, str] | None = (
+        None  # of named lists: that of the label, and that of its score
+    )
 
     @property
     def is_number(self) -> bool:
@@ -244,7 +246,9 @@ def _flat(array: Any, *, nullable: bool = False) -> Dense:
         if types.is_null(array.type):
             return np.full(len(array), np.nan)
         if types.is_boolean(array.type):
-            array = array.cast(int8())  # which has floats where there are nulls; booleans have objects
+            array = array.cast(
+                int8()
+            )  # which has floats where there are nulls; booleans have objects
     values = np.asarray(array.to_numpy(zero_copy_only=False))
     # Python turns decimals into the nearest floats.
     return values.astype(np.float64) if types.is_decimal(array.type) else values

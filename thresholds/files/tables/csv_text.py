@@ -29,7 +29,11 @@ MOST_COLUMNS = 2**16  # pyarrow takes 10 KB for each
 _LONGEST_LINE = 2**24  # bytes
 _BLOCK_BYTES = 2**20  # that are read at once: pyarrow asks any row to fit
 _ROWS_IN_BLOCK = 8
-_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _SEPARATORS = (",", ";", "\t")
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)  # which Excel heeds in the first line
 _IN_QUOTES = re.compile(r'"[^"]*"')
@@ -289,9 +293,7 @@ def _written_numbers(
     import pyarrow as pa
 
     columns = [
-        field.name
-        for field in schema
-        if pa.types.is_string(field.type) and field.name not in text
+        field.name for field in schema if pa.types.is_string(field.type) and field.name not in text
     ]
     rows: Any = next(_read_blocks(path, layout, {}, columns), None) if columns else None
     written = dict[str, _Numbers]()

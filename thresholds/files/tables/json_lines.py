@@ -24,13 +24,20 @@ _PIECE_BYTES = 2**22  # of text that is read at once
 _MOST_NESTED = 200  # brackets within others in a line; thousands of them end the process in pyarrow
 _FIRST_PIECES = 16  # that are looked at for a column of which those before have nothing but nulls, or empty lists
 _LIST = "row"  # the column of lines that are lists
-_CHANGED = re.compile(r"Column\(/?(?P<column>.*)\) changed from (?P<was>\w+) to (?P<now>\w+) in row (?P<row>\d+)")
+_CHANGED = re.compile(
+    r"Column\(/?(?P<column>.*)\) changed from (?P<was>\w+) to (?P<now>\w+) in row (?P<row>\d+)"
+)
 _IN_ROW = re.compile(r"JSON parse error: (?P<what>.*) in row (?P<row>\d+)", re.DOTALL)
 _TWICE = re.compile(r"Column\((?P<key>.*)\) was specified twice in row (?P<row>\d+)")
 _NO_BRACKET = bytes(sorted(set(range(256)) - set(b"[]{}\n")))
 
 
-_WORDS = {"int64": "whole numbers", "double": "numbers", "bool": "true and false", "null": "nothing"}
+_WORDS = {
+    "int64": "whole numbers",
+    "double": "numbers",
+    "bool": "true and false",
+    "null": "nothing",
+}
 
 
 class _Lines(NamedTuple):

@@ -241,9 +241,7 @@ def _refuse_doubled(
     if again.size:
         at = int(again[0])
         columns = f"columns that tell rows apart, here {listed(choice.keys)}"
-        how = (
-            f": --key names the {columns}" if "--key" in wanted.offered else f" by the {columns}"
-        )
+        how = f": --key names the {columns}" if "--key" in wanted.offered else f" by the {columns}"
         raise InputError(
             f"{name} has several scores of the label {shown(names[label[at]])} in the row"
             f" {shown_key(as_one(keys)[row[at]])}, expected one{how}"

@@ -98,7 +98,9 @@ class TableRows:
         columns = [*self._scores.columns, *self.key_columns]
         if truth is not None:
             columns += truth.choice.columns
-        columns += [name for name in (self._wanted.groups, self._wanted.weights) if name is not None]
+        columns += [
+            name for name in (self._wanted.groups, self._wanted.weights) if name is not None
+        ]
         for batch in read_batches(
             self._table,
             columns,

@@ -255,9 +255,7 @@ def _are_alike(was: Column, now: Column, *, numbers_alike: bool) -> bool:
     return was._replace(of_index=False) == now._replace(of_index=False)
 
 
-def _cut(
-    piece: Piece, columns: Sequence[str], n_rows: int, text: Collection[str]
-) -> Iterator[Any]:
+def _cut(piece: Piece, columns: Sequence[str], n_rows: int, text: Collection[str]) -> Iterator[Any]:
     """Read batches of at most so many rows, but for empty ones."""
     for batch in piece.read(columns, n_rows, text):
         for rows in in_pieces(slice(0, batch.num_rows), n_rows):
