@@ -135,6 +135,21 @@ def look_like_truth(table: Table, columns: Collection[str], unknown: object) -> 
     }
 
 
+def refuse_other_labels(
+    table: Table, choice: ColumnChoice, left: Mapping[str, str], scores: Source, unknown: object
+) -> None:
+    """Refuse to leave out the truth of a label that the scores lack."""
+    of_truth = look_like_truth(table, left, unknown)
+    for label in left:
+        in_scores = scores.left_out.get(label) is not None and table.columns[label].kind in NUMBERS
+        if in_scores or label in of_truth:
+            why = scores.because(label) or "; --label-names names those to use"
+            raise InputError(
+                f"truth {choice.key!r} of {table.name} has {label!r}, expected the same labels as the scores{why}"
+            )
+    refuse_mostly_numbers(table, of_text(table, left), is_zero_or_one, "0 or 1")
+
+
 def because(table: Table, choice: ColumnChoice | None, label: str) -> str:
     """Say why a table has no numbers for a label though it has a column for it; nothing if there is none."""
     prefix = (

@@ -1,262 +1,155 @@
 """Scores joined to truth in another file: by a key, else row by row."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Dense, Floats, Matrix
+from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, in_order, places
-from thresholds._checks.unknown import reads_absent
-from thresholds._engine.unknown import UNKNOWN
-from thresholds.data.growing import Gathered
 from thresholds.files.keys import places_of
+from thresholds.files.score_file import collected
 from thresholds.files.source import Block, Source, Wanted
-from thresholds.files import accounting
-from thresholds.files.tables.columns import NUMBERS
-from thresholds.files.tables.long import LongColumns, read_long_truth
-from thresholds.files.tables.roles import ColumnChoice, choose_truth
-from thresholds.files.tables.rows import (
-    check_columns,
-    groups_of,
-    keys_of,
-    read_batches,
-    weights_of,
-)
-from thresholds.files.tables.table import Table
-from thresholds.files.tables.truth import Truth
 from thresholds.files.unknown import as_read
 from thresholds.results import counted
 
 
+def joined(scores: Source, truth: Source) -> Source:
+    """Return scores with the truth of another source, and with its groups and weights."""
+    whole = truth.whole()
+    rows = collected(truth)[0] if whole is None else whole
+    found = None
+    if rows.keys is not None:
+        if scores.with_rows is not None:
+            scores = scores.with_rows(rows.keys)
+        may_lack = truth.lacking_truth is not None
+        found = places_of(scores.keys(), rows.keys, scores.name, truth.name, may_lack=may_lack)
+    given = _Truth(truth, rows, found)
+    if found is None:
+        given.refuse_other_length(scores.n_samples, scores.name)
+    return replace(
+        scores,
+        read=partial(given.blocks, scores),
+        read_whole=None if scores.read_whole is None else partial(given.whole, scores),
+        read_parts=None,
+        truth_key=f"{truth.score_key} of {truth.name}",
+        has_unknown=truth.has_unknown,
+        notes=(*scores.notes, *truth.notes, *given.notes()),
+    )
+
+
 @dataclass(frozen=True)
-class TruthFile:
-    """The truth of all rows of a file, read whole, and their keys if rows are to be found by them."""
+class _Truth:
+    """The truth of all rows of a file, and where it is for each row of scores."""
 
-    name: str
-    key: str
-    matrix: Matrix  # (n_rows, n_labels)
-    keys: Dense | None = None  # (n_rows,), or (n_rows, n_columns); and so are groups and weights
-    groups: Dense | None = None
-    weights: Floats | None = None
-    notes: tuple[str, ...] = ()
-    has_unknown: bool = False
-    of_entries: bool = False  # a row that it lacks has no true label,
-    lacks_unknown: bool = False  # or none that is known
+    source: Source
+    rows: Block  # whose scores are the truth
+    places: Ints | None  # (n_samples,) rows of the truth, -1 for none; None for the same order
 
-    def places(self, source: Source) -> Dense | None:
-        """Return the row of each row of scores in the truth; -1 where it has none; None for the same order."""
-        if self.keys is None:
-            return None
-        return places_of(source.keys(), self.keys, source.name, self.name, may_lack=self.of_entries)
+    def blocks(self, scores: Source, with_truth: bool) -> Iterator[Block]:
+        """Return the rows of the scores in order, with their truth."""
+        first = 0
+        for block in scores.blocks(truth=False):
+            rows = slice(first, first + block.y_score.shape[0])
+            first = rows.stop
+            yield self._beside(block, rows, with_truth)
+        if self.places is None:
+            self.refuse_other_length(first, scores.name)
+
+    def whole(self, scores: Source) -> Block:
+        """Return all rows at once."""
+        block = scores.whole()
+        assert block is not None
+        return self._beside(block, slice(0, block.y_score.shape[0]), with_truth=True)
+
+    def _beside(self, block: Block, rows: slice, with_truth: bool) -> Block:
+        """Return some rows of scores with the rows of the truth that are theirs."""
+        found = rows if self.places is None else self.places[rows]
+        return block._replace(
+            y_true=self._taken(found) if with_truth else None,
+            groups=self._of_rows("--groups", self.rows.groups, block.groups, found),
+            sample_weight=self._of_rows(
+                "--weights", self.rows.sample_weight, block.sample_weight, found
+            ),
+        )
+
+    def _of_rows(
+        self, option: str, own: Dense | None, of_scores: Dense | None, found: "Ints | slice"
+    ) -> Dense | None:
+        """Return groups, or weights, of some rows: those of the truth, if it has them."""
+        if own is None:
+            return of_scores
+        if not isinstance(found, slice) and (found < 0).any():
+            raise InputError(
+                f"{self.source.name} has {option} and no line for some rows of the scores, expected one for each"
+            )
+        return np.asarray(own[found])
+
+    def _taken(self, found: "Ints | slice") -> Matrix:
+        """Return rows of truth; where it has none, no label is true, or none is known."""
+        matrix = self.rows.y_score
+        if isinstance(found, slice) or (found >= 0).all():
+            return matrix[found]
+        if not is_sparse(matrix):
+            last = np.full((1, matrix.shape[1]), self.source.lacking_truth, matrix.dtype)
+            return np.concatenate([matrix, last])[found]
+        from scipy import sparse
+
+        empty = sparse.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
+        return sparse.vstack([matrix, empty], "csr")[found]
+
+    def notes(self) -> tuple[str, ...]:
+        """Say by what rows are joined, if by no key, and how many are left over."""
+        name = self.source.name
+        if self.places is None:
+            return (f"{name} is joined by row order; --key joins by a column",)
+        notes = list[str]()
+        n_found = int(np.count_nonzero(self.places >= 0))
+        more = self.rows.y_score.shape[0] - n_found
+        if more:
+            notes.append(
+                f"left out of {name}: {counted(more, 'row')} whose keys the scores do not have"
+            )
+        n_rows = self.places.size
+        if n_found < n_rows:
+            some = f"{counted(n_rows - n_found, 'row')} of {n_rows:,}"
+            meaning = "true" if self.source.lacking_truth == 0 else "known"
+            notes.append(f"{name} has no line for {some}: no label is {meaning} there")
+        return tuple(notes)
+
+    def refuse_other_length(self, n_samples: int | None, name: str) -> None:
+        """Refuse truth of more or fewer rows, where rows are joined by their order."""
+        n_rows = self.rows.y_score.shape[0]
+        if n_samples not in (n_rows, None):
+            raise InputError(
+                f"{self.source.name} has {n_rows:,} rows, expected {n_samples:,} as {name} has; --key joins by a column"
+            )
 
 
-def truth_of_table(table: Table, wanted: Wanted, scores: Source) -> TruthFile:
-    """Read the truth of a table, for the labels of the scores; those that are asked for may be a part of it."""
-    check_columns(table, wanted)
-    others = (*wanted.keys, wanted.groups, wanted.weights)
-    choice = choose_truth(
-        table, replace(wanted, label_names=scores.label_names), None, taken=others
-    )
-    assert choice is not None, "a file of truth alone has some, or is refused"
-    roles = {
-        "truth": choice.columns,
-        "--key": wanted.keys,
-        "--groups": (wanted.groups,),
-        "--weights": (wanted.weights,),
-    }
-    accounting.refuse_two_roles(table.name, roles)
-    left = accounting.left_out(table, {*choice.columns, *others})
-    truth = Truth(table, choice, scores.label_names, scores.n_labels, scores.because, wanted)
-    if choice.key in ("label columns", "all columns") and wanted.names_of_columns is None:
-        _refuse_other_labels(table, choice, left, scores, wanted.unknown)
-
-    # Read all rows.
-    n_expected = table.n_rows or table.n_about
-    gathered = Gathered(f"truth {choice.key!r} of {table.name}", n_rows=n_expected)
-    groups, weights = list[Dense](), list[Dense]()
-    columns = [*truth.choice.columns, *(name for name in (wanted.groups, wanted.weights) if name)]
-    names = scores.label_names
-    for batch in read_batches(table, columns, None, scores.n_labels, names, truth, wanted):
-        gathered.add(truth.decode(batch))
-        for parts, part in (
-            (groups, groups_of(batch, wanted.groups)),
-            (weights, weights_of(batch, wanted.weights)),
-        ):
-            if part is not None:
-                parts.append(part)
-    if not gathered.n_rows:
-        raise InputError(f"{table.name} has no rows, expected the truth of those of {scores.name}")
-    return TruthFile(
-        table.name,
-        choice.key,
-        gathered.matrix(),
-        keys_of(table, wanted.keys) if wanted.keys else None,
-        np.concatenate(groups) if groups else None,
-        np.concatenate(weights) if weights else None,
-        notes=(*table.notes, *truth.notes, *accounting.noted(left, f" of {table.name}")),
-        has_unknown=wanted.unknown is not None,
-    )
-
-
-def truth_of_lines(table: Table, columns: LongColumns, wanted: Wanted, scores: Source) -> TruthFile:
-    """Read the truth of a table that has one label a line."""
-    truth = read_long_truth(table, columns, wanted, scores)
-    return TruthFile(
-        table.name,
-        columns.truth or columns.label,
-        truth.matrix,
-        truth.keys,
-        truth.groups,
-        truth.weights,
-        (*table.notes, *truth.notes),
-        has_unknown=columns.truth is not None and wanted.unknown is not None,
-        of_entries=True,
-        lacks_unknown=reads_absent(wanted.unknown),
-    )
-
-
-def truth_of_arrays(source: Source, scores: Source, wanted: Wanted) -> TruthFile:
-    """Take the matrix of a file of arrays for truth."""
-    rows = source.whole()
-    assert rows is not None, "arrays are read whole"
-    if source.more_labels and source.n_labels < scores.n_labels:
-        rows.y_score.resize(rows.y_score.shape[0], scores.n_labels)
-    elif source.n_labels != scores.n_labels:
+def truth_of_arrays(source: Source, wanted: Wanted, scores: Source) -> Source:
+    """Take the matrix of a file of arrays for truth, its labels in the order of the scores'."""
+    if source.n_labels != scores.n_labels and not (
+        source.more_labels and source.n_labels < scores.n_labels
+    ):
         raise InputError(
             f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}"
         )
-    order = places(source.label_names, scores.label_names, source.name, f"those of {scores.name}")
+    names = scores.label_names
+    order = places(source.label_names, names, source.name, f"those of {scores.name}")
+    read = partial(_as_truth, source, wanted.unknown, order, scores)
+    return replace(source, read_whole=read, has_unknown=wanted.unknown is not None)
+
+
+def _as_truth(source: Source, unknown: object, order: Ints | None, scores: Source) -> Block:
+    """Return all rows, whose scores are truth."""
+    rows = source.whole()
+    rows = collected(source)[0] if rows is None else rows
+    if source.n_labels < scores.n_labels:
+        rows.y_score.resize(rows.y_score.shape[0], scores.n_labels)
     cells = in_order(rows.y_score, order)
-    if wanted.unknown is not None:
+    if unknown is not None:
         what = f"truth {source.score_key!r} of {source.name}"
-        cells = as_read(cells, wanted.unknown, what, scores.label_names)
-    return TruthFile(
-        source.name,
-        source.score_key,
-        cells,
-        source.keys() if wanted.keys else None,
-        rows.groups,
-        rows.sample_weight,
-        source.notes,
-        has_unknown=wanted.unknown is not None,
-    )
-
-
-def _refuse_other_labels(
-    table: Table, choice: ColumnChoice, left: Mapping[str, str], scores: Source, unknown: object
-) -> None:
-    """Refuse to leave out the truth of a label that the scores lack."""
-    of_truth = accounting.look_like_truth(table, left, unknown)
-    for label in left:
-        in_scores = scores.left_out.get(label) is not None and table.columns[label].kind in NUMBERS
-        if in_scores or label in of_truth:
-            why = scores.because(label) or "; --label-names names those to use"
-            raise InputError(
-                f"truth {choice.key!r} of {table.name} has {label!r}, expected the same labels as the scores{why}"
-            )
-    accounting.refuse_mostly_numbers(
-        table, accounting.of_text(table, left), accounting.is_zero_or_one, "0 or 1"
-    )
-
-
-def joined(source: Source, truth: TruthFile) -> Source:
-    """Return scores with the truth of another file, and with its groups and weights."""
-    if truth.keys is not None and source.with_rows is not None:
-        source = source.with_rows(truth.keys)
-    rows = truth.places(source)
-    if rows is None:
-        _refuse_other_length(source.n_samples, source.name, truth)
-    has_whole = source.read_whole is not None
-    return replace(
-        source,
-        read=partial(_blocks, source, truth, rows),
-        read_whole=partial(_whole, source, truth, rows) if has_whole else None,
-        read_parts=None,
-        truth_key=f"{truth.key} of {truth.name}",
-        has_unknown=truth.has_unknown,
-        notes=(*source.notes, *truth.notes, *_notes(truth, rows)),
-    )
-
-
-def _blocks(
-    source: Source, truth: TruthFile, rows: Dense | None, with_truth: bool
-) -> Iterator[Block]:
-    """Return the rows of the scores in order, with their truth."""
-    first = 0
-    for block in source.blocks(truth=False):
-        some = slice(first, first + block.y_score.shape[0])
-        first = some.stop
-        yield _with_truth(block, truth, some if rows is None else rows[some], with_truth)
-    if rows is None:
-        _refuse_other_length(first, source.name, truth)
-
-
-def _whole(source: Source, truth: TruthFile, rows: Dense | None) -> Block:
-    """Return all rows at once."""
-    block = source.whole()
-    assert block is not None
-    everything = slice(0, block.y_score.shape[0])
-    return _with_truth(block, truth, everything if rows is None else rows, with_truth=True)
-
-
-def _with_truth(block: Block, truth: TruthFile, rows: "Dense | slice", with_truth: bool) -> Block:
-    """Return some rows of scores with the rows of the truth that are theirs."""
-    lacks = not isinstance(rows, slice) and bool((rows < 0).any())
-    for option, values in (("--groups", truth.groups), ("--weights", truth.weights)):
-        if values is not None and lacks:
-            raise InputError(
-                f"{truth.name} has no line for some rows of the scores, expected one for each where it has"
-                f" {option}"
-            )
-    return block._replace(
-        y_true=_taken(truth, rows) if with_truth else None,
-        groups=block.groups if truth.groups is None else truth.groups[rows],
-        sample_weight=block.sample_weight if truth.weights is None else truth.weights[rows],
-    )
-
-
-def _taken(truth: TruthFile, rows: "Dense | slice") -> Matrix:
-    """Return rows of truth; where it has none, no label is true, or none is known."""
-    matrix = truth.matrix
-    if isinstance(rows, slice) or (rows >= 0).all():
-        return matrix[rows]
-    if not is_sparse(matrix):
-        elsewhere = UNKNOWN if truth.lacks_unknown else 0
-        last = np.full((1, matrix.shape[1]), elsewhere, matrix.dtype)
-        return np.concatenate([matrix, last])[rows]
-    from scipy import sparse
-
-    empty = sparse.csr_array((1, matrix.shape[1]), dtype=matrix.dtype)
-    return sparse.vstack([matrix, empty], "csr")[rows]
-
-
-def _notes(truth: TruthFile, rows: Dense | None) -> tuple[str, ...]:
-    """Say by what rows are joined, if by no key, and how many are left over."""
-    if rows is None:
-        return (f"{truth.name} is joined by row order; --key joins by a column",)
-    notes = list[str]()
-    n_found = int(np.count_nonzero(rows >= 0))
-    more = truth.matrix.shape[0] - n_found
-    if more:
-        notes.append(
-            f"left out of {truth.name}: {counted(more, 'row')} whose keys the scores do not have"
-        )
-    lacking = rows.size - n_found
-    if lacking:
-        meaning = "no label is known there" if truth.lacks_unknown else "no label is true there"
-        some = f"{counted(lacking, 'row')} of {rows.size:,}"
-        notes.append(f"{truth.name} has no line for {some}: {meaning}")
-    return tuple(notes)
-
-
-def _refuse_other_length(n_samples: int | None, name: str, truth: TruthFile) -> None:
-    """Refuse truth of more or fewer rows, where rows are joined by their order."""
-    n_rows = truth.matrix.shape[0]
-    if n_samples not in (n_rows, None):
-        raise InputError(
-            f"{truth.name} has {n_rows:,} rows, expected {n_samples:,} as {name} has; --key joins by a"
-            " column"
-        )
+        cells = as_read(cells, unknown, what, scores.label_names)
+    return rows._replace(y_score=cells)

@@ -14,7 +14,7 @@ from thresholds.errors import need
 from thresholds.files.arrays.npz import open_npy, open_npz
 from thresholds.files.arrays.sparse_text import is_xmc, open_svmlight, open_xmc
 from thresholds.files.converting import from_logits
-from thresholds.files.joining import joined, truth_of_arrays, truth_of_lines, truth_of_table
+from thresholds.files.joining import joined, truth_of_arrays
 from thresholds.files.score_file import LabelledFile, gather_labelled
 from thresholds.files.source import Source, Wanted
 from thresholds.files.tables import table as tables
@@ -28,8 +28,8 @@ from thresholds.files.tables.formats import (
     open_saved_dataset,
 )
 from thresholds.files.tables.json_lines import open_json_lines
-from thresholds.files.tables.long import long_scores, long_source, long_truth
-from thresholds.files.tables.rows import TableRows
+from thresholds.files.tables.long import long_scores, long_truth, source_of_lines
+from thresholds.files.tables.rows import scores_of_rows, truth_of_rows
 from thresholds.files.tables.table import Table
 
 StrPath = str | os.PathLike[str]
@@ -80,13 +80,10 @@ def open_scores(
     if truth_path is None:
         source = _open(_given(path), wanted)
     else:
-        truth = _TruthPath(_given(truth_path), wanted)
-        source = _open(_given(path), truth.of_scores())
+        source = _open_both(_given(path), _given(truth_path), wanted)
     names = wanted.rule_names
     if source.label_names is None and names is not None and len(names) == source.n_labels:
         source = replace(source, label_names=names)  # nothing says otherwise
-    if truth_path is not None:
-        source = joined(source, truth.of(source))
     source = replace(source, drop_unscored=wanted.drop_unscored)
     return from_logits(source) if logits else source
 
@@ -164,56 +161,37 @@ def _open(path: Any, wanted: Wanted) -> Source:
         table = _open_table(path, wanted)
         columns = long_scores(table, wanted)
         if columns is None:
-            return TableRows(table, wanted).source()
-        return long_source(table, wanted, columns)
+            return scores_of_rows(table, wanted)
+        return source_of_lines(table, wanted, columns)
 
 
-class _TruthPath:
-    """A file of truth alone, opened once: groups and weights may stand there."""
+def _open_both(path: Any, truth_path: Any, wanted: Wanted) -> Source:
+    """Open scores, and the truth of another file, where groups and weights may stand."""
+    with reading(_name_of(truth_path)):
+        open_matrix = _opens_matrix(truth_path)
+        table = _open_table(truth_path, wanted) if open_matrix is None else None
 
-    def __init__(self, path: Any, wanted: Wanted) -> None:
-        self._path = path
-        self._open_matrix = _opens_matrix(path)
-        self._wanted = wanted
-        self._table: Table | None = None
-        if self._open_matrix is None:
-            with reading(_name_of(path)):
-                self._table = _open_table(path, self._alone(wanted))
-
-    def _alone(self, wanted: Wanted) -> Wanted:
-        """Return what is wanted of it."""
-        return replace(wanted, scores=None, with_truth=True, drop_unscored=False)
-
-    def of_scores(self) -> Wanted:
-        """Return what is wanted of the scores: groups and weights that the truth has not."""
-        own: dict[str, Any] = {"truth": None, "with_truth": False}
-        has = self._table.columns if self._table is not None else ()
-        for name in ("groups", "weights"):
-            if getattr(self._wanted, name) in has:
-                own[name] = None
-        return replace(self._wanted, **own)
-
-    def of(self, scores: Source) -> Any:
-        """Read the truth of scores."""
-        left_to_scores = self.of_scores()
-        wanted = self._alone(self._wanted)
-        wanted = replace(
-            wanted,
-            key=wanted.key or scores.key_columns or None,
-            groups=None if left_to_scores.groups is not None else wanted.groups,
-            weights=None if left_to_scores.weights is not None else wanted.weights,
-        )
-        with reading(_name_of(self._path)):
-            if self._open_matrix is not None:
-                plain = replace(wanted, label_names=None, rule_names=None)
-                source = self._open_matrix(Path(self._path), plain, truth_only=True)
-                return truth_of_arrays(source, scores, wanted)
-            table = self._table
-            assert table is not None
-            columns = long_truth(table, wanted, scores)
-            if columns is None:
-                return truth_of_table(table, wanted, scores)
-            return truth_of_lines(table, columns, wanted, scores)
+    # What the table of the truth has is not asked of the scores.
+    of_truth: dict[str, Any] = {"scores": None, "with_truth": True, "drop_unscored": False}
+    of_scores: dict[str, Any] = {"truth": None, "with_truth": False}
+    for name in ("groups", "weights"):
+        has_it = table is not None and getattr(wanted, name) in table.columns
+        (of_scores if has_it else of_truth)[name] = None
+    scores = _open(path, replace(wanted, **of_scores))
+    keys = wanted.key or scores.key_columns or None
+    wanted = replace(wanted, key=keys, **of_truth)
+    with reading(_name_of(truth_path)):
+        if open_matrix is not None:
+            alone = replace(wanted, label_names=None, rule_names=None)
+            source = open_matrix(Path(truth_path), alone, truth_only=True)
+            return joined(scores, truth_of_arrays(source, wanted, scores))
+        assert table is not None
+        columns = long_truth(table, wanted, scores)
+        if columns is not None:
+            truth = source_of_lines(table, wanted, columns, scores)
+        else:
+            truth = truth_of_rows(table, wanted, scores)
+    return joined(scores, truth)
 
 
 def _name_of(path: Any) -> str:

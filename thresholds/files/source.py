@@ -115,6 +115,8 @@ class Source:
     dialect: Dialect = Dialect()  # of a csv
     of_text: bool = False  # scores are written as text, which has no dtype
     has_unknown: bool = False  # truth is -1 where it is not known
+    # Of truth: what it is in rows that the file lacks, 0 or -1; None where it has to have all.
+    lacking_truth: int | None = None
     more_labels: bool = False  # there may be more of them than a file of truth names
     drop_unscored: bool = False  # rows in which a label has no score are to be left out
     is_mapped: bool = False  # all rows are mapped into memory, which they take none of

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import NUMBERS, described
 from thresholds.files.tables.table import Piece, Table, table_of

@@ -7,7 +7,7 @@ table of truth it is not true. Labels are in the order of their names, rows in t
 Which columns are which is asked for, or found by what they are called where no other column could be meant.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,16 +15,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.types import Dense, Ints, Matrix
+from thresholds._arrays.types import Booleans, Dense, Ints, Matrix
 from thresholds._checks import InputError, listed, names_of_labels, shown
 from thresholds._checks.unknown import reads_absent
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import need
-from thresholds.files.keys import as_one, shown_key, together
-from thresholds.files.source import Block, Source, Wanted, row_slices
 from thresholds.files import accounting
+from thresholds.files.keys import as_one, shown_key
+from thresholds.files.source import Block, Source, Wanted, row_slices
 from thresholds.files.tables.columns import LABELS, NOT_UTF8, NUMBERS, SCORES, NoValue
-from thresholds.files.tables.rows import check_columns, groups_of, text_columns, weights_of
+from thresholds.files.tables.rows import (
+    check_columns,
+    groups_of,
+    keys_in,
+    read_batches,
+    text_columns,
+    weights_of,
+)
 from thresholds.files.tables.table import Batch, Table
 from thresholds.files.tables.truth import Words, indicator
 from thresholds.files.unknown import hint_of
@@ -90,29 +97,28 @@ def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | No
     return LongColumns(wanted.keys, label, None, truth)
 
 
-class Entries(NamedTuple):
-    """The lines of a table, each with its row and label by number."""
+class _Lines(NamedTuple):
+    """All lines of a table: whose they are, by numbers, and what else is asked of them; None for what is not there."""
 
-    row: Ints  # (n_lines,)
-    label: Ints  # (n_lines,)
+    row: Ints  # (n_lines,), and so are all but the next two
+    label: Ints
     keys: Dense  # (n_rows,) or (n_rows, n_columns), in the order of their first lines
     labels: tuple[str, ...]  # in the order of their first lines
-
-
-class _Lines(NamedTuple):
-    """All lines of a table: whose they are, and what else is asked of them, None for what is not there."""
-
-    entries: Entries
-    score: Dense | None  # (n_lines,), and so are all
+    score: Dense | None
     truth: Dense | None  # int8 or uint8: 0, 1, and -1 where it is not known
     groups: Dense | None
     weights: Dense | None
 
 
-def long_source(table: Table, wanted: Wanted, choice: LongColumns) -> Source:
-    """Read scores in long form, as a sparse matrix: memory is taken for what lines there are."""
-    assert choice.score is not None
-    _check(table, choice, wanted)
+def source_of_lines(
+    table: Table, wanted: Wanted, choice: LongColumns, scores: Source | None = None
+) -> Source:
+    """Read all lines as sparse matrices: memory is taken for what lines there are.
+
+    They have scores, and truth perhaps; or, with `scores` of another file, the truth of these.
+    """
+    # Give every column its role.
+    _check(table, choice, wanted, scores)
     roles: dict[str, Sequence[str | None]] = {
         "--key": choice.keys,
         "labels": (choice.label,),
@@ -124,55 +130,65 @@ def long_source(table: Table, wanted: Wanted, choice: LongColumns) -> Source:
     accounting.refuse_two_roles(table.name, roles)
     used = {column for columns in roles.values() for column in columns}
     left_out = accounting.left_out(table, used)
+    if scores is not None and choice.truth is None:
+        _refuse_truth_left_out(table, left_out, choice)
 
     # Which label and row each line is about.
     lines = _read_lines(table, choice, wanted)
-    entries = lines.entries
-    names = names_of_labels(
-        wanted.label_names or wanted.rule_names or tuple(sorted(entries.labels))
-    )
-    kept, label, notes = _by_name(table.name, entries, names, wanted)
-    row = entries.row[kept]
-    shape = (len(entries.keys), len(names))
-
-    # The matrices of scores and truth have a cell for each line.
+    if scores is None:
+        names = wanted.label_names or wanted.rule_names or tuple(sorted(lines.labels))
+    elif scores.label_names is None:
+        names = _positions(table, lines.labels, scores)
+    else:
+        names = scores.label_names
+    kept, label, more = _by_name(table.name, lines, names, wanted, scores)
+    row = lines.row[kept]
     order = np.lexsort((label, row))
     row, label = row[order], label[order]
-    _refuse_doubled(table.name, row, label, names, choice, entries.keys, wanted)
-    assert lines.score is not None
+    shape = len(lines.keys), len(names)
+
+    # The matrices have a cell for each line.
+    parts = [None if part is None else part[kept][order] for part in (lines.score, lines.truth)]
+    first = _once(table.name, row, label, parts, lines.keys, names, choice, wanted)
+    score, truth = (None if part is None else part[first] for part in parts)
+    row, label = row[first], label[first]
+    if scores is not None and truth is None:
+        truth = np.ones(row.size, np.uint8)  # Every line names a label that is true.
+    y_true = None if truth is None else _truth_matrix(truth, row, label, shape, wanted)
+    y_score = y_true if score is None else _csr(score, row, label, shape)
     rows = Block(
-        y_score=_csr(lines.score[kept][order], row, label, shape),
-        y_true=None
-        if lines.truth is None
-        else _truth_matrix(lines.truth[kept][order], row, label, shape, wanted),
-        groups=_of_rows(lines.groups, entries, "--groups", table.name),
-        keys=entries.keys,
-        sample_weight=_of_rows(lines.weights, entries, "--weights", table.name),
+        y_score=y_score,
+        y_true=None if score is None else y_true,
+        groups=_of_rows(lines.groups, lines, "--groups", table.name),
+        keys=lines.keys,
+        sample_weight=_of_rows(lines.weights, lines, "--weights", table.name),
     )
+    about = f"one label a line: rows by {listed(choice.keys)}, labels in {choice.label!r}"
+    of = "" if scores is None else f" of {table.name}"
     source = Source(
         name=table.name,
         path=table.path,
-        score_key=choice.score,
+        score_key=choice.score or choice.truth or choice.label,
         n_labels=len(names),
         read=partial(_blocks, rows),
-        truth_key=choice.truth,
-        label_names=names,
+        truth_key=None if scores is not None else choice.truth,
+        label_names=None if scores is not None else names_of_labels(names),
         key_columns=choice.keys,
         label_column=choice.label,
         n_samples=shape[0],
         about=table.about,
         notes=(
-            f"one label a line: rows by {listed(choice.keys)}, labels in {choice.label!r}",
+            about if scores is None else f"{table.name} has {about}",
             *table.notes,
-            *accounting.noted(left_out),
-            *notes,
+            *accounting.noted(left_out, of),
+            *more,
         ),
         left_out=left_out,
         dialect=table.dialect,
         of_text=table.of_text,
         has_unknown=choice.truth is not None and wanted.unknown is not None,
+        lacking_truth=UNKNOWN if reads_absent(wanted.unknown) else 0,
         read_whole=partial(_whole, rows),
-        read_keys=partial(_keys, rows),
     )
     return replace(source, with_rows=partial(_with_rows, source, rows))
 
@@ -180,12 +196,6 @@ def long_source(table: Table, wanted: Wanted, choice: LongColumns) -> Source:
 def _whole(rows: Block) -> Block:
     """Return all rows."""
     return rows
-
-
-def _keys(rows: Block) -> Dense:
-    """Return the key of every row."""
-    assert rows.keys is not None
-    return rows.keys
 
 
 def _blocks(rows: Block, with_truth: bool) -> Iterator[Block]:
@@ -197,7 +207,8 @@ def _blocks(rows: Block, with_truth: bool) -> Iterator[Block]:
 
 def _with_rows(source: Source, rows: Block, keys: Dense) -> Source:
     """Return all rows, and behind them those of `keys` that no line is about: they have no score."""
-    own = _keys(rows)
+    own = rows.keys
+    assert own is not None
     known = set(as_one(own).tolist())
     is_new = [key not in known for key in as_one(keys).tolist()]
     n_new = sum(is_new)
@@ -205,9 +216,8 @@ def _with_rows(source: Source, rows: Block, keys: Dense) -> Source:
         return source
     for option, values in (("--groups", rows.groups), ("--weights", rows.sample_weight)):
         if values is not None:
-            what = option.removeprefix("--").removesuffix("s")
             raise InputError(
-                f"{option} has no {what} for {counted(n_new, 'row')} of the truth of which {source.name} has no line,"
+                f"{option} has no value for {counted(n_new, 'row')} of the truth of which {source.name} has no line,"
                 f" expected {option} to be a column of --key, or of the truth"
             )
     longer = rows._replace(
@@ -221,88 +231,37 @@ def _with_rows(source: Source, rows: Block, keys: Dense) -> Source:
         source,
         read=partial(_blocks, longer),
         read_whole=partial(_whole, longer),
-        read_keys=partial(_keys, longer),
-        n_samples=len(longer.y_score.indptr) - 1,
+        n_samples=longer.y_score.shape[0],
         notes=(*source.notes, f"{added}: no label has a score there"),
     )
 
 
-def _refuse_doubled(
+def _once(
     name: str,
     row: Ints,
     label: Ints,
+    parts: Sequence[Dense | None],
+    keys: Dense,
     names: Sequence[str],
     choice: LongColumns,
-    keys: Dense,
     wanted: Wanted,
-) -> None:
-    """Refuse two lines with scores of one label of one row."""
-    again = np.flatnonzero((row[1:] == row[:-1]) & (label[1:] == label[:-1]))
-    if again.size:
-        at = int(again[0])
+) -> Booleans:
+    """Mark the first line of each label of a row; refuse two with scores, or with truth that differs."""
+    again = (row[1:] == row[:-1]) & (label[1:] == label[:-1])
+    score, truth = parts
+    differs = np.zeros(again.size, np.bool_) if truth is None else truth[1:] != truth[:-1]
+    wrong = np.flatnonzero(again & (differs | (score is not None)))
+    if wrong.size:
+        at = int(wrong[0])
+        of = f"the label {shown(names[label[at]])} in the row {shown_key(as_one(keys)[row[at]])}"
+        if score is None and truth is not None:
+            raise InputError(
+                f"truth {choice.truth!r} of {name} has {truth[at]} and {truth[at + 1]} for {of}, expected one of them"
+            )
         columns = f"columns that tell rows apart, here {listed(choice.keys)}"
         how = f": --key names the {columns}" if "--key" in wanted.offered else f" by the {columns}"
-        raise InputError(
-            f"{name} has several scores of the label {shown(names[label[at]])} in the row"
-            f" {shown_key(as_one(keys)[row[at]])}, expected one{how}"
-        )
-
-
-class LongTruth(NamedTuple):
-    """Truth in long form."""
-
-    matrix: Matrix  # (n_rows, n_labels)
-    keys: Dense  # (n_rows,), or (n_rows, n_columns)
-    groups: Dense | None
-    weights: Dense | None
-    notes: tuple[str, ...]
-
-
-def read_long_truth(table: Table, choice: LongColumns, wanted: Wanted, scores: Source) -> LongTruth:
-    """Read truth in long form for the labels of the scores."""
-    _check(table, choice, wanted)
-    if choice.truth is None and wanted.unknown is not None:
-        raise InputError(
-            f"--unknown is {shown(wanted.unknown)} with {table.name}, whose lines name true labels, expected"
-            " a column of 0, 1 and what stands for truth that is not known, as --truth-column"
-        )
-    left = accounting.left_out(table, {*choice.text, choice.truth, wanted.groups, wanted.weights})
-    if choice.truth is None:
-        _refuse_truth_left_out(table, left, choice)
-    lines = _read_lines(table, choice, wanted)
-    entries = lines.entries
-    names = scores.label_names
-    if names is None:
-        label = _positions(table, entries.labels, scores)[entries.label]
-        kept, notes = np.ones(len(label), np.bool_), list[str]()
-    else:
-        kept, label, notes = _by_name(table.name, entries, names, wanted, scores.name)
-    row = entries.row[kept]
-    shape = (len(entries.keys), scores.n_labels)
-    cells = np.ones(row.size, np.uint8) if lines.truth is None else lines.truth[kept]
-
-    # A label may be named twice in a row, if both lines say the same.
-    order = np.lexsort((label, row))
-    row, label, cells = row[order], label[order], cells[order]
-    same = (row[1:] == row[:-1]) & (label[1:] == label[:-1])
-    other = np.flatnonzero(same & (cells[1:] != cells[:-1]))
-    if other.size:
-        at = int(other[0])
-        name = label[at] if names is None else shown(names[label[at]])
-        raise InputError(
-            f"truth {choice.truth!r} of {table.name} has {cells[at]} and {cells[at + 1]} for the label {name} of the"
-            f" row {shown_key(as_one(entries.keys)[row[at]])}, expected one of them"
-        )
-    first = np.append(True, ~same)[: row.size]
-    matrix = _truth_matrix(cells[first], row[first], label[first], shape, wanted)
-    about = f"{table.name} has one label a line: rows by {listed(choice.keys)}, labels in {choice.label!r}"
-    return LongTruth(
-        matrix,
-        entries.keys,
-        _of_rows(lines.groups, entries, "--groups", table.name),
-        _of_rows(lines.weights, entries, "--weights", table.name),
-        (about, *notes, *accounting.noted(left, f" of {table.name}")),
-    )
+        raise InputError(f"{name} has several scores of {of}, expected one{how}")
+    return np.append(True, ~again)[: row.size]
 
 
 def _truth_matrix(
@@ -321,61 +280,53 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
     may_be_empty = wanted.label_names is not None  # then other labels are left out
     rows = dict[Any, int]()  # numbers of rows, by their keys
     labels = dict[str, int]()
-    of_lines = list[tuple[Ints, ...]]()
-    read: list[list[Dense]] = [[], [], [], []]  # scores, truth, groups, weights
+    read: list[list[Dense]] = [
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+    ]  # by the fields of lines, without keys and labels
     dtype: npt.DTypeLike = object  # of keys
-    columns = (choice.score, choice.truth, wanted.groups, wanted.weights)
-    words = Words(wanted)
-    is_words = choice.truth is not None and bool(wanted.true_words)
-    nullable = [choice.truth] if reads_absent(wanted.unknown) and choice.truth else []
-    text = text_columns(wanted, (*choice.text, choice.truth if is_words else None))
-    wanted_columns = [*choice.text, *(column for column in columns if column is not None)]
-    for batch in _batches(table, list(dict.fromkeys(wanted_columns)), nullable, text, choice):
-        keys = together([_flat(batch, column) for column in choice.keys])
+    words = Words(wanted) if choice.truth is not None and wanted.true_words else None
+    columns = [*choice.text, choice.score, choice.truth, wanted.groups, wanted.weights]
+    nullable = [choice.truth] if choice.truth and reads_absent(wanted.unknown) else []
+    text = text_columns(wanted, (*choice.text, None if words is None else choice.truth))
+
+    def said_of(cell: NoValue) -> str:
+        return f", expected one in each row{hint_of(None) if cell.column == choice.truth else ''}"
+
+    for batch in read_batches(
+        table, [name for name in columns if name], said_of, nullable=nullable, text=text
+    ):
+        keys = keys_in(batch, choice.keys)
         assert keys is not None
         dtype = keys.dtype
         found = keys.tolist() if keys.ndim == 1 else list(map(tuple, keys.tolist()))
-        named = [str(label) for label in _flat(batch, choice.label).tolist()]
+        named = [str(label) for label in np.asarray(batch.columns[choice.label]).tolist()]
         if "" in named and not may_be_empty:
             raise InputError(
                 f"column {choice.label!r} of {table.name} is empty at row {batch.first + named.index('')}, expected the"
                 " name of a label in each line; a row without labels has no line"
             )
-        of_lines.append((_numbered(found, rows), _numbered(named, labels)))
-        for values, part in zip(
-            read,
-            (
-                None if choice.score is None else _flat(batch, choice.score),
-                _truth_of(batch, choice, wanted, words if is_words else None),
-                groups_of(batch, wanted.groups),
-                weights_of(batch, wanted.weights),
-            ),
-            strict=True,
-        ):
+        parts = (
+            _numbered(found, rows),
+            _numbered(named, labels),
+            None if choice.score is None else np.asarray(batch.columns[choice.score]),
+            _truth_of(batch, choice, wanted, words),
+            groups_of(batch, wanted.groups),
+            weights_of(batch, wanted.weights),
+        )
+        for values, part in zip(read, parts, strict=True):
             if part is not None:
                 values.append(part)
     if not rows:
         raise InputError(f"{table.name} has no rows, expected at least one")
-    row, label = (np.concatenate(numbers) for numbers in zip(*of_lines, strict=True))
-    entries = Entries(row, label, np.array(list(rows), dtype), tuple(labels))
-    return _Lines(entries, *(np.concatenate(values) if values else None for values in read))
-
-
-def _batches(
-    table: Table,
-    columns: Sequence[str],
-    nullable: Sequence[str],
-    text: Collection[str],
-    choice: LongColumns,
-) -> Iterator[Batch]:
-    """Read columns; a cell without a value is refused by its row."""
-    try:
-        yield from table.batches(columns, 1, nullable, text)
-    except NoValue as cell:
-        hint = hint_of(None) if cell.column == choice.truth else ""
-        raise InputError(
-            f"column {cell.column!r} of {cell.name} has no value at row {cell.row}, expected one in each row{hint}"
-        ) from None
+    row, label, *others = (np.concatenate(values) if values else None for values in read)
+    assert row is not None
+    assert label is not None
+    return _Lines(row, label, np.array(list(rows), dtype), tuple(labels), *others)
 
 
 def _truth_of(
@@ -385,7 +336,7 @@ def _truth_of(
     if choice.truth is None:
         return None
     what = f"truth {choice.truth!r} of {batch.name}"
-    cells = _flat(batch, choice.truth)
+    cells = np.asarray(batch.columns[choice.truth])
     if words is not None:
         cells = words.cells(cells, what, batch.first)
     return indicator(cells[:, np.newaxis], what, batch.first, None, wanted.unknown)[:, 0]
@@ -399,33 +350,35 @@ def _numbered(values: Sequence[Any], numbers: dict[Any, int]) -> Ints:
 
 
 def _by_name(
-    name: str, entries: Entries, names: Sequence[str], wanted: Wanted, scores: str = ""
-) -> tuple[npt.NDArray[np.bool_], Ints, list[str]]:
+    name: str, lines: _Lines, names: Sequence[str], wanted: Wanted, scores: Source | None
+) -> tuple[Booleans, Ints, tuple[str, ...]]:
     """Return which lines are about the labels `names`, of these lines the label's place, and what is left out."""
     index = {label: place for place, label in enumerate(names)}
-    places = np.array([index.get(label, -1) for label in entries.labels], np.int64)
-    label = places[entries.label]  # (n_lines,)
+    places = np.array([index.get(label, -1) for label in lines.labels], np.int64)
+    label = places[lines.label]  # (n_lines,)
     kept = label >= 0
-    others = [label for label, place in zip(entries.labels, places, strict=True) if place < 0]
+    others = [label for label, place in zip(lines.labels, places, strict=True) if place < 0]
     if not others:
-        return kept, label, []
+        return kept, label, ()
     if wanted.label_names is None:
-        of = f"of {scores}; --label-names names those to use" if scores else "of the rule"
+        of = "of the rule"
+        if scores is not None:
+            of = f"of {scores.name}; --label-names names those to use"
         raise InputError(f"{name} has {listed(others)}, expected the labels {of}")
-    lines = counted(int(np.count_nonzero(~kept)), "line")
+    left = counted(int(np.count_nonzero(~kept)), "line")
     labels = counted(len(others), "label")
-    return kept, label[kept], [f"left out of {name}: {lines} of {labels} not in --label-names"]
+    return kept, label[kept], (f"left out of {name}: {left} of {labels} not in --label-names",)
 
 
-def _positions(table: Table, labels: Sequence[str], scores: Source) -> Ints:
-    """Return labels that are positions, of scores without names."""
+def _positions(table: Table, labels: Sequence[str], scores: Source) -> tuple[str, ...]:
+    """Return the positions that labels are, where the scores have no names."""
     for label in labels:
         if not (label.isascii() and label.isdigit()) or int(label) >= scores.n_labels:
             raise InputError(
                 f"{table.name} has the label {shown(label)} and {scores.name} has no names of labels, expected"
                 f" --label-names, or positions up to {scores.n_labels - 1}"
             )
-    return np.array([int(label) for label in labels], np.int64)
+    return tuple(str(place) for place in range(scores.n_labels))
 
 
 def _csr(cells: Dense, row: Ints, label: Ints, shape: tuple[int, int]) -> Matrix:
@@ -445,16 +398,16 @@ def _longer(matrix: Matrix, n_more: int) -> Matrix:
     return type(matrix)((matrix.data, matrix.indices, starts), shape=shape)
 
 
-def _of_rows(values: Dense | None, entries: Entries, option: str, name: str) -> Dense | None:
+def _of_rows(values: Dense | None, lines: _Lines, option: str, name: str) -> Dense | None:
     """Return the group, or the weight, of each row, which all its lines must have."""
     if values is None:
         return None
-    first = np.zeros(len(entries.keys), np.int64)
-    first[entries.row[::-1]] = np.arange(len(values))[::-1]
-    other = np.flatnonzero(values != values[first][entries.row])
+    first = np.zeros(len(lines.keys), np.int64)
+    first[lines.row[::-1]] = np.arange(len(values))[::-1]
+    other = np.flatnonzero(values != values[first][lines.row])
     if other.size:
-        at = int(entries.row[other[0]])
-        row = shown_key(as_one(entries.keys)[at])
+        at = int(lines.row[other[0]])
+        row = shown_key(as_one(lines.keys)[at])
         both = f"{shown_key(values[first[at]])} and {shown_key(values[other[0]])}"
         raise InputError(
             f"{option} has {both} for the row {row} of {name}, expected one for all lines of a row"
@@ -548,7 +501,7 @@ def _row_columns(table: Table, taken: set[str | None], wanted: Wanted) -> tuple[
     return tuple(rows)
 
 
-def _check(table: Table, choice: LongColumns, wanted: Wanted) -> None:
+def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | None) -> None:
     """Refuse columns that are not there, or hold something else."""
     check_columns(table, replace(wanted, key=choice.keys))
     of_truth = (*NUMBERS, "none", *(("text",) if wanted.true_words else ()))
@@ -558,31 +511,27 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted) -> None:
         (choice.truth, "0 and 1 (--truth-column)", of_truth),
     )
     for key, expected, allowed in kinds:
-        if key is None:
-            continue
-        if key not in table.columns:
+        if key is not None and key not in table.columns:
             raise InputError(
                 f"{table.name} has no column {key!r}, expected one of {listed(table.columns)}"
             )
-        if not _is(table, key, *allowed):
+        if key is not None and not _is(table, key, *allowed):
             holds = table.columns[key].type
             raise InputError(f"column {key!r} of {table.name} holds {holds}, expected {expected}")
+    if scores is not None and choice.truth is None and wanted.unknown is not None:
+        raise InputError(
+            f"--unknown is {shown(wanted.unknown)} with {table.name}, whose lines name true labels, expected"
+            " a column of 0, 1 and what stands for truth that is not known, as --truth-column"
+        )
 
 
 def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumns) -> None:
     """Refuse to take every line for a true label where a column has 0 and 1, and not only 1."""
     columns = [key for key in left if _is(table, key, *NUMBERS)]
     for key, batch in table.first_rows(columns):
-        values = None if batch is None else _flat(batch, key)
+        values = None if batch is None else np.asarray(batch.columns[key])
         if values is not None and np.isin(values, (0, 1)).all() and not values.all():
             raise InputError(
                 f"{table.name} has 0 and 1 in {key!r}, which may say whether the label in {choice.label!r} is true,"
                 " expected --truth-column to name that column, or a file without it"
             )
-
-
-def _flat(batch: Batch, column: str) -> Dense:
-    """Return a column of one value a line."""
-    values = batch.columns[column]
-    assert isinstance(values, np.ndarray)
-    return values

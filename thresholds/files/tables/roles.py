@@ -78,14 +78,12 @@ def _scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> Colu
     return _all_numeric(name, others, wanted, because)
 
 
-def choose_truth(
-    table: Table, wanted: Wanted, scores: ColumnChoice | None, taken: Sequence[str | None] = ()
-) -> ColumnChoice | None:
+def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> ColumnChoice | None:
     """Choose the columns of the truth, if there are any; `scores` is None for a file of truth alone."""
     name, columns = table.name, table.columns
     if wanted.truth is not None:
         return _asked_for(name, columns, wanted.truth)
-    used = {*taken, *(scores.columns if scores is not None else ())}
+    used = set(scores.columns if scores is not None else ())
     by_name = None if scores is not None else _called_as_roles(columns, wanted.label_names)
     if by_name is not None:
         return by_name

@@ -1,7 +1,7 @@
-"""A table with a row in each line as a source of scores."""
+"""A table with a row in each line as a source: of scores, or of the truth of scores in another file."""
 
-from collections.abc import Iterator, Sequence
-from copy import copy
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,9 +11,8 @@ from thresholds._arrays.types import Dense, Floats, Matrix
 from thresholds._checks import InputError, listed, names_of_labels, places
 from thresholds._checks.cells import label_at
 from thresholds.data import label_lists
-from thresholds.files import keys
+from thresholds.files import accounting, keys
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
-from thresholds.files import accounting
 from thresholds.files.tables.columns import ListColumn, NamedLists, NoValue
 from thresholds.files.tables.roles import ColumnChoice, choose_scores, choose_truth
 from thresholds.files.tables.table import Batch, Table
@@ -22,138 +21,205 @@ from thresholds.files.unknown import hint_of
 from thresholds.results import counted
 
 
-class TableRows:
-    """Scores of a table, and truth, groups, weights and keys where it has them."""
+def scores_of_rows(table: Table, wanted: Wanted) -> Source:
+    """Return scores, and truth, groups, weights and keys where the table has them."""
+    check_columns(table, wanted)
+    because = partial(accounting.because, table, None)
+    scores = choose_scores(table, wanted, because)
+    accounting.refuse_other_than_numbers(table, scores, "scores")
+    if scores.key == "all columns":
+        accounting.refuse_scores_called_truth(table)
+    choice = choose_truth(table, wanted, scores) if wanted.with_truth else None
+    left_out = _left_out(table, wanted, scores.columns, () if choice is None else choice.columns)
+    if scores.key == "all columns":
+        accounting.refuse_mostly_numbers(table, accounting.of_text(table, left_out))
 
-    def __init__(self, table: Table, wanted: Wanted) -> None:
-        self._table = table
-        self._wanted = wanted
+    # Put scores and truth in the order of the labels.
+    names = _label_names(table, scores, wanted)
+    scores = ordered(scores, names)
+    n_labels = _n_labels(table, scores, names, wanted)
+    because = partial(accounting.because, table, scores)
+    truth = None
+    if choice is not None:
+        truth = Truth(table, choice, names, n_labels, because, wanted)
+    rows = _Rows(table, wanted, names, n_labels, scores, truth)
+    notes = (*accounting.assumed(scores), *accounting.noted(left_out))
+    return replace(
+        rows.source(scores.key, left_out, notes),
+        truth_key=None if choice is None else choice.key,
+        has_unknown=choice is not None and wanted.unknown is not None,
+        because=because,
+    )
 
-        # Which columns are what; whatever has no role is listed.
-        check_columns(table, wanted)
-        because = partial(accounting.because, table, None)
-        scores = choose_scores(table, wanted, because)
-        accounting.refuse_other_than_numbers(table, scores, "scores")
-        if scores.key == "all columns":
-            accounting.refuse_scores_called_truth(table)
-        truth = choose_truth(table, wanted, scores) if wanted.with_truth else None
-        self._account(scores, truth)
 
-        # The labels, and scores and truth in their order.
-        self.label_names = _label_names(table, scores, wanted)
-        self._scores = ordered(scores, self.label_names)
-        self.n_labels = _n_labels(table, self._scores, self.label_names, wanted)
-        self._truth: Truth | None = None
-        if truth is not None:
-            because = partial(accounting.because, table, scores)
-            self._truth = Truth(table, truth, self.label_names, self.n_labels, because, wanted)
+def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
+    """Return the truth of scores in another file; labels that are asked for may be a part of those it has."""
+    check_columns(table, wanted)
+    named = replace(wanted, label_names=scores.label_names)
+    choice = choose_truth(table, named, None)
+    assert choice is not None, "a file of truth alone has some, or is refused"
+    left_out = _left_out(table, wanted, (), choice.columns)
+    truth = Truth(table, choice, scores.label_names, scores.n_labels, scores.because, wanted)
+    if choice.key in ("label columns", "all columns") and wanted.names_of_columns is None:
+        accounting.refuse_other_labels(table, choice, left_out, scores, wanted.unknown)
+    rows = _Rows(table, wanted, scores.label_names, scores.n_labels, None, truth)
+    source = rows.source(choice.key, left_out, accounting.noted(left_out, f" of {table.name}"))
+    return replace(source, has_unknown=wanted.unknown is not None)
 
-    def _account(self, scores: ColumnChoice, truth: ColumnChoice | None) -> None:
-        """Give every column its role, or a place among those that are left out."""
-        table = self._table
-        roles: dict[str, Sequence[str | None]] = {
-            "scores": scores.columns,
-            "truth": () if truth is None else truth.columns,
-            "--key": self._wanted.keys,
-            "--groups": (self._wanted.groups,),
-            "--weights": (self._wanted.weights,),
-        }
-        accounting.refuse_two_roles(table.name, roles)
-        used = {column for columns in roles.values() for column in columns}
-        self.left_out = accounting.left_out(table, used)
-        if scores.key == "all columns":
-            accounting.refuse_mostly_numbers(table, accounting.of_text(table, self.left_out))
-        self.notes = (*table.notes, *accounting.assumed(scores), *accounting.noted(self.left_out))
 
-    def source(self) -> Source:
+def _left_out(
+    table: Table, wanted: Wanted, scores: Sequence[str], truth: Sequence[str]
+) -> dict[str, str]:
+    """Give every column its role, or a place among those that are left out."""
+    roles: dict[str, Sequence[str | None]] = {
+        "scores": scores,
+        "truth": truth,
+        "--key": wanted.keys,
+        "--groups": (wanted.groups,),
+        "--weights": (wanted.weights,),
+    }
+    accounting.refuse_two_roles(table.name, roles)
+    return accounting.left_out(table, {name for names in roles.values() for name in names})
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The columns of a table that are read."""
+
+    table: Table
+    wanted: Wanted
+    label_names: tuple[str, ...] | None
+    n_labels: int
+    scores: ColumnChoice | None  # None for truth alone
+    truth: Truth | None
+
+    def source(self, key: str, left_out: dict[str, str], notes: tuple[str, ...]) -> Source:
         """Return the rows of the table as a source."""
-        truth, table = self._truth, self._table
+        table = self.table
+        of_truth = () if self.truth is None else self.truth.notes
         return Source(
             name=table.name,
             path=table.path,
-            score_key=self._scores.key,
+            score_key=key,
             n_labels=self.n_labels,
             read=self.blocks,
-            truth_key=None if truth is None else truth.choice.key,
             label_names=self.label_names,
-            key_columns=self._wanted.keys,
+            key_columns=self.wanted.keys,
             n_samples=table.n_rows,
             n_about=table.n_about,
             first_row=table.first_row,
             about=table.about,
-            notes=(*self.notes, *(() if truth is None else truth.notes)),
-            left_out=self.left_out,
+            notes=(*table.notes, *notes, *of_truth),
+            left_out=left_out,
             dialect=table.dialect,
             of_text=table.of_text,
-            has_unknown=truth is not None and self._wanted.unknown is not None,
             read_keys=self.keys,
             first_values=self.first_values,
-            because=partial(accounting.because, table, self._scores),
             read_parts=self.parts,
         )
 
     def blocks(self, with_truth: bool = True) -> Iterator[Block]:
         """Return the rows in order, a few megabytes at a time; without truth where that is not wanted."""
-        truth = self._truth if with_truth else None
-        columns = [*self._scores.columns, *self.key_columns]
+        wanted = self.wanted
+        truth = self.truth if with_truth or self.scores is None else None
+        columns = [*wanted.keys, *filter(None, (wanted.groups, wanted.weights))]
+        nullable: set[str] = set()
+        if self.scores is not None:
+            columns += self.scores.columns
+            nullable |= set(self.scores.columns if wanted.drop_unscored else ())
         if truth is not None:
             columns += truth.choice.columns
-        columns += [
-            name for name in (self._wanted.groups, self._wanted.weights) if name is not None
-        ]
+            nullable |= set(truth.nullable)
+        text = text_columns(wanted, () if truth is None else truth.text)
         for batch in read_batches(
-            self._table,
-            columns,
-            self._scores,
-            self.n_labels,
-            self.label_names,
-            truth,
-            self._wanted,
+            self.table, columns, self._said_of, self.n_labels, nullable, text
         ):
+            y_true = None if truth is None else truth.decode(batch)
+            y_score: Any = y_true if self.scores is None else self._scores_of(batch, self.scores)
             yield Block(
-                y_score=self._scores_of(batch),
-                y_true=None if truth is None else truth.decode(batch),
-                groups=groups_of(batch, self._wanted.groups),
-                keys=keys.together([np.asarray(batch.columns[key]) for key in self.key_columns]),
-                sample_weight=weights_of(batch, self._wanted.weights),
+                y_score=y_score,
+                y_true=None if self.scores is None else y_true,
+                groups=groups_of(batch, wanted.groups),
+                keys=keys_in(batch, wanted.keys),
+                sample_weight=weights_of(batch, wanted.weights),
             )
 
-    @property
-    def key_columns(self) -> tuple[str, ...]:
-        """The columns of the key."""
-        return self._wanted.keys
-
-    def _scores_of(self, batch: Batch) -> Matrix:
+    def _scores_of(self, batch: Batch, scores: ColumnChoice) -> Matrix:
         """Return the scores of some rows; those beside names as CSR."""
-        if self._scores.form != "named":
-            return numbers_of(batch, self._scores, self.n_labels)
-        assert self.label_names is not None
-        return _by_name(batch, self._scores, self.label_names, self._wanted)
+        if scores.form != "named":
+            return numbers_of(batch, scores, self.n_labels)
+        return _by_name(batch, scores, self.label_names or (), self.wanted)
+
+    def _said_of(self, cell: NoValue) -> str:
+        """Say of which label a cell without a value is, and what may be done."""
+        truth = self.truth
+        if truth is not None and cell.column in truth.choice.columns:
+            hint = hint_of(None) if truth.has_cells else ""
+            return (
+                f"{_label_of(cell, truth.choice, self.label_names)}, expected one in each row{hint}"
+            )
+        label, hint = "", ""
+        if self.scores is not None and cell.column in self.scores.columns:
+            label = _label_of(cell, self.scores, self.label_names)
+            if "--truth" in self.wanted.offered:
+                hint = "; --drop-unscored leaves out rows without scores"
+        return f"{label}, expected one in each row{hint}"
 
     def parts(self) -> list[Source]:
         """Return the parts of the table, in which columns have the roles that they have here."""
-        sources = list[Source]()
-        for table in self._table.parts():
-            part = copy(self)
-            part._table = table
-            sources.append(part.source())
-        return sources
+        return [
+            replace(
+                replace(self, table=table).source("", {}, ()),
+                has_unknown=self.truth is not None and self.wanted.unknown is not None,
+            )
+            for table in self.table.parts()
+        ]
 
     def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
         """Return columns of whole numbers or text, in the first rows."""
-        described = self._table.columns
+        described = self.table.columns
         flat = [
             column
             for column in columns
             if described[column].form == "flat" and described[column].kind in ("int", "text")
         ]
-        for column, batch in self._table.first_rows(flat):
+        for column, batch in self.table.first_rows(flat):
             if batch is not None:
                 yield column, np.asarray(batch.columns[column])
 
     def keys(self) -> Dense:
         """Return the key of every row."""
-        return keys_of(self._table, self.key_columns)
+        wanted = self.wanted
+        batches = read_batches(self.table, wanted.keys, self._said_of, text=text_columns(wanted))
+        read = [keys_in(batch, wanted.keys) for batch in batches]
+        found = [some for some in read if some is not None]
+        return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+def read_batches(
+    table: Table,
+    columns: Sequence[str],
+    said_of: Callable[[NoValue], str],
+    n_labels: int = 1,
+    nullable: Collection[str] = (),
+    text: Collection[str] = (),
+) -> Iterator[Batch]:
+    """Read columns; a cell without a value is refused by its row, and `said_of` says more of it."""
+    try:
+        yield from table.batches(list(dict.fromkeys(columns)), n_labels, nullable, text)
+    except NoValue as cell:
+        where = f"column {cell.column!r} of {cell.name} has no value at row {cell.row}"
+        raise InputError(f"{where}{said_of(cell)}") from None
+
+
+def text_columns(wanted: Wanted, more: Sequence[str | None] = ()) -> set[str]:
+    """Return the columns that are read as text, where a file has no types."""
+    return {name for name in (*wanted.keys, wanted.groups, *more) if name is not None}
+
+
+def keys_in(batch: Batch, columns: Sequence[str]) -> Dense | None:
+    """Return the key of each row, where one is wanted."""
+    return keys.together([np.asarray(batch.columns[column]) for column in columns])
 
 
 def groups_of(batch: Batch, column: str | None) -> Dense | None:
@@ -180,7 +246,7 @@ def weights_of(batch: Batch, column: str | None) -> Floats | None:
     if wrong.size:
         raise InputError(
             f"column {column!r} of {batch.name} has {weights[wrong[0]]:g} at row {batch.first + int(wrong[0])}, expected"
-            " a weight that is not negative (--weights)"
+            " finite weights >= 0 (--weights)"
         )
     return weights
 
@@ -189,7 +255,7 @@ def _by_name(
     batch: Batch, choice: ColumnChoice, label_names: Sequence[str], wanted: Wanted
 ) -> Matrix:
     """Return scores that stand beside names as CSR: what is not named in a row has no score there."""
-    lists = named_lists(batch, choice)
+    lists = _named_lists(batch, choice)
     what = f"column {choice.columns[0]!r} of {batch.name}"
     index = {label: place for place, label in enumerate(label_names)}
     words = lists.labels.words or ()
@@ -211,15 +277,12 @@ def _by_name(
     return type(ones)((cells[order], ones.indices, ones.indptr), shape=ones.shape)
 
 
-def named_lists(batch: Batch, choice: ColumnChoice) -> NamedLists:
+def _named_lists(batch: Batch, choice: ColumnChoice) -> NamedLists:
     """Return label names and their scores, which are as many in each row."""
-    if len(choice.columns) == 1:
-        lists = batch.columns[choice.columns[0]]
-        assert isinstance(lists, NamedLists)
-        return lists
-    labels, scores = (batch.columns[column] for column in choice.columns)
-    assert isinstance(labels, ListColumn)
-    assert isinstance(scores, ListColumn)
+    found: Any = [batch.columns[column] for column in choice.columns]
+    if len(found) == 1:
+        return NamedLists(*found[0])
+    labels, scores = found
     lengths = np.diff(labels.offsets), np.diff(scores.offsets)
     wrong = np.flatnonzero(lengths[0] != lengths[1])
     if wrong.size:
@@ -229,43 +292,6 @@ def named_lists(batch: Batch, choice: ColumnChoice) -> NamedLists:
             f" {choice.columns[1]!r} at row {batch.first + at}, expected a score for each name"
         )
     return NamedLists(labels, scores)
-
-
-def read_batches(
-    table: Table,
-    columns: Sequence[str],
-    wide: ColumnChoice | None,
-    n_labels: int,
-    label_names: Sequence[str] | None,
-    truth: "Truth | None",
-    wanted: Wanted,
-) -> Iterator[Batch]:
-    """Read columns, `wide` those of the scores; a cell without a value is refused by its row and label."""
-    nullable = set(() if truth is None else truth.nullable)
-    if wanted.drop_unscored and wide is not None:
-        nullable |= set(wide.columns)
-    text = text_columns(wanted, () if truth is None else truth.text)
-    try:
-        yield from table.batches(list(dict.fromkeys(columns)), n_labels, nullable, text)
-    except NoValue as cell:
-        of_truth = truth is not None and cell.column in truth.choice.columns
-        choice = truth.choice if truth is not None and of_truth else wide
-        of_scores = wide is not None and cell.column in wide.columns
-        label = ""
-        if choice is not None and cell.column in choice.columns:
-            label = _label_of(cell, choice, label_names)
-        hint = hint_of(None) if truth is not None and of_truth and truth.has_cells else ""
-        if of_scores and "--truth" in wanted.offered:
-            hint = "; --drop-unscored leaves out rows without scores"
-        raise InputError(
-            f"column {cell.column!r} of {cell.name} has no value at row {cell.row}{label}, expected one in each row"
-            f"{hint}"
-        ) from None
-
-
-def text_columns(wanted: Wanted, more: Sequence[str | None] = ()) -> set[str]:
-    """Return the columns that are read as text, where a file has no types."""
-    return {name for name in (*wanted.keys, wanted.groups, *more) if name is not None}
 
 
 def _label_of(cell: NoValue, choice: ColumnChoice, label_names: Sequence[str] | None) -> str:
@@ -285,37 +311,24 @@ def check_columns(table: Table, wanted: Wanted) -> None:
         ("--weights", wanted.weights),
         *(("--key", key) for key in wanted.keys),
     )
-    for option, column in named:
-        if column is not None and column not in table.columns:
+    for option, name in named:
+        if name is None:
+            continue
+        if name not in table.columns:
             raise InputError(
-                f"{table.name} has no column {column!r}, expected {option} to be in {listed(table.columns)}"
+                f"{table.name} has no column {name!r}, expected {option} to be in {listed(table.columns)}"
             )
-        if column is not None and table.columns[column].form != "flat":
-            raise InputError(
-                f"column {column!r} of {table.name} holds {table.columns[column].type}, expected one value in each row"
-                f" ({option})"
-            )
-    if wanted.weights is not None and not table.columns[wanted.weights].is_number:
-        holds = table.columns[wanted.weights].type
-        raise InputError(
-            f"column {wanted.weights!r} of {table.name} holds {holds}, expected numbers (--weights)"
-        )
+        column = table.columns[name]
+        of = f"column {name!r} of {table.name} holds {column.type}, expected"
+        if column.form != "flat":
+            raise InputError(f"{of} one value in each row ({option})")
+        if option == "--weights" and not column.is_number:
+            raise InputError(f"{of} numbers ({option})")
     kinds = keys.KINDS if len(wanted.keys) == 1 else keys.KINDS_OF_SEVERAL
     for key in wanted.keys:
-        described = table.columns[key]
-        if described.kind not in kinds or described.type.startswith("decimal"):
-            raise keys.refuse_kind(table.name, key, described.type)
-
-
-def keys_of(table: Table, columns: Sequence[str]) -> Dense:
-    """Read the key of every row."""
-    wanted = Wanted(key=tuple(columns))
-    batches = read_batches(table, columns, None, 1, None, None, wanted)
-    read: list[Any] = [
-        keys.together([np.asarray(batch.columns[column]) for column in columns])
-        for batch in batches
-    ]
-    return np.concatenate(read) if read else np.empty(0, np.int64)
+        column = table.columns[key]
+        if column.kind not in kinds or column.type.startswith("decimal"):
+            raise keys.refuse_kind(table.name, key, column.type)
 
 
 def _label_names(table: Table, scores: ColumnChoice, wanted: Wanted) -> tuple[str, ...] | None:
@@ -338,8 +351,9 @@ def _label_names(table: Table, scores: ColumnChoice, wanted: Wanted) -> tuple[st
 def _names_in_lists(table: Table, choice: ColumnChoice) -> tuple[str, ...]:
     """Read all names beside scores, in the order of the alphabet."""
     found = set[str]()
-    for batch in read_batches(table, choice.columns, choice, 1, None, None, Wanted()):
-        found.update(named_lists(batch, choice).labels.words or ())
+    for batch in read_batches(table, choice.columns, lambda _: ", expected one in each row"):
+        labels = _named_lists(batch, choice).labels
+        found.update(labels.words or ())
     if not found:
         raise InputError(f"{table.name} has no names beside its scores, expected some")
     return tuple(sorted(found))
@@ -349,17 +363,15 @@ def _n_labels(
     table: Table, scores: ColumnChoice, label_names: tuple[str, ...] | None, wanted: Wanted
 ) -> int:
     """Count the labels: columns, names, or the length of the first list."""
-    column = scores.columns[0]
-    width = table.columns[column].width if scores.form == "list" else len(scores.names or ())
-    if scores.form == "wide":
-        width = len(scores.columns)
     if scores.form == "named":
-        width = len(label_names or ())
+        return len(label_names or ())
+    column = scores.columns[0]
+    width = len(scores.columns) if scores.form == "wide" else table.columns[column].width
     if width is None:
         # So many labels that a row is a block: lists may be long, and one tells their length.
-        batches = read_batches(table, [column], scores, BLOCK_CELLS, label_names, None, wanted)
-        lists: Any = next((batch.columns[column] for batch in batches), None)
-        width = 0 if lists is None else int(np.diff(lists.offsets)[0])
+        batches = read_batches(table, [column], lambda _: ", expected one in each row", BLOCK_CELLS)
+        lists = next((batch.columns[column] for batch in batches), None)
+        width = int(np.diff(lists.offsets)[0]) if isinstance(lists, ListColumn) else 0
     if width == 0:
         raise InputError(
             f"{table.name} has no scores in the first row, expected at least one row and one label"

@@ -11,8 +11,8 @@ from thresholds._checks import InputError, different, places, shown
 from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.unknown import reads_absent, unknown_values
 from thresholds.data import label_lists
-from thresholds.files.source import Wanted
 from thresholds.files import accounting
+from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import NUMBERS, ListColumn
 from thresholds.files.tables.roles import ColumnChoice
 from thresholds.files.tables.table import Batch, Table, stacked
