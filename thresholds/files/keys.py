@@ -16,6 +16,7 @@ KINDS_OF_SEVERAL = (*KINDS, "float")
 _EXPECTED = "expected whole numbers or text as --key: cast it"
 _BETWEEN = " | "  # the columns of a key, where it is one text
 _ZEROS = re.compile(r"(-?\d+)\.0*|(-?\d+\.\d*?)0*")  # at the end of a decimal number
+_WITH_COMMA = re.compile(r"-?\d+,\d+")  # a decimal number, as spreadsheets write it
 
 
 def refuse_kind(name: str, key: str, holds: str) -> InputError:
@@ -43,6 +44,8 @@ def together(columns: Sequence[Dense]) -> Dense | None:
 
 def plain(text: str) -> str:
     """Return a decimal number without zeros at its end; other text as it is."""
+    if _WITH_COMMA.fullmatch(text):
+        text = text.replace(",", ".")
     number = _ZEROS.fullmatch(text)
     return text if number is None else number[1] or number[2]
 

@@ -77,10 +77,7 @@ def open_scores(
     """Open a file, a folder, a pattern of shards or a `datasets.Dataset`, and join the truth of another to it."""
     wanted = wanted or Wanted()
     unknown_values(wanted.unknown)  # is refused, if it is none, before anything is read
-    if truth_path is None:
-        source = _open(_given(path), wanted)
-    else:
-        source = _open_both(_given(path), _given(truth_path), wanted)
+    source = _open(path, wanted) if truth_path is None else _open_both(path, truth_path, wanted)
     names = wanted.rule_names
     if source.label_names is None and names is not None and len(names) == source.n_labels:
         source = replace(source, label_names=names)  # nothing says otherwise
@@ -154,6 +151,7 @@ def _given(path: Any) -> Any:
 
 def _open(path: Any, wanted: Wanted) -> Source:
     """Open scores, and truth that stands beside them."""
+    path = _given(path)
     with reading(_name_of(path)):
         open_matrix = _opens_matrix(path)
         if open_matrix is not None:
@@ -167,6 +165,7 @@ def _open(path: Any, wanted: Wanted) -> Source:
 
 def _open_both(path: Any, truth_path: Any, wanted: Wanted) -> Source:
     """Open scores, and the truth of another file, where groups and weights may stand."""
+    truth_path = _given(truth_path)
     with reading(_name_of(truth_path)):
         open_matrix = _opens_matrix(truth_path)
         table = _open_table(truth_path, wanted) if open_matrix is None else None

@@ -33,6 +33,9 @@ class Dialect(NamedTuple):
     line_end: str = "\n"
 
 
+USUAL_DIALECT = Dialect()
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What to read of files; names of columns, or of arrays of an `.npz`, None for what is usual."""
@@ -112,7 +115,7 @@ class Source:
     )  # columns without a role, what they hold
     calib_idx: Ints | None = None
     test_idx: Ints | None = None
-    dialect: Dialect = Dialect()  # of a csv
+    dialect: Dialect = USUAL_DIALECT  # of a csv
     of_text: bool = False  # scores are written as text, which has no dtype
     has_unknown: bool = False  # truth is -1 where it is not known
     # Of truth: what it is in rows that the file lacks, 0 or -1; None where it has to have all.

@@ -34,13 +34,15 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_SEPARATORS = (",", ";", "\t")
+_SEPARATORS = ("\t", ";", ",")  # as semicolons may part labels with commas in them
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)  # which Excel heeds in the first line
 _IN_QUOTES = re.compile(r'"[^"]*"')
 # Cells of numbers as spreadsheets show them, or nothing; the groups are decimals and the percent sign.
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*(,\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
 _DECIMAL_POINT = re.compile(r"\s*[-+]?\d*(\.\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
-_BELOW_ONE = re.compile(r"\s*[-+]?0,")  # which is no number with commas between thousands
+# Numbers that have no commas between thousands.
+_NO_THOUSANDS = re.compile(r"\s*[-+]?(0,\d*|\d*,(\d{1,2}|\d{4,}))(?!\d).*")
+_QUOTED = re.compile(rb'(?:^|\t)"(?:[^"]|"")*"', re.MULTILINE)  # cells that tabs part
 # What pyarrow says of a row or a cell that it refuses, where row 1 is the first, and column 0.
 _ODD_ROW = re.compile(
     r"CSV parse error: Row #(?P<row>\d+): "
@@ -85,7 +87,9 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
     import pyarrow as pa
 
     layout = _layout_of(path, wanted.encoding)
-    text = {*wanted.keys, wanted.groups, wanted.labels} - {None}
+    text = {*wanted.keys, wanted.groups, wanted.labels}
+    if wanted.true_words or wanted.label_separator is not None:
+        text.add(wanted.truth)
 
     # The first block tells what columns hold; without a row, they hold nothing.
     schema = next((rows.schema for rows in _read_blocks(path, layout, {})), None)
@@ -150,10 +154,11 @@ def _notes(path: Path, layout: _Layout, written: Mapping[str, _Numbers]) -> tupl
 
 def _layout_of(path: Path, encoding: str | None) -> _Layout:
     """Look at the first lines."""
-    if encoding is None:
-        with _unpacked(path) as stream:
-            mark = stream.read(3)
-        encoding = next((name for start, name in _MARKS.items() if mark.startswith(start)), "utf-8")
+    with _unpacked(path) as stream:
+        mark = stream.read(3)
+    # A byte-order mark tells the encoding, whatever that of another file is.
+    told = next((name for start, name in _MARKS.items() if mark.startswith(start)), None)
+    encoding = told or encoding or "utf-8"
     # What is not in the encoding is seen in the header, or where a column is read.
     with io.TextIOWrapper(
         _unpacked(path), encoding, errors="surrogateescape", newline="\n"
@@ -164,8 +169,12 @@ def _layout_of(path: Path, encoding: str | None) -> _Layout:
         other = "utf-16" if "\0" in odd else "cp1252"
         shown_name = odd.encode(errors="surrogateescape").decode(errors="backslashreplace")
         raise InputError(
-            f"{path.name} is not in {encoding.upper()} (its header has {shown(shown_name)}), expected --encoding to name"
-            f" its encoding, such as --encoding {other}"
+            f"{path.name} is not in {encoding.upper()} (its header has {shown(shown_name)}), expected --encoding to"
+            f" name its encoding, such as --encoding {other}"
+        )
+    if all(map(is_number, layout.names)) and not all(map(str.isdigit, layout.names)):
+        raise InputError(
+            f"{path.name} begins with {shown(layout.names[0])}, expected a header, a line with the names of its columns"
         )
     doubled = [name for name, times in Counter(layout.names).items() if times > 1]
     if doubled:
@@ -205,7 +214,7 @@ def _layout(path: Path, encoding: str, stream: Any) -> _Layout:
             row = line
             break
     separator = separator or _separator(header, row)
-    if before and _is_header(before[-1], header, separator):
+    if before and _is_header(path, before[-1], header, separator):
         peeked.insert(0, before.pop()[1:].lstrip())
 
     # 3. Read the names; columns at the end without name and cell are none.
@@ -278,12 +287,18 @@ def _separator(header: str, row: str) -> str:
     return ","
 
 
-def _is_header(comment: str, row: str, separator: str) -> bool:
+def _is_header(path: Path, comment: str, row: str, separator: str) -> bool:
     """Whether a line that begins as a comment is the header of a row of numbers."""
     n_cells = comment.count(separator)
-    if not comment.startswith("#") or n_cells != row.count(separator):
+    if not comment.startswith("#") or n_cells != row.count(separator) or not n_cells:
         return False
-    return n_cells > 0 and any(is_number(cell) for cell in row.split(separator))
+    cells = [cell.strip() for cell in row.split(separator)]
+    if all(cell.isdigit() for cell in cells) and len(set(cells)) == len(cells):
+        raise InputError(
+            f"{path.name} has {shown(row.strip())} below {shown(comment.strip())}, either of which may be the header,"
+            " expected no comment there"
+        )
+    return any(is_number(cell) for cell in cells)
 
 
 def _written_numbers(
@@ -298,7 +313,7 @@ def _written_numbers(
     rows: Any = next(_read_blocks(path, layout, {}, columns), None) if columns else None
     written = dict[str, _Numbers]()
     for name in columns if rows is not None else ():
-        numbers = _how_written(rows.column(name).to_pylist(), layout.dialect.separator)
+        numbers = _how_written(rows.column(name).to_pylist())
         if numbers is not None:
             written[name] = numbers
 
@@ -313,7 +328,7 @@ def _written_numbers(
     return written
 
 
-def _how_written(cells: Sequence[str], separator: str) -> _Numbers | None:
+def _how_written(cells: Sequence[str]) -> _Numbers | None:
     """Tell how the numbers of a column are written; None if some cells are none, or they are not told from text."""
     for form, with_comma in ((_DECIMAL_COMMA, True), (_DECIMAL_POINT, False)):
         found = [form.fullmatch(cell) for cell in cells if cell.strip()]
@@ -324,8 +339,8 @@ def _how_written(cells: Sequence[str], separator: str) -> _Numbers | None:
         if n_percent not in (0, len(numbers)):
             return None
         has_comma = with_comma and any(match[1] for match in numbers)
-        # Commas that part cells, too, may stand between thousands.
-        if has_comma and separator == "," and not any(map(_BELOW_ONE.match, cells)):
+        # Commas may stand between thousands.
+        if has_comma and not any(map(_NO_THOUSANDS.fullmatch, cells)):
             return None
         if has_comma or n_percent:
             return _Numbers(has_comma, bool(n_percent))
@@ -487,24 +502,39 @@ def _refusal(path: Path, layout: _Layout, n_rows: int, said: str) -> InputError:
 
 
 def _pieces(path: Path, layout: _Layout) -> Iterator[bytes]:
-    """Read the rows in UTF-8, some whole lines at a time; lines of nothing but separators are no rows."""
+    """Read the rows in UTF-8, some whole lines at a time."""
     separator = layout.dialect.separator.encode()
     n_separators = len(layout.all_names) - 1
     no_cell = separator * n_separators
-    line_of_none = re.compile(rb"(?m)^" + re.escape(no_cell) + rb"\r?\n")
+    at_the_end = re.compile(rb"(?:(?<=\n)|\A)(?:" + re.escape(no_cell) + rb"[ \t\r]*(?:\n|\Z))+\Z")
     encoding = layout.dialect.encoding
     file = _unpacked(path)
     is_utf8 = encoding.startswith("utf-8")  # then pyarrow says what is not
     with file if is_utf8 else io.TextIOWrapper(file, encoding, newline="\n") as stream:
         for _ in range(layout.n_before):
             stream.readline()
+        held = b""  # lines without a cell, which are none at the end of a file
         while text := stream.read(_BLOCK_BYTES):
             text += stream.readline(_LONGEST_LINE + 1)
-            piece = text if isinstance(text, bytes) else text.encode()
-            if n_separators and no_cell in piece:
-                piece = line_of_none.sub(b"", piece)
-            yield piece
+            piece = held + (text if isinstance(text, bytes) else text.encode())
+            empty = at_the_end.search(piece) if n_separators and no_cell in piece else None
+            held = b"" if empty is None else piece[empty.start() :]
+            _refuse_rows_in_quotes(path, separator, piece)
+            yield piece[: len(piece) - len(held)]
     yield b"\n" + (no_cell or b'""') + b"\n"
+
+
+def _refuse_rows_in_quotes(path: Path, separator: bytes, piece: bytes) -> None:
+    """Refuse a cell in quotes that has tabs and ends of lines: who parts cells by tabs may use no quotes."""
+    if separator != b"\t" or b'"' not in piece:
+        return
+    for cell in _QUOTED.finditer(piece):
+        if b"\t" in cell[0][1:] and b"\n" in cell[0]:
+            shown_cell = shown(cell[0].strip().decode(errors="replace"))
+            raise InputError(
+                f"{path.name} has a cell in quotes with tabs and ends of lines in it ({shown_cell}), which may be"
+                " several rows of a file without quotes, expected cells without quotation marks, or a .csv with commas"
+            )
 
 
 class _Stream(io.RawIOBase):

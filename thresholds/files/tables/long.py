@@ -423,7 +423,10 @@ def _label_column(table: Table, wanted: Wanted) -> str | None:
                 f"{table.name} has no column {wanted.labels!r}, expected --label-column to be in"
                 f" {listed(table.columns)}"
             )
-        return wanted.labels
+        is_list = table.columns[wanted.labels].form == "list"  # names beside lists of scores
+        return None if is_list else wanted.labels
+    if wanted.label_separator is not None or _has_columns(table, wanted.names_of_columns):
+        return None
     if any(column.form != "flat" for column in table.columns.values()):
         return None
     others = [key for key in table.columns if key not in (*wanted.keys, wanted.groups)]
@@ -441,6 +444,11 @@ def _label_column(table: Table, wanted: Wanted) -> str | None:
         ),
         None,
     )
+
+
+def _has_columns(table: Table, names: Sequence[str] | None) -> bool:
+    """Whether each label that is asked for has a column of numbers."""
+    return names is not None and all(_is(table, name, *NUMBERS, "none") for name in names)
 
 
 def _truth_column(table: Table, wanted: Wanted) -> str | None:
@@ -508,7 +516,7 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | N
     kinds: tuple[tuple[str | None, str, tuple[str, ...]], ...] = (
         (choice.label, "names of labels (--label-column)", ("text", "int")),
         (choice.score, "scores (--score-column)", (*NUMBERS, "none")),
-        (choice.truth, "0 and 1 (--truth-column)", of_truth),
+        (choice.truth, "0 and 1 (--truth-column), or --true-words to say what is true", of_truth),
     )
     for key, expected, allowed in kinds:
         if key is not None and key not in table.columns:
@@ -526,12 +534,32 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | N
 
 
 def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumns) -> None:
-    """Refuse to take every line for a true label where a column has 0 and 1, and not only 1."""
-    columns = [key for key in left if _is(table, key, *NUMBERS)]
-    for key, batch in table.first_rows(columns):
-        values = None if batch is None else np.asarray(batch.columns[key])
-        if values is not None and np.isin(values, (0, 1)).all() and not values.all():
+    """Refuse to take every line for a true label where a column has marks for what is true and what is not."""
+    columns = [key for key in left if _is(table, key, *NUMBERS, "text")]
+    for key, batch in table.first_rows(columns, columns):
+        if batch is None:
+            continue
+        found = {
+            _MARKS.get(str(cell).strip().lower())
+            for cell in np.asarray(batch.columns[key]).tolist()
+        }
+        if None not in found and len(found) > 1:
             raise InputError(
-                f"{table.name} has 0 and 1 in {key!r}, which may say whether the label in {choice.label!r} is true,"
-                " expected --truth-column to name that column, or a file without it"
+                f"column {key!r} of {table.name} may say whether the label in {choice.label!r} is true, expected"
+                " --truth-column to name that column (--true-words what is true in text), or a file without it"
             )
+
+
+# What marks in truth are, as text in lower case.
+_MARKS = {
+    **dict.fromkeys(
+        ("1", "1.0", "true", "t", "yes", "y", "ja", "j", "x", "present", "positive", "pos"), "true"
+    ),
+    **dict.fromkeys(
+        ("0", "0.0", "false", "f", "no", "n", "nein", "absent", "negative", "neg"), "false"
+    ),
+    **dict.fromkeys(
+        ("-1", "-1.0", "0.5", "", "none", "nan", "na", "null", "?", "unknown", "uncertain"),
+        "unknown",
+    ),
+}

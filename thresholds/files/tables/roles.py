@@ -7,6 +7,7 @@ their names a prefix, a separator and the label: `y_score_cat`, `y_score.cat`, `
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from shlex import quote
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -107,11 +108,14 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
         return _single_column(columns, lists[0])
     if scores is not None:
         return None
+    texts = [key for key, column in others.items() if column.is_text]
+    if wanted.label_separator is not None and len(texts) == 1:
+        return _single_column(columns, texts[0])
     wide = tuple(_of_numbers(others))
     if not wide:
         raise InputError(
             f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1; it has"
-            f" {described(others)}; --truth-column names a column"
+            f" {described(others)}; --truth-column names a column, --true-words what is true in columns of text"
         )
     return ColumnChoice("all columns", wide, wide, "wide")
 
@@ -126,6 +130,7 @@ def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
                 f" {listed(columns)}"
             )
         return wanted.labels
+    found = list[str]()
     for key, column in columns.items():
         if not _is_list(column, "text") or key in wanted.keys:
             continue
@@ -135,16 +140,21 @@ def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
         if signs == "open":
             raise InputError(
                 f"column {key!r} of {table.name} has as many names as {scores!r} has scores in each row, expected"
-                f" --label-column {key} if they are the labels of these scores, or --truth-column {key} if they are the"
-                " truth"
+                f" --label-column {quote(key)} if they are the labels of these scores, or --truth-column {quote(key)}"
+                " if they are the truth"
             )
         if key == wanted.truth:
             raise InputError(
                 f"column {key!r} of {table.name} has the names of the scores {scores!r} ({signs}), expected another"
                 " column as --truth-column"
             )
-        return key
-    return None
+        found.append(key)
+    if len(found) > 1:
+        raise InputError(
+            f"{table.name} may have the names of the scores {scores!r} in {listed(found)}, expected one of them as"
+            " --label-column"
+        )
+    return found[0] if found else None
 
 
 def _signs_of_names(table: Table, names: str, scores: str) -> str:

@@ -245,8 +245,8 @@ def weights_of(batch: Batch, column: str | None) -> Floats | None:
     wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if wrong.size:
         raise InputError(
-            f"column {column!r} of {batch.name} has {weights[wrong[0]]:g} at row {batch.first + int(wrong[0])}, expected"
-            " finite weights >= 0 (--weights)"
+            f"column {column!r} of {batch.name} has {weights[wrong[0]]:g} at row {batch.first + int(wrong[0])},"
+            " expected finite weights >= 0 (--weights)"
         )
     return weights
 

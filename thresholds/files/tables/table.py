@@ -1,7 +1,7 @@
 """A table: named columns of one file, or of several alike, read in pieces as Arrow's record batches.
 
-Each format is a function that returns a table (`formats.py`, `csv_text.py`, `json_lines.py`). What is common to all stands
-here: values become arrays of NumPy, and whatever cannot be read is said with its file and its row.
+Each format is a function that returns a table (`formats.py`, `csv_text.py`, `json_lines.py`). What is common to all
+stands here: values become arrays of NumPy, and whatever cannot be read is said with its file and its row.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ import numpy as np
 from thresholds._arrays.blocks import in_pieces
 from thresholds._checks import InputError, listed
 from thresholds._checks.boundary import reading
-from thresholds.files.source import Dialect, rows_per_block
+from thresholds.files.source import USUAL_DIALECT, Dialect, rows_per_block
 from thresholds.files.tables.columns import (
     NUMBERS,
     Column,
@@ -64,7 +64,7 @@ class Table:
     about: str = ""  # for people: the number of shards, perhaps
     of_text: bool = False  # numbers are written as text, which has no dtype
     is_loose: bool = False  # rows may lack a column, as objects of JSON a key
-    dialect: Dialect = Dialect()
+    dialect: Dialect = USUAL_DIALECT
     notes: tuple[str, ...] = ()  # what was assumed
     # Of columns that differ between shards, how: they are refused where they are used.
     differences: Mapping[str, str] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Table:
     def first_rows(
         self, columns: Sequence[str], nullable: Collection[str] = (), text: Collection[str] = ()
     ) -> Iterator[tuple[str, Batch | None]]:
-        """Read each column of some first rows; None where it lacks a value. Nothing is given of a table without rows."""
+        """Read each column of some first rows; None where it lacks a value. A table without rows gives nothing."""
         if not columns:
             return
         for piece in self.pieces:

@@ -1,13 +1,15 @@
 """Truth of a table as 0 and 1: columns of numbers or words, lists of labels, and labels that share a cell of text."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks import InputError, different, places, shown
+from thresholds._checks import InputError, different, listed, places, shown
 from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.unknown import reads_absent, unknown_values
 from thresholds.data import label_lists
@@ -17,11 +19,13 @@ from thresholds.files.tables.columns import NUMBERS, ListColumn
 from thresholds.files.tables.roles import ColumnChoice
 from thresholds.files.tables.table import Batch, Table, stacked
 from thresholds.files.unknown import as_read, hint_of, is_truth
+from thresholds.results import counted
 
 Decode = Callable[[Batch], Matrix]
 
 _SEPARATORS = ("|", ";", ",", " ")  # that may stand between the labels of a cell
-_QUOTES = "\"'"
+# Labels in a list as Python writes it: in quotes of either kind, or bare.
+_IN_LISTS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\s'"][^,]*)""")
 
 
 class Truth:
@@ -89,8 +93,7 @@ class Truth:
         cell = next((cell for cell in cells if not cell.isalnum()), cells[0] if cells else "")
         if cell.lstrip().startswith("{"):
             raise InputError(
-                f"truth {column!r} of {table.name} is text (such as {shown(cell)}), expected objects of .jsonl with 0 or"
-                " 1 for each label, a column for each label, or one label a line"
+                f"truth {column!r} of {table.name} is text (such as {shown(cell)}), {_OBJECTS}"
             )
         separator = next((mark for mark in _SEPARATORS if mark in cell), "|")
         raise InputError(
@@ -104,11 +107,12 @@ class Truth:
         column = choice.columns[0]
         truth = f"truth {choice.key!r} of {table.name}"
         if self._is_of_cells(table, choice):
-            self._take_lists(truth, has_names=True)
-            self.text = choice.columns
-            if self._wanted.label_names is not None:
-                self.notes = (f"labels in {column!r} that --label-names lacks are left out",)
-            return partial(self._of_cells, column=column)
+            self._take_lists(truth, has_names=False)
+            self.text = self.nullable = choice.columns
+            cells = LabelCells(table, column, self._wanted, self._names, self._n_labels)
+            self.notes = cells.notes
+            return cells.decode
+        self._refuse_unused(truth, choice, table)
         if choice.form == "named":
             raise InputError(
                 f"{truth} holds {table.columns[column].type}, expected labels without scores"
@@ -177,24 +181,18 @@ class Truth:
         cells = numbers_of(batch._replace(columns=columns), self.choice, self._n_labels)
         return indicator(cells, what, batch.first, self._names, self._unknown)
 
-    def _of_cells(self, batch: Batch, column: str) -> Matrix:
-        """Read text with the labels of a row, and a separator between them."""
-        separator = self._wanted.label_separator
-        assert separator is not None
-        assert self._names is not None
-        known = None if self._wanted.label_names is None else set(self._names)
-        index: dict[str, int] = {}
-        values = list[int]()
-        lengths = list[int]()
-        for cell in np.asarray(batch.columns[column]).tolist():
-            labels = _labels_in(str(cell), separator)
-            if known is not None:
-                labels = [label for label in labels if label in known]
-            values += [index.setdefault(label, len(index)) for label in labels]
-            lengths.append(len(labels))
-        offsets = np.append(0, np.cumsum(lengths))
-        lists = ListColumn(np.array(values, np.int64), offsets, tuple(index))
-        return from_names(batch._replace(columns={column: lists}), column, self._names)
+    def _refuse_unused(self, truth: str, choice: ColumnChoice, table: Table) -> None:
+        """Refuse options about text where the truth is none."""
+        kinds = {table.columns[key].kind for key in choice.columns}
+        for option, value in (
+            ("--label-separator", self._wanted.label_separator),
+            ("--true-words", ",".join(self._wanted.true_words) or None),
+        ):
+            if value is not None and (option == "--label-separator" or "text" not in kinds):
+                raise InputError(
+                    f"{option} is {shown(value)} with {truth}, which holds {table.columns[choice.columns[0]].type},"
+                    " expected text"
+                )
 
     def _is_indicator(self, table: Table, column: str) -> bool:
         """Whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
@@ -227,20 +225,23 @@ class Truth:
         return True
 
 
+_ABSENT = ("nan", "na", "n/a", "null", "none")  # words for no value
+
+
 class Words:
-    """Text of cells that are true, as the caller has said; all others have one other word, or nothing."""
+    """Text of cells that are true, as the caller has said; all others have one other word, or all nothing."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._true = {word.strip().casefold() for word in wanted.true_words}
         self._unknown = dict[str, float]()  # words for truth that is not known
         for value in unknown_values(wanted.unknown):
-            words = ("", "nan", "na", "null") if value != value else (f"{value:g}",)
+            words = ("", *_ABSENT) if value != value else (f"{value:g}",)
             self._unknown |= dict.fromkeys(words, value)
         self._false: str | None = None  # the other word, once it is found
 
     def cells(self, texts: Dense, what: str, first: int) -> Dense:
         """Return cells of text as 1, 0, and what stands for truth that is not known."""
-        codes = {text: self._code(str(text), what, first, texts) for text in set(texts.tolist())}
+        codes = {text: self._code(str(text), what, first, texts) for text in dict.fromkeys(texts)}
         return np.array([codes[text] for text in texts.tolist()], np.float64)
 
     def _code(self, text: str, what: str, first: int, texts: Dense) -> float:
@@ -250,13 +251,15 @@ class Words:
             return 1.0
         if word in self._unknown:
             return self._unknown[word]
-        if word and self._false is None:
+        if self._false is None and word not in _ABSENT:
             self._false = word
-        if word and word != self._false:
+        if word != self._false:
             row = first + texts.tolist().index(text)
+            beside = "" if self._false is None else f" beside {shown(self._false)}"
+            hint = "; --unknown nan if that is not known" if word in ("", *_ABSENT) else ""
             raise InputError(
-                f"{what} has {shown(text)} at row {row} beside {shown(self._false)}, expected one word for what is not"
-                " true, as --true-words names what is"
+                f"{what} has {shown(text)} at row {row}{beside}, expected one word, or nothing, for what is not true"
+                f" beside the --true-words{hint}"
             )
         return 0.0
 
@@ -268,14 +271,73 @@ def _first_cells(table: Table, column: str) -> list[str]:
     return [str(cell) for cell in cells if str(cell).strip()]
 
 
+class LabelCells:
+    """A column of text that has all labels of a row in a cell, with a separator between them."""
+
+    def __init__(
+        self,
+        table: Table,
+        column: str,
+        wanted: Wanted,
+        label_names: tuple[str, ...] | None,
+        n_labels: int,
+    ) -> None:
+        self._column = column
+        self._separator = wanted.label_separator or ","
+        self._what = f"column {column!r} of {table.name}"
+        times = Counter[str]()
+        for batch in table.batches([column], nullable=[column], text=[column]):
+            for labels in self._labels_of(batch):
+                times.update(labels)
+        names = label_names or ()
+        if times and not set(names) & times.keys() and all(map(str.isdigit, times)):
+            names = tuple(map(str, range(n_labels)))  # labels are told by their positions
+        self._names = names
+        self._left_out = times.keys() - set(names) if wanted.label_names is not None else set()
+        self.notes: tuple[str, ...] = ()
+        if self._left_out:
+            marks = sum(times[label] for label in self._left_out)
+            some = f"{counted(marks, 'mark')} of {counted(len(self._left_out), 'label')}"
+            self.notes = (
+                f"left out of {self._what}: {some} not in --label-names, {listed(sorted(self._left_out))}",
+            )
+            if self._left_out == times.keys():
+                raise InputError(
+                    f"{self._what} has no label of --label-names, but {listed(sorted(times))}, expected labels that"
+                    f" {self._separator!r} parts (--label-separator)"
+                )
+
+    def decode(self, batch: Batch) -> Matrix:
+        """Return the labels of some rows as a CSR matrix of ones."""
+        index: dict[str, int] = {}
+        values = list[int]()
+        lengths = list[int]()
+        for labels in self._labels_of(batch):
+            kept = [label for label in labels if label not in self._left_out]
+            values += [index.setdefault(label, len(index)) for label in kept]
+            lengths.append(len(kept))
+        offsets = np.append(0, np.cumsum(lengths))
+        lists = ListColumn(np.array(values, np.int64), offsets, tuple(index))
+        return from_names(batch._replace(columns={self._column: lists}), self._column, self._names)
+
+    def _labels_of(self, batch: Batch) -> Iterator[list[str]]:
+        """Return the labels of each row, each once; a cell without a value has none."""
+        for row, cell in enumerate(np.asarray(batch.columns[self._column]).tolist(), batch.first):
+            text = "" if cell is None else str(cell).strip()
+            if text.startswith("{") and ":" in text:
+                raise InputError(f"{self._what} has {shown(text)} at row {row}, {_OBJECTS}")
+            yield list(dict.fromkeys(_labels_in(text, self._separator)))
+
+
+_OBJECTS = "expected objects of .jsonl with 0 or 1 for each label, a column for each label, or one label a line"
+
+
 def _labels_in(cell: str, separator: str) -> list[str]:
-    """Return the labels of a cell, without the brackets and quotes of a list that was written as text."""
-    cell = cell.strip()
-    is_list = cell[:1] + cell[-1:] in ("[]", "()")
-    parts = [part.strip() for part in (cell[1:-1] if is_list else cell).split(separator)]
-    if is_list:
-        parts = [part.strip(_QUOTES) for part in parts]
-    return [part for part in parts if part]
+    """Return the labels of a cell, of which some may be a list or a set as Python writes them."""
+    if cell[:1] + cell[-1:] not in ("[]", "()", "{}"):
+        return [part.strip() for part in cell.split(separator) if part.strip()]
+    inner = cell[1:-1]
+    return [next(filter(None, found)).strip() for found in _IN_LISTS.findall(inner)]
 
 
 def ordered(choice: ColumnChoice, label_names: tuple[str, ...] | None) -> ColumnChoice:
