@@ -205,11 +205,7 @@ def index_names(index: Any, name: str) -> Names:
                 f"{name} has {shown(entry)} in its index, expected the names of labels (to go by position, pass an"
                 " array)"
             )
-    try:
-        return names_of_labels([str(entry) for entry in index])
-    except InputError as error:
-        message = str(error).replace("label_names has", "the index has")
-        raise InputError(f"{name}: {message}") from None
+    return names_of_labels(map(str, index), f"{name}: the index has")
 
 
 def _names(columns: Any, name: str) -> Names:
@@ -223,11 +219,7 @@ def _names(columns: Any, name: str) -> Names:
             raise InputError(
                 f"{name} has the column {shown(column)}, expected a string or a whole number as its name"
             )
-    try:
-        return names_of_labels([str(column) for column in columns])
-    except InputError as error:
-        message = str(error).replace("label_names has", "the columns have")
-        raise InputError(f"{name}: {message}") from None
+    return names_of_labels(map(str, columns), f"{name}: the columns have")
 
 
 def _with_nan(column: Any) -> Dense:

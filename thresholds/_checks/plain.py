@@ -23,12 +23,7 @@ def plain(value: object, name: str, unknown: Unknown = ()) -> Dense:
     if type(value) is np.ndarray and value.dtype.isbuiltin == 1 and not unknown:
         return value  # as most are: neither frame nor tensor, nothing masked
     if has_nan(unknown):
-        return without_absent(_plain(filled(value), name, unknown))
-    return _plain(value, name, unknown)
-
-
-def _plain(value: object, name: str, unknown: Unknown) -> Dense:
-    """Return an array of whatever dtype, without masked cells."""
+        value = filled(value)
     frame = read_frame(value, name, unknown)
     value = value if frame is None else frame.cells
     is_list = isinstance(value, list | tuple)
@@ -42,7 +37,8 @@ def _plain(value: object, name: str, unknown: Unknown) -> Dense:
         refuse_lazy(item, name)
     try:
         array = without_bfloat16(np.asarray(from_tensor(value, name)))
-        return np.asarray(value, object) if array.dtype.kind == "U" and is_list else array
+        if array.dtype.kind == "U" and is_list:
+            array = np.asarray(value, object)
     except InputError:
         raise
     except Exception as error:  # Whatever a foreign object's conversion raises.
@@ -51,6 +47,7 @@ def _plain(value: object, name: str, unknown: Unknown) -> Dense:
             f"{name} cannot be read as an array ({' '.join(str(error).split())})"
             f"{hint(name, items, unknown) if is_of_lists else ''}"
         ) from None
+    return without_absent(array) if has_nan(unknown) else array
 
 
 def is_vector(value: Any, name: str = "y_score") -> bool:
