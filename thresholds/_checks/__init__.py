@@ -24,6 +24,7 @@ from thresholds._checks.frames import (
     RowOrderWarning,
     aligned,
     aligned_rows,
+    kept,
     like_frame,
     named,
     places_in_row,

@@ -8,7 +8,7 @@ from thresholds._arrays.libraries import is_lazy
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense
 from thresholds._checks.cells import numbers_of_objects
-from thresholds._checks.frames import read_frame, refuse_lazy
+from thresholds._checks.frames import is_reader, read_frame, refuse_lazy
 from thresholds._checks.tensors import from_tensor, without_bfloat16
 from thresholds._checks.unknown import Unknown, filled, has_nan, hint, lists_labels, without_absent
 from thresholds.errors import InputError
@@ -52,10 +52,9 @@ def plain(value: object, name: str, unknown: Unknown = ()) -> Dense:
 
 def is_vector(value: Any, name: str = "y_score") -> bool:
     """Whether values have one dimension: an array or tensor, a column of a frame, or a list of numbers."""
-    if is_sparse(value) or hasattr(type(value), "columns"):  # PyArrow's frames have no `ndim`.
+    # PyArrow's frames have no `ndim`.
+    if is_sparse(value) or hasattr(type(value), "columns") or is_reader(value):
         return False
-    if hasattr(value, "__arrow_c_stream__") and not hasattr(value, "__len__"):
-        return False  # a reader of tables, which reads once
     if isinstance(value, list | tuple):
         first = value[0] if value else []
         return getattr(first, "ndim", 1 if hasattr(first, "__len__") else 0) == 0
