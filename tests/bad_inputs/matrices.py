@@ -271,6 +271,7 @@ LISTED = "thresholds.from_label_lists makes 0 and 1 of the labels that each row 
 BAD_TRUTH: Table = {
     "lists of labels": (lambda: TAGS, f"cannot be read as an array .*; {LISTED}$"),
     "lists of positions": (lambda: [[0], [1], [0, 1], []], f"cannot be read as an array .*; {LISTED}$"),
+    "labels by row": (lambda: dict(enumerate(TAGS)), f"has {{0: .* of type dict, expected real numbers; {LISTED}$"),
     "sets of labels": (lambda: [set(tags) for tags in TAGS], f"has {{'cat'}} of type set, expected .*; {LISTED}$"),
     "labels as keys": (
         lambda: [dict.fromkeys(tags, 1) for tags in TAGS],

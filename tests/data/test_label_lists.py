@@ -99,6 +99,11 @@ def test_lists_come_back(rows: list[set[int]], named: bool) -> None:
         ([], None, "label_lists is empty"),
         (["cat", "dog"], None, r"label_lists has the string 'cat' at row 0, expected a list of labels, as \['cat'\]"),
         ([["cat"], "cat, dog"], None, "label_lists has the string 'cat, dog' at row 1"),
+        (
+            ["cat|dog", "cat"],
+            None,
+            r"label_lists has the string 'cat\|dog' at row 0, .*, as 'cat\|dog'\.split\('\|'\)$",
+        ),
         ([["cat"], None], None, "label_lists has None at row 1, expected a list"),
         ([["cat"], {"dog": 1}], None, r"label_lists has \{'dog': 1\} at row 1, expected a list"),
         ([[], ["cat", "cat"]], NAMES, "label_lists has 'cat' twice at row 1"),

@@ -304,6 +304,13 @@ def test_arrow_readers_are_read_once_as_tables() -> None:
     assert thresholds.fit_expected(table.to_reader()).objective == thresholds.fit_expected(scores).objective
     decided = expected.predict(table.select(NAMES[::-1]).to_reader())
     assert decided.tolist() == expected.predict(scores).tolist()
+    rows = thresholds.gather((of_truth.to_reader(), table.to_reader()))
+    assert len(rows) == len(truth)
+    for _ in range(2):
+        assert thresholds.fit_empirical(rows).thresholds.tolist() == expected.thresholds.tolist()
+    assert metrics.auroc(of_truth.to_reader(), table.to_reader()).tolist() == metrics.auroc(truth, scores).tolist()
+    report = metrics.averages_report(of_truth.to_reader(), of_truth.to_reader())
+    assert report["macro"] == metrics.averages_report(of_truth, of_truth)["macro"]
     as_reader = metrics.f1_score(of_truth.to_reader(), of_truth.to_reader(), average="macro")
     assert as_reader == metrics.f1_score(truth, truth, average="macro")
 
@@ -345,6 +352,7 @@ def test_columns_of_label_lists_are_told_where_to_go() -> None:
     given = [make(rows) for make in (pd.Series, pl.Series, pa.array) for rows in (tags, cells)]
     given += [make({"tags": rows}) for make in (pd.DataFrame, pl.DataFrame, pa.table) for rows in (tags, cells)]
     given += [pa.chunked_array([tags]), list(pa.array(tags)), list(pl.Series(tags))]
+    given += [make([{"cat": 1}, {"cat": 0}, {"cat": 1}]) for make in (pd.Series, pl.Series, pa.array)]
     for truth in given:
         for unknown in (None, "nan"):
             with pytest.raises(thresholds.InputError, match=r"; thresholds\.from_label_lists makes 0 and 1") as error:

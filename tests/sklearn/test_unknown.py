@@ -123,9 +123,28 @@ def test_a_vector_in_which_several_things_are_not_known() -> None:
     same = MultilabelThresholdClassifierCV(base, cv="prefit", unknown=-1).fit(X, HIDDEN[:, 0])
     assert found.best_score_ == same.best_score_
     assert found.score(X, HALF_NAN[:, 0]) == same.score(X, HIDDEN[:, 0])
-    rows = KnownRowsClassifier(LogisticRegression(), unknown=("nan", -1)).fit(X, HALF_NAN[:, 0])
     other = KnownRowsClassifier(LogisticRegression()).fit(X, HIDDEN[:, 0])
-    np.testing.assert_array_equal(rows.predict(X), other.predict(X))
+    for y in (HALF_NAN[:, 0], pd.Series(HALF_NAN[:, 0]).astype("Int64"), np.ma.masked_invalid(HALF_NAN[:, 0])):
+        rows = KnownRowsClassifier(LogisticRegression(), unknown=("nan", -1)).fit(X, y)
+        np.testing.assert_array_equal(rows.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("unknown", [None, "nan"])
+@pytest.mark.parametrize(
+    "y",
+    [
+        [["cat"], ["dog"], ["cat", "dog"], []] * 50,
+        [{"cat"}, {"dog"}, {"cat", "dog"}, set()] * 50,
+        pd.Series([["cat"], ["dog"], ["cat", "dog"], []] * 50),
+        [["cat", "dog"]] * 200,
+        ["cat|dog", "cat", "dog", "emu"] * 50,
+    ],
+    ids=["lists", "sets", "series", "equal lists", "text"],
+)
+def test_lists_of_labels_are_told_where_to_go(y: Any, unknown: object) -> None:
+    with pytest.raises(InputError, match=r"; thresholds\.from_label_lists makes 0 and 1 of the labels") as error:
+        MultilabelThresholdClassifierCV(OneVsRestClassifier(LogisticRegression()), unknown=unknown).fit(X, y)
+    assert "unknown=" not in str(error.value)
 
 
 def test_a_vector_of_two_classes() -> None:

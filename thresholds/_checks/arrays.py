@@ -1,9 +1,8 @@
 """Checks of arrays of cells: scores, truth, weights, thresholds."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +37,7 @@ def scores(
     n_jobs: int | None = 1,
 ) -> Matrix:
     """Check real scores of shape (n_samples, n_labels): no NaN, no +inf; `-inf` marks a masked cell."""
-    array = _matrix(stacked(value, name), name, label_names, n_jobs=n_jobs)
+    array = _matrix(stacked(value, name), name, label_names)
     cells = array.data if is_sparse(array) else array
     _refuse_wide_floats(cells, name)
     if cells.size and cells.dtype.kind == "f":
@@ -138,7 +137,7 @@ def indicator(
     n_jobs: int | None = 1,
 ) -> Matrix:
     """Check a 0/1 or boolean matrix of shape (n_samples, n_labels); sparse ones lose explicit zeros."""
-    return _binary(_matrix(value, name, label_names, n_jobs=n_jobs), name, label_names, n_jobs)
+    return _binary(_matrix(value, name, label_names), name, label_names, n_jobs)
 
 
 def truth(
@@ -167,7 +166,7 @@ def truth(
             f"unknown is {said(stands_for)}, expected no degree of truth, which {name} may have: 'nan', or a number"
             " outside [0, 1]"
         )
-    array = _matrix(value, name, label_names, unknown=stands_for, n_jobs=n_jobs)
+    array = _matrix(value, name, label_names, stands_for)
     known, cells = divided(array, stands_for, name, some_known=some_known)
     if soft:
         return Truth(_shares(known, name, label_names, stands_for), cells)
@@ -217,7 +216,7 @@ def _shares(
     """Refuse cells outside [0, 1]."""
     cells = array.data if is_sparse(array) else array
     _refuse_wide_floats(cells, name)
-    if not _all_shares(cells) and _not_a_share(cells).any():
+    if cells.size and not (cells.min() >= 0 and cells.max() <= 1):  # NaN is neither
         advice = " (`calibrate` turns scores into probabilities)"
         if name == "y_true":
             advice = hint(name, first_value(array, _not_a_share), unknown)
@@ -409,28 +408,11 @@ def rising(value: object, name: str) -> npt.NDArray[np.float64]:
     return _as_cuts(array)
 
 
-def rising_lists(values: Iterable[Any], name: str) -> tuple[npt.NDArray[np.float64], ...]:
-    """Check lists of numbers that rise, of each label one, and give them as arrays; `name` comes before a place."""
-    lists = tuple(values)
-    # Of very many labels those of a fit are looked at together.
-    are_arrays = all(type(own) is np.ndarray and own.dtype == np.float64 for own in lists)
-    if lists and are_arrays and all(own.ndim == 1 for own in lists):
-        ends = np.cumsum([own.size for own in lists])
-        flat = _as_cuts(np.concatenate(lists))
-        falls = flat[1:] <= flat[:-1]
-        falls[ends[(ends > 0) & (ends < flat.size)] - 1] = False  # from one list to the next
-        if not np.isnan(flat).any() and not falls.any():
-            return tuple(flat[first:last] for first, last in pairwise([0, *ends.tolist()]))
-    return tuple(rising(own, f"{name} {place}") for place, own in enumerate(lists))
-
-
 def _matrix(
     value: object,
     name: str,
     label_names: Sequence[str] | None,
-    *,
     unknown: Unknown = (),
-    n_jobs: int | None = 1,
 ) -> Matrix:
     """Return a non-empty 2-D numeric array, dense or CSR; one dimension means one label, frames are put in order."""
     frame = read_frame(value, name, unknown)
@@ -438,7 +420,7 @@ def _matrix(
         value = columns_of(frame, None if label_names is None else tuple(label_names), name)
     array: Matrix
     if is_sparse(value):
-        array = sound_csr(value, name, n_jobs)
+        array = sound_csr(value, name)
     else:
         array = numbers(value, name, unknown)
         if array.ndim == 1:
@@ -462,14 +444,6 @@ def _all_binary(cells: Dense) -> bool:
 def _not_binary(cells: Dense) -> Dense:
     """Mark cells that are neither 0 nor 1."""
     return np.asarray((cells != 0) & (cells != 1))
-
-
-def _all_shares(cells: Dense) -> bool:
-    """Tell quickly whether all floats lie in [0, 1], from their bits; NaN and negative ones look large."""
-    if cells.dtype not in (np.float32, np.float64) or not cells.dtype.isnative:
-        return False
-    bits = np.dtype(f"u{cells.itemsize}")
-    return bool(cells.view(bits).max(initial=0) <= np.ones(1, cells.dtype).view(bits)[0])
 
 
 def _not_a_share(cells: Dense) -> Dense:

@@ -10,7 +10,7 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks.options import LARGEST_EXACT_INTEGER, is_number
-from thresholds._checks.unknown import Unknown, hint
+from thresholds._checks.unknown import Unknown, hint, lists_labels
 from thresholds.errors import InputError, shown
 
 
@@ -87,7 +87,7 @@ def numbers_of_objects(
             if columns is not None:
                 row, column = divmod(number, len(columns))
                 at = f" at row {row}, column {shown(columns[column])}"
-            advice = hint(name, cell, unknown) if array.ndim else ""
+            advice = hint(name, cell, unknown) if array.ndim or lists_labels(cell) else ""
             raise InputError(
                 f"{name} has {shown(cell)} of type {type(cell).__name__}{at}, expected real numbers{advice}"
             )

@@ -102,6 +102,8 @@ def _read_polars(polars: Any, value: Any, name: str, unknown: Unknown) -> Frame 
 def _polars_column(polars: Any, series: Any, name: str, unknown: Unknown) -> Dense:
     """Read a column; integers of 128 bits and decimals, which NumPy has not, as float64."""
     dtype = series.dtype
+    if dtype == polars.Struct:
+        return np.fromiter(series, object, len(series))
     is_number = dtype.is_numeric() or dtype in (polars.Boolean, polars.Null)
     if series.null_count() and not has_nan(unknown):
         _refuse_missing(int(series.is_null().arg_max()), series.name, name, unknown)
@@ -139,8 +141,8 @@ def _read_arrow(pyarrow: Any, value: Any, name: str, unknown: Unknown) -> Frame 
     return Frame(_side_by_side(columns, names, value.num_rows, name, unknown), names, None)
 
 
-def read_stream(value: Any, name: str, unknown: Unknown) -> Frame:
-    """Read what gives its rows by Arrow's protocol, perhaps once: readers, relations, frames of other libraries."""
+def table_of(value: Any, name: str) -> Any:
+    """Return what gives its rows by Arrow's protocol, perhaps once, as a PyArrow table."""
     kind = type(value).__name__
     need("pyarrow", f"{name}, a {kind},")
     import pyarrow
@@ -156,9 +158,7 @@ def read_stream(value: Any, name: str, unknown: Unknown) -> Frame:
             f"{name} is a {kind} that gives no rows, expected some: a reader has none left once it is read; its"
             " read_all() makes a table, which can be read again"
         )
-    frame = _read_arrow(pyarrow, table, name, unknown)
-    assert frame is not None, "it is a table"
-    return frame
+    return table
 
 
 def _arrow_column(pyarrow: Any, column: Any, label: str, name: str, unknown: Unknown) -> Dense:
@@ -205,11 +205,7 @@ def index_names(index: Any, name: str) -> Names:
                 f"{name} has {shown(entry)} in its index, expected the names of labels (to go by position, pass an"
                 " array)"
             )
-    try:
-        return names_of_labels([str(entry) for entry in index])
-    except InputError as error:
-        message = str(error).replace("label_names has", "the index has")
-        raise InputError(f"{name}: {message}") from None
+    return names_of_labels(map(str, index), f"{name}: the index has")
 
 
 def _names(columns: Any, name: str) -> Names:
@@ -223,11 +219,7 @@ def _names(columns: Any, name: str) -> Names:
             raise InputError(
                 f"{name} has the column {shown(column)}, expected a string or a whole number as its name"
             )
-    try:
-        return names_of_labels([str(column) for column in columns])
-    except InputError as error:
-        message = str(error).replace("label_names has", "the columns have")
-        raise InputError(f"{name}: {message}") from None
+    return names_of_labels(map(str, columns), f"{name}: the columns have")
 
 
 def _with_nan(column: Any) -> Dense:

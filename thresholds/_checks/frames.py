@@ -40,14 +40,28 @@ def read_frame(value: Any, name: str, unknown: Unknown = ()) -> "Frame | None":
             return frame
     refuse_lazy(value, name)
     if hasattr(value, "__arrow_c_stream__"):
-        from thresholds._checks.frame_libraries import read_stream
+        from thresholds._checks.frame_libraries import table_of
 
-        return read_stream(value, name, unknown)
+        return read_frame(table_of(value, name), name, unknown)
     if hasattr(value, "columns") or hasattr(value, "__dataframe__"):
         raise InputError(
             f"{name} is a {type(value).__name__} frame, expected one of pandas, Polars or PyArrow: convert it"
         )
     return None
+
+
+def is_reader(value: object) -> bool:
+    """Whether a value gives the rows of a table by Arrow's protocol, and perhaps gives them once."""
+    return hasattr(value, "__arrow_c_stream__") and not hasattr(value, "__len__")
+
+
+def kept(value: Any, name: str) -> Any:
+    """Return a reader as a table, for whoever looks at it twice; all else as it is."""
+    if not is_reader(value):
+        return value
+    from thresholds._checks.frame_libraries import table_of
+
+    return table_of(value, name)
 
 
 def refuse_lazy(value: object, name: str) -> None:

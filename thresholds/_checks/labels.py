@@ -16,8 +16,11 @@ Names = tuple[str, ...]
 _SHOWN = 5  # names in an error
 
 
-def names_of_labels(value: object) -> Names:
-    """Check label names: strings in order, each once, compared as they are, case and spaces included."""
+def names_of_labels(value: object, found: str = "label_names has") -> Names:
+    """Check label names: strings in order, each once, compared as they are, case and spaces included.
+
+    `found` begins what is said of a bad one.
+    """
     scalar = isinstance(value, np.ndarray) and value.ndim == 0
     if scalar or not isinstance(value, Iterable) or isinstance(value, str | bytes | Set | Mapping):
         raise InputError(f"label_names is {shown(value)}, expected strings in a list")
@@ -28,21 +31,19 @@ def names_of_labels(value: object) -> Names:
     for name in names:
         if not isinstance(name, str):
             raise InputError(
-                f"label_names has {shown(name)} of type {type(name).__name__}, expected strings"
+                f"{found} {shown(name)} of type {type(name).__name__}, expected strings"
             )
         if not is_utf8(name):
-            raise InputError(
-                f"label_names has {shown(name)}, expected text that can be written as UTF-8"
-            )
+            raise InputError(f"{found} {shown(name)}, expected text that can be written as UTF-8")
         # NumPy drops NUL at the end of a string, so that two names would become one.
         if "\0" in name:
             raise InputError(
-                f"label_names has {shown(str(name))}, expected names without the character NUL"
+                f"{found} {shown(str(name))}, expected names without the character NUL"
             )
     if len(set(names)) < len(names):
         seen: set[str] = set()
         double = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InputError(f"label_names has {shown(str(double))} twice, expected each name once")
+        raise InputError(f"{found} {shown(str(double))} twice, expected each name once")
     return tuple(str(name) for name in names)
 
 

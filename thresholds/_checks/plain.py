@@ -8,7 +8,7 @@ from thresholds._arrays.libraries import is_lazy
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense
 from thresholds._checks.cells import numbers_of_objects
-from thresholds._checks.frames import read_frame, refuse_lazy
+from thresholds._checks.frames import is_reader, read_frame, refuse_lazy
 from thresholds._checks.tensors import from_tensor, without_bfloat16
 from thresholds._checks.unknown import Unknown, filled, has_nan, hint, lists_labels, without_absent
 from thresholds.errors import InputError
@@ -23,12 +23,7 @@ def plain(value: object, name: str, unknown: Unknown = ()) -> Dense:
     if type(value) is np.ndarray and value.dtype.isbuiltin == 1 and not unknown:
         return value  # as most are: neither frame nor tensor, nothing masked
     if has_nan(unknown):
-        return without_absent(_plain(filled(value), name, unknown))
-    return _plain(value, name, unknown)
-
-
-def _plain(value: object, name: str, unknown: Unknown) -> Dense:
-    """Return an array of whatever dtype, without masked cells."""
+        value = filled(value)
     frame = read_frame(value, name, unknown)
     value = value if frame is None else frame.cells
     is_list = isinstance(value, list | tuple)
@@ -42,7 +37,8 @@ def _plain(value: object, name: str, unknown: Unknown) -> Dense:
         refuse_lazy(item, name)
     try:
         array = without_bfloat16(np.asarray(from_tensor(value, name)))
-        return np.asarray(value, object) if array.dtype.kind == "U" and is_list else array
+        if array.dtype.kind == "U" and is_list:
+            array = np.asarray(value, object)
     except InputError:
         raise
     except Exception as error:  # Whatever a foreign object's conversion raises.
@@ -51,14 +47,14 @@ def _plain(value: object, name: str, unknown: Unknown) -> Dense:
             f"{name} cannot be read as an array ({' '.join(str(error).split())})"
             f"{hint(name, items, unknown) if is_of_lists else ''}"
         ) from None
+    return without_absent(array) if has_nan(unknown) else array
 
 
 def is_vector(value: Any, name: str = "y_score") -> bool:
     """Whether values have one dimension: an array or tensor, a column of a frame, or a list of numbers."""
-    if is_sparse(value) or hasattr(type(value), "columns"):  # PyArrow's frames have no `ndim`.
+    # PyArrow's frames have no `ndim`.
+    if is_sparse(value) or hasattr(type(value), "columns") or is_reader(value):
         return False
-    if hasattr(value, "__arrow_c_stream__") and not hasattr(value, "__len__"):
-        return False  # a reader of tables, which reads once
     if isinstance(value, list | tuple):
         first = value[0] if value else []
         return getattr(first, "ndim", 1 if hasattr(first, "__len__") else 0) == 0

@@ -4,22 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.blocks import in_pieces
-from thresholds._arrays.threads import on_threads, workers
 from thresholds.errors import InputError
 
-_BLOCK = 2**17  # entries, whose comparison stays in the cache
-_WORTH_THREADS = 2**20  # entries
 
-
-def sound_csr(value: Any, name: str, n_jobs: int | None = 1) -> Any:
+def sound_csr(value: Any, name: str) -> Any:
     """Return a CSR array with sorted indices and no cell stored twice; the caller's array is left alone."""
     if value.ndim != 2:
         raise InputError(f"{name} has shape {value.shape}, expected (n_samples, n_labels)")
     if value.dtype.kind not in "biuf":
         raise InputError(f"{name} has dtype {value.dtype}, expected real numbers")
     try:
-        return _sound_csr(value, n_jobs)
+        return _sound_csr(value)
     except (ValueError, IndexError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(f"{name} is a malformed sparse array: {error}") from None
 
@@ -32,42 +27,39 @@ def without_zeros(array: Any) -> Any:
     return array
 
 
-def _sound_csr(value: Any, n_jobs: int | None) -> Any:
+def _sound_csr(value: Any) -> Any:
     """Convert and check; raises what SciPy raises."""
     from scipy import sparse
 
+    # 1. No loop may follow indices out of bounds.
     if value.format in ("csr", "csc", "bsr"):
         value = _native(value)
-        _check_pointers(value)
-        if value.format == "csr":
-            array = sparse.csr_array(value)
-            array.prune()
-            if _rising(array, strictly=True, n_jobs=n_jobs):
-                _check_ends(array)
-                return _computable(array)
-        # On another wrapper of the arrays: it would trim the caller's.
-        type(value)(value).check_format(full_check=True)
+        _check_indices(value)
     if value.format == "coo":
         _check_coordinates(value)
     array = sparse.csr_array(value)  # Of a CSR array another wrapper, which shares its parts.
     if value.format != "csr":
-        _check_pointers(array)
-        type(array)(array).check_format(full_check=True)
+        _check_indices(array)
     array.prune()
     array = _computable(array)
 
-    # Conversion from coordinates adds up cells that are stored twice; in rows they stand side by side when sorted.
+    # 2. Conversion from coordinates adds up cells that are stored twice; in rows they stand side by side when sorted.
     if value.format == "coo" and array.nnz < value.nnz:
         raise ValueError("a cell is stored twice")
-    if _rising(array, strictly=True, n_jobs=n_jobs):
+    if _rises(array):
         return array
-    if not _rising(array, strictly=False, n_jobs=n_jobs):
-        array = array.copy()
-        array.has_sorted_indices = False
-        array.sort_indices()
-    if not _rising(array, strictly=True, n_jobs=n_jobs):
+    array = array.copy()
+    array.has_sorted_indices = False
+    array.sort_indices()
+    if not _rises(array):
         raise ValueError("a cell is stored twice")
     return array
+
+
+def _rises(array: Any) -> bool:
+    """Whether columns rise within every row, each once: seen by a new wrapper, as the array's own flag may be wrong."""
+    parts = (array.data, array.indices, array.indptr)
+    return bool(type(array)(parts, shape=array.shape).has_canonical_format)
 
 
 def _computable(array: Any) -> Any:
@@ -78,8 +70,8 @@ def _computable(array: Any) -> Any:
     return type(array)(entries, shape=array.shape)
 
 
-def _check_pointers(value: Any) -> None:
-    """Refuse pointers that would lead a loop out of bounds."""
+def _check_indices(value: Any) -> None:
+    """Refuse pointers and indices that would lead a loop out of bounds."""
     if len(value.indices) != len(value.data):
         raise ValueError(f"{len(value.indices)} indices for {len(value.data)} stored entries")
     rises = (
@@ -91,19 +83,9 @@ def _check_pointers(value: Any) -> None:
         raise ValueError(
             "index pointers must start at 0, never fall, and end within the stored entries"
         )
-    type(value)(value).check_format(full_check=False)
-
-
-def _check_ends(array: Any) -> None:
-    """Refuse columns out of bounds, of a CSR array whose columns rise within every row: its ends tell."""
-    starts, stops = array.indptr[:-1], array.indptr[1:]
-    has_entries = starts < stops
-    if not has_entries.any():
-        return
-    lowest = array.indices[starts[has_entries]].min()
-    highest = array.indices[stops[has_entries] - 1].max()
-    if lowest < 0 or highest >= array.shape[1]:
-        raise ValueError(f"indices run from {lowest} to {highest}, size {array.shape[1]}")
+    type(value)(value).check_format(
+        full_check=True
+    )  # Of another wrapper: it would trim the caller's.
 
 
 def _native(value: Any) -> Any:
@@ -135,21 +117,3 @@ def _check_coordinates(value: Any) -> None:
             raise ValueError(
                 f"coordinates of axis {axis} run from {places.min()} to {places.max()}, size {size}"
             )
-
-
-def _rising(array: Any, *, strictly: bool, n_jobs: int | None) -> bool:
-    """Whether columns rise within every row (the array's own flag may be wrong)."""
-    columns, starts = array.indices, array.indptr[:-1]
-    falls = np.less_equal if strictly else np.less
-
-    # Count where they do not, block by block: no more often than from the end of one row to the
-    # start of another.
-    def n_falls(block: slice) -> int:
-        after = columns[block.start + 1 : block.stop + 1]
-        return int(np.count_nonzero(falls(after, columns[block])))
-
-    blocks = list(in_pieces(slice(0, max(columns.size - 1, 0)), _BLOCK))
-    n_workers = workers(n_jobs) if columns.size >= _WORTH_THREADS else 1
-    starts = starts[(starts < array.indptr[1:]) & (starts > 0)]  # of rows that have entries
-    n_between_rows = np.count_nonzero(falls(columns[starts], columns[starts - 1]))
-    return sum(on_threads(n_falls, blocks, n_workers)) == n_between_rows

@@ -18,6 +18,7 @@ from thresholds._checks import InputError, shown
 from thresholds._checks.labels import alike
 
 _NAMES_SHOWN = 3
+_PARTING = ("|", ";", ",")  # what may stand between the labels of a row in a text
 _MAX_LABELS = 2**31 - 1  # SciPy's narrower index
 
 
@@ -232,9 +233,9 @@ def _row(labels: Iterable[Any], number: int) -> list[Any]:
     labels = _as_list(labels)
     if isinstance(labels, str):
         found = f"the string {shown(labels)} at row {number}"
-        raise InputError(
-            f"label_lists has {found}, expected a list of labels, as [{shown(labels)}]"
-        )
+        parting = next((sign for sign in _PARTING if sign in labels), None)
+        a_list = f"[{shown(labels)}]" if parting is None else f"{shown(labels)}.split({parting!r})"
+        raise InputError(f"label_lists has {found}, expected a list of labels, as {a_list}")
     if isinstance(labels, bytes | Mapping) or not isinstance(labels, Iterable):
         found = f"{shown(labels)} at row {number}"
         raise InputError(f"label_lists has {found}, expected a list of labels")

@@ -58,6 +58,7 @@ def auroc(
     array([0.75,  nan])
     """
     # In their order, as in all metrics.
+    y_true = _checks.kept(y_true, "y_true")
     _, names = _checks.named(y_true, "y_true", unknown=unknown)
     problem = Problem.of(
         y_true,

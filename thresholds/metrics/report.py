@@ -124,6 +124,7 @@ def averages_report(
     """
     value = undefined.value_of(zero_division, warns=False)
     beta = _checks.beta(beta, measures=True)
+    y_true, y_pred = _checks.kept(y_true, "y_true"), _checks.kept(y_pred, "y_pred")
     checked = targets.read(y_true, y_pred, labels, sample_weight, unknown)
 
     # Names: those that are given, else those of frames, else the labels themselves.

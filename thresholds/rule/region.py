@@ -81,7 +81,10 @@ class RegionRule(Rule):
             raise InputError(
                 f"switches is {_checks.shown(self.switches)}, expected rising scores for each label"
             )
-        switches = _checks.rising_lists(self.switches, "switches of label")
+        switches = tuple(
+            _checks.rising(own, f"switches of label {label}")
+            for label, own in enumerate(self.switches)
+        )
         settings = checked_settings(self)
         names = settings.get("label_names")
         if not switches or (names is not None and len(names) != len(switches)):

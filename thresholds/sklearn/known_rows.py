@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from thresholds._arrays.types import Ints
-from thresholds._checks import InputError
+from thresholds._checks import InputError, plain
 from thresholds._checks.unknown import are_unknown, unknown_values
 
 
@@ -89,7 +89,8 @@ class KnownRowsClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def _known(self, y: Any) -> Ints:
         """Return the numbers of the rows that are known, (n_known,)."""
         stands_for = unknown_values(self.unknown)
-        is_unknown = are_unknown(column_or_1d(y, warn=True), stands_for)  # (n_samples,)
+        cells = column_or_1d(plain(y, "y", stands_for), warn=True)  # (n_samples,)
+        is_unknown = are_unknown(cells, stands_for)
         known = np.arange(len(y)) if is_unknown is None else np.flatnonzero(~is_unknown)
         if not known.size:
             raise InputError("y has no known row, expected at least one of each class")

@@ -15,7 +15,7 @@ from thresholds._arrays.blocks import ceil_div, equal_parts
 from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
-from thresholds._checks import listed, names_of_labels, places
+from thresholds._checks import kept, listed, names_of_labels, places
 from thresholds._checks.unknown import unknown_values
 from thresholds.errors import InputError, shown
 from thresholds.files.opening import open_scores
@@ -91,6 +91,7 @@ class BlockSource:
         """Take arrays where they lie, and cut them into ranges of rows: by slices, whatever library they are of."""
         if is_dask_array(rows.y_score):
             return cls._of_dask(rows)
+        rows = Rows(*(kept(part, name) for name, part in rows._asdict().items()))
         given = {name: part for name, part in rows._asdict().items() if part is not None}
         if not all(_is_sliced(part) for part in given.values()):
             return cls([partial(Rows, *rows)], rows)  # lists, frames, tensors
