@@ -255,14 +255,14 @@ def test_a_table_of_labels_in_columns_is_none_of_these(tmp_path: Path) -> None:
             FOUND,
             [{**HEARD[0], "present": 1}, {**HEARD[1], "present": 0}],
             {},
-            "t.jsonl has 0 and 1 in 'present', which may say whether the label in 'Scientific name' is true",
+            "column 'present' of t.jsonl may say whether the label in 'Scientific name' is true",
             id="truth in a column that nobody named",
         ),
         pytest.param(
             FOUND,
             [{**HEARD[0], "y_true": 1}, {**HEARD[0], "y_true": 0}],
             {},
-            r"truth 'y_true' of t.jsonl has 1 and 0 for the label 'Turdus merula' of the row 'a.wav \| 0 \| 3'",
+            r"truth 'y_true' of t.jsonl has 1 and 0 for the label 'Turdus merula' in the row 'a.wav \| 0 \| 3'",
             id="truth that contradicts itself",
         ),
         pytest.param(

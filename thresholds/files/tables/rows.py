@@ -369,7 +369,7 @@ def _n_labels(
     width = len(scores.columns) if scores.form == "wide" else table.columns[column].width
     if width is None:
         # So many labels that a row is a block: lists may be long, and one tells their length.
-        batches = read_batches(table, [column], lambda _: ", expected one in each row", BLOCK_CELLS)
+        batches = table.batches([column], BLOCK_CELLS, [column])
         lists = next((batch.columns[column] for batch in batches), None)
         width = int(np.diff(lists.offsets)[0]) if isinstance(lists, ListColumn) else 0
     if width == 0:

@@ -44,7 +44,6 @@ class Truth:
         self._n_labels = n_labels
         self._wanted = wanted
         self._unknown = wanted.unknown
-        self._words = Words(wanted)
         self.nullable: tuple[str, ...] = ()  # columns whose cells may lack a value
         self.text: tuple[str, ...] = ()  # columns that are read as text
         self.has_cells = True  # else lists of the labels that are true
@@ -121,6 +120,7 @@ class Truth:
             self.text = tuple(
                 key for key in choice.columns if table.columns[key].kind in ("text", "none")
             )
+            self._words = {key: Words(self._wanted) for key in self.text}
         else:
             accounting.refuse_other_than_numbers(table, choice, "0 and 1")
         if reads_absent(self._unknown):
@@ -177,7 +177,7 @@ class Truth:
         columns = dict(batch.columns)
         for key in self.text:
             about = f"column {key!r} of {batch.name}"
-            columns[key] = self._words.cells(np.asarray(columns[key]), about, batch.first)
+            columns[key] = self._words[key].cells(np.asarray(columns[key]), about, batch.first)
         cells = numbers_of(batch._replace(columns=columns), self.choice, self._n_labels)
         return indicator(cells, what, batch.first, self._names, self._unknown)
 
