@@ -501,14 +501,14 @@ LABELS = [
         "truth in another case",
         gold("cat,dog\n0.5,0.25\n", "cat,Dog\n1,0\n"),
         "s.csv",
-        r"truth 'all columns' of t.csv lacks 'dog' and has 'Dog', expected the same labels as the scores",
+        r"truth 'all columns' of t.csv lacks 'dog' and has 'Dog' \(these look alike: 'Dog' and 'dog' differ in case\), expected",
         **JOINED,
     ),
     BadTable(
         "truth with a space before a name",
         gold("cat,dog\n0.5,0.25\n", " cat,dog\n1,0\n"),
         "s.csv",
-        r"truth 'all columns' of t.csv lacks 'cat' and has ' cat', expected the same labels as the scores",
+        r"truth 'all columns' of t.csv lacks 'cat' and has ' cat' \(these look alike: ' cat' begins with a space\), expected",
         **JOINED,
     ),
     BadTable(

@@ -39,7 +39,8 @@ def read_frame(value: Any, name: str, unknown: Unknown = ()) -> "Frame | None":
         if frame is not None:
             return frame
     refuse_lazy(value, name)
-    if hasattr(value, "__arrow_c_stream__"):
+    # Arrays of xarray have the protocol, too, but with their coordinates as columns.
+    if hasattr(value, "__arrow_c_stream__") and not hasattr(value, "__array__"):
         from thresholds._checks.frame_libraries import table_of
 
         return read_frame(table_of(value, name), name, unknown)

@@ -78,9 +78,6 @@ def open_scores(
     wanted = wanted or Wanted()
     unknown_values(wanted.unknown)  # is refused, if it is none, before anything is read
     source = _open(path, wanted) if truth_path is None else _open_both(path, truth_path, wanted)
-    names = wanted.rule_names
-    if source.label_names is None and names is not None and len(names) == source.n_labels:
-        source = replace(source, label_names=names)  # nothing says otherwise
     source = replace(source, drop_unscored=wanted.drop_unscored)
     return from_logits(source) if logits else source
 
@@ -155,12 +152,17 @@ def _open(path: Any, wanted: Wanted) -> Source:
     with reading(_name_of(path)):
         open_matrix = _opens_matrix(path)
         if open_matrix is not None:
-            return open_matrix(Path(path), wanted)
-        table = _open_table(path, wanted)
-        columns = long_scores(table, wanted)
-        if columns is None:
-            return scores_of_rows(table, wanted)
-        return source_of_lines(table, wanted, columns)
+            source = open_matrix(Path(path), wanted)
+        else:
+            table = _open_table(path, wanted)
+            columns = long_scores(table, wanted)
+            if columns is None:
+                return scores_of_rows(table, wanted)
+            source = source_of_lines(table, wanted, columns)
+    names = wanted.rule_names
+    if source.label_names is None and names is not None and len(names) == source.n_labels:
+        return replace(source, label_names=names)  # nothing says otherwise
+    return source
 
 
 def _open_both(path: Any, truth_path: Any, wanted: Wanted) -> Source:

@@ -73,8 +73,10 @@ def _of_batches(whole: Path, paths: Sequence[Path], features: Mapping[str, Any] 
     pieces = list[Piece]()
     first = 0
     for path in paths:
-        # One column, the smallest perhaps, is enough to count rows.
-        columns = sorted(_arrow_schema(path), key=lambda field: not is_number(field.type))
+        # One column is enough to count rows: of numbers, or of lists, which are smaller than text.
+        columns = sorted(
+            _arrow_schema(path), key=lambda f: (not is_number(f.type), not f.type.num_fields)
+        )
         one = [field.name for field in columns[:1]]
         n_rows = sum(batch.num_rows for batch in _arrow_batches(path, one))
         pieces.append(Piece(whole.name, str(whole), partial(_read_arrow, path), n_rows, first))
