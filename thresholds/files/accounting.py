@@ -14,7 +14,7 @@ from thresholds._checks import InputError, listed, shown
 from thresholds._checks.unknown import reads_absent
 from thresholds.files.source import Source
 from thresholds.files.tables.columns import NUMBERS
-from thresholds.files.tables.csv_text import is_number
+from thresholds.files.tables.csv_layout import is_number
 from thresholds.files.tables.roles import SEPARATORS, ColumnChoice, is_index
 from thresholds.files.tables.table import Table
 from thresholds.files.unknown import is_truth

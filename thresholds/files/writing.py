@@ -23,7 +23,7 @@ from thresholds.atomic import write_atomically
 from thresholds.data import label_lists
 from thresholds.errors import need
 from thresholds.files.source import Dialect
-from thresholds.files.tables.csv_text import MOST_COLUMNS
+from thresholds.files.tables.csv_layout import MOST_COLUMNS
 
 _OF_CSR = ("y_pred_data", "y_pred_indices", "y_pred_indptr", "y_pred_shape")
 _LABELS = "labels"

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._checks import InputError
+from thresholds._checks import InputError, shown
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import NUMBERS, described
 from thresholds.files.tables.table import Piece, Table, table_of
+from thresholds.files.tables.text import encoding_of, other_encoding, pieces
 
-LONGEST_LINE = 2**24  # bytes of a row of text
 _PIECE_BYTES = 2**22  # of text that is read at once
 _MOST_NESTED = 200  # brackets within others in a line; thousands of them end the process in pyarrow
 _FIRST_PIECES = 16  # that are looked at for a column of which those before have nothing but nulls, or empty lists
@@ -47,10 +47,10 @@ class _Lines(NamedTuple):
     rows_before: int
 
 
-def open_json_lines(path: Path, _: Wanted) -> Table:
+def open_json_lines(path: Path, wanted: Wanted) -> Table:
     """Open lines of JSON: the first few megabytes tell what each key holds."""
     schema: Any = None
-    for number, lines in enumerate(_pieces(path)):
+    for number, lines in enumerate(_pieces(path, wanted.encoding)):
         found = _parsed(path.name, lines, None).schema
         schema = found if schema is None else _completed(schema, found)
         if number + 1 == _FIRST_PIECES or not any(map(_says_nothing, schema.types)):
@@ -60,7 +60,7 @@ def open_json_lines(path: Path, _: Wanted) -> Table:
 
         piece = Piece(path.name, str(path), _read_nothing, 0)
         return table_of(path.name, pa.schema([]), [piece], of_text=True, is_loose=True)
-    piece = Piece(path.name, str(path), partial(_read, path, schema))
+    piece = Piece(path.name, str(path), partial(_read, path, wanted.encoding, schema))
     table = table_of(path.name, schema, [piece], of_text=True, is_loose=True)
     columns = {
         key: column._replace(type=_in_words(column.type)) for key, column in table.columns.items()
@@ -93,7 +93,12 @@ def _completed(schema: Any, more: Any) -> Any:
 
 
 def _read(
-    path: Path, schema: Any, columns: Sequence[str], _: int, text: Collection[str]
+    path: Path,
+    encoding: str | None,
+    schema: Any,
+    columns: Sequence[str],
+    _: int,
+    text: Collection[str],
 ) -> Iterator[Any]:
     """Read the lines piece by piece; numbers are floats, but in columns that are keys, which stay what they are."""
     import pyarrow as pa
@@ -106,7 +111,7 @@ def _read(
             if not _says_nothing(field.type)
         ]
     )
-    for lines in _pieces(path):
+    for lines in _pieces(path, encoding):
         table = _parsed(path.name, lines, explicit)
         for field in table.schema:
             if field.name not in known and described(field.type).kind in NUMBERS:
@@ -201,26 +206,49 @@ def _refuse_nested(name: str, lines: _Lines) -> None:
         )
 
 
-def _pieces(path: Path) -> Iterator[_Lines]:
-    """Read some megabytes of whole lines at a time."""
+def _pieces(path: Path, encoding: str | None) -> Iterator[_Lines]:
+    """Read some megabytes of whole lines at a time, each of an object or a list."""
     n_rows = 0
-    with open(path, "rb") as stream:
-        if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
-            stream.seek(0)
-        while text := stream.read(_PIECE_BYTES):
-            if not text.endswith(b"\n"):
-                text += stream.readline(LONGEST_LINE + 1)
-            if len(text) - text.rfind(b"\n", 0, -1) - 1 > LONGEST_LINE:
-                raise InputError(
-                    f"{path.name} has a line of more than {LONGEST_LINE:,} bytes behind row {n_rows}, expected at most"
-                    " that"
-                )
-            if text.strip():
-                yield _Lines(text, n_rows)
-            n_rows += text.count(b"\n") - sum(1 for _ in _BLANK.finditer(text))
+    encoding = encoding_of(path, encoding)
+    for text in pieces(path, encoding, _PIECE_BYTES):
+        if encoding == "utf-8-sig" and not n_rows:
+            text = text.removeprefix(codecs.BOM_UTF8)
+        lines = _Lines(text, n_rows)
+        n_rows += _count(path, encoding, lines)
+        if text.strip():
+            yield lines
 
 
-_BLANK = re.compile(rb"(?m)^[ \t\r]*\n")
+def _count(path: Path, encoding: str, lines: _Lines) -> int:
+    """Count the lines that are not blank; refuse those that begin otherwise, on which pyarrow may end the process."""
+    if not lines.text.isascii():
+        try:
+            lines.text.decode()
+        except UnicodeDecodeError as error:
+            odd = lines.text[max(0, error.start - 10) : error.start + 10]
+            raise other_encoding(path, encoding, odd.decode(errors="surrogateescape")) from None
+    cells = np.frombuffer(lines.text, np.uint8)
+    starts = np.append(0, np.flatnonzero(cells == ord("\n")) + 1)
+    starts = starts[starts < cells.size]
+    first = lines.text.lstrip()[:1]
+    others = starts[cells[starts] != ord(first or b" ")]
+    n_blank = 0
+    for start in others.tolist():
+        line = lines.text[start : lines.text.find(b"\n", start) + 1 or None].strip()
+        n_blank += not line
+        if line and (line[:1] != first or first not in (b"{", b"[")):
+            raise _odd_line(path, lines, line)
+    if first and first not in (b"{", b"["):
+        raise _odd_line(path, lines, lines.text.split(b"\n", 1)[0])
+    return starts.size - n_blank
+
+
+def _odd_line(path: Path, lines: _Lines, line: bytes) -> InputError:
+    """Say that a line is none of JSON lines."""
+    found = shown(line[:40].decode(errors="replace"))
+    return InputError(
+        f"{path.name} has the line {found} behind row {lines.rows_before}, expected an object in each line"
+    )
 
 
 def _mapped(type_: Any, change: Callable[[Any], Any]) -> Any:

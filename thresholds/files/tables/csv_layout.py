@@ -1,0 +1,198 @@
+"""How a csv is laid out, as its first lines tell: encoding, comments, what parts cells, the names of columns."""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from thresholds._checks import InputError, listed, shown
+from thresholds.files.source import Dialect
+from thresholds.files.tables.text import (
+    LONGEST_LINE,
+    encoding_of,
+    is_whole,
+    opened,
+    other_encoding,
+)
+
+MOST_COLUMNS = 2**16  # pyarrow takes 10 KB for each
+_BLOCK_BYTES = 2**20  # that are read at once: pyarrow asks any row to fit
+_ROWS_IN_BLOCK = 8
+_SEPARATORS = ("\t", ";", "|", ",")  # as semicolons may part labels with commas in them
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)  # which Excel heeds in the first line
+_IN_QUOTES = re.compile(r'"[^"]*"')
+
+
+class Layout(NamedTuple):
+    """How a csv is laid out."""
+
+    dialect: Dialect
+    names: tuple[str, ...]  # of the columns
+    n_unnamed: int  # columns behind them, which are empty
+    n_before: int  # lines before the first row
+    is_spaced: bool  # whether each separator has a space behind it
+    block_size: int  # bytes to be read at once
+    row_bytes: int  # of the first row
+
+    @property
+    def unnamed(self) -> list[str]:
+        """Names for columns that have none."""
+        return [f"\0{place}" for place in range(self.n_unnamed)]
+
+
+def layout_of(path: Path, encoding: str | None) -> Layout:
+    """Look at the first lines of a csv."""
+    encoding = encoding_of(path, encoding)
+    with opened(path, encoding) as stream, _long_cells():
+        layout = _layout(path, encoding, stream)
+    odd = next((name for name in layout.names if not is_whole(name)), None)
+    if odd is not None:
+        raise other_encoding(path, encoding, odd)
+    doubled = [name for name, times in Counter(layout.names).items() if times > 1]
+    if doubled:
+        raise InputError(
+            f"{path.name} has several columns named {listed(doubled)}, expected each name once"
+        )
+    if len(layout.names) + layout.n_unnamed > MOST_COLUMNS:
+        raise InputError(
+            f"{path} has {len(layout.names):,} columns, expected at most {MOST_COLUMNS:,}, or lists"
+        )
+    return layout
+
+
+def _layout(path: Path, encoding: str, stream: TextIO) -> Layout:
+    """Find comments, the header and the first row among the lines of a text."""
+    # 1. Pass over comments, and over the line that tells Excel of the separator.
+    lines = _lines(path, stream)
+    separator = None
+    before = list[str]()
+    header = ""
+    for line in lines:
+        told = None if before else _SEPARATOR_LINE.fullmatch(line)
+        if told is not None:
+            separator = told[1]
+        elif line.strip() and not line.startswith("#"):
+            header = line
+            break
+        before.append(line)
+
+    # 2. The header may have ends of lines in quotes; the first row follows it.
+    n_lines = 1
+    while header.count('"') % 2 and (line := next(lines, "")):
+        header += line
+        n_lines += 1
+    row = next((line for line in lines if line.strip()), "")
+    if not header:
+        raise InputError(f"{path} has no rows, expected at least one")
+    if "\r" in header.rstrip("\r\n") and n_lines == 1:
+        raise InputError(
+            f"{path.name} has lines that end as on old Macs (\\r), expected \\n or \\r\\n: save it again as csv"
+        )
+
+    # 3. Tell what parts cells. The header may begin as a comment does: then a row of numbers follows.
+    comment = _IN_QUOTES.sub("", before[-1]) if before and before[-1].startswith("#") else ""
+    separator = separator or _separator(header, row)
+    if comment and _is_header(path, comment, header, separator):
+        row, header = header, before.pop()[1:].lstrip()
+
+    # 4. Read the names; columns at the end without name and cell are none.
+    names = _cells(header, separator)
+    is_spaced = len(names) > 1 and all(name.startswith(" ") for name in names[1:])
+    if is_spaced:
+        names = [name.strip() for name in _cells(header, separator, is_spaced=True)]
+    first = _cells(row, separator, is_spaced=is_spaced)
+    _refuse_no_header(path, names)
+    n_named = len(names)
+    while n_named > 1 and not names[n_named - 1]:
+        n_named -= 1
+    n_columns = len(names)
+    if any(cell.strip() for cell in first[n_named:]):
+        n_named = len(names)
+    elif len(first) >= n_named:
+        n_columns = len(first)
+    longest = max(len(line.encode(errors="surrogateescape")) for line in (header, row))
+    return Layout(
+        dialect=Dialect(separator, encoding, "\r\n" if header.endswith("\r\n") else "\n"),
+        names=tuple(names[:n_named]),
+        n_unnamed=n_columns - n_named,
+        n_before=len(before) + n_lines,
+        is_spaced=is_spaced,
+        block_size=max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE)),
+        row_bytes=len(row),
+    )
+
+
+def _lines(path: Path, stream: TextIO) -> Iterator[str]:
+    """Return the first lines, each of which is short enough."""
+    while line := stream.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise InputError(
+                f"{path.name} has a line of more than {LONGEST_LINE:,} bytes, expected at most that"
+            )
+        yield line
+
+
+def _cells(line: str, separator: str, *, is_spaced: bool = False) -> list[str]:
+    """Return the cells of a line, none of an empty one."""
+    rows = csv.reader([line], delimiter=separator, skipinitialspace=is_spaced)
+    return next(rows, []) if line.strip("\r\n") else []
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let Python's reader have cells as long as a line may be."""
+    before = csv.field_size_limit(LONGEST_LINE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _separator(header: str, row: str) -> str:
+    """Tell what parts cells: what parts header and first row alike, into the most cells; else a comma."""
+    header, row = (_IN_QUOTES.sub("", line).strip("\r\n") for line in (header, row))
+    # Cells without a name, or the other way round, may stand at the ends of lines.
+    for without_ends in (False, True):
+        counts = {}
+        for separator in _SEPARATORS:
+            ends = separator if without_ends else "\r\n"
+            n_of_header, n_of_row = (line.rstrip(ends).count(separator) for line in (header, row))
+            if n_of_header == n_of_row > 0:
+                counts[separator] = n_of_row
+        if counts:
+            return max(counts, key=lambda separator: counts[separator])
+    return ","
+
+
+def _is_header(path: Path, comment: str, row: str, separator: str) -> bool:
+    """Whether a line that begins as a comment is the header of a row of numbers."""
+    row = _IN_QUOTES.sub("", row)
+    if comment.count(separator) != row.count(separator) or separator not in comment:
+        return False
+    cells = [cell.strip() for cell in row.split(separator)]
+    if all(cell.isdigit() for cell in cells) and len(set(cells)) == len(cells):
+        raise InputError(
+            f"{path.name} has {shown(row.strip())} below {shown(comment.strip())}, either of which may be the header,"
+            " expected no comment there"
+        )
+    return any(map(is_number, cells))
+
+
+def _refuse_no_header(path: Path, names: Sequence[str]) -> None:
+    """Refuse a first line of numbers with decimals: it is a row."""
+    if all(map(is_number, names)) and any(float(name) % 1 for name in names):
+        raise InputError(
+            f"{path.name} begins with {shown(names[0])}, expected a header, a line with the names of its columns"
+        )
+
+
+def is_number(text: str) -> bool:
+    """Whether a finite number is written as text; 1_000 is one in Python alone."""
+    try:
+        number = float(text)
+    except ValueError:
+        return False
+    return "_" not in text and abs(number) < float("inf")
