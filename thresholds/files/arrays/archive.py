@@ -112,7 +112,7 @@ class Archive:
                 f"{member.filename} is packed in another way, expected what NumPy writes: stored or deflated arrays"
             )
         key = member.filename.removesuffix(".npy")
-        with archive.open(member) as stream:
+        with archive.open(member.filename) as stream:
             if key == member.filename:  # It is no array.
                 return
             header = self.headers[key] = read_header(stream)
@@ -133,9 +133,12 @@ class Archive:
     @contextmanager
     def _opened(self, key: str) -> Iterator[tuple[IO[bytes], int]]:
         """Open an array at its header, and tell which byte of the file that is, if it is stored."""
-        with _Limited(self.path) as file, zipfile.ZipFile(file) as archive:
-            with archive.open(f"{key}.npy") as stream:
-                yield stream, file.tell()
+        with (
+            _Limited(self.path) as file,
+            zipfile.ZipFile(file) as archive,
+            archive.open(f"{key}.npy") as stream,
+        ):
+            yield stream, file.tell()
 
 
 def read_header(stream: IO[bytes]) -> Header:
@@ -153,5 +156,6 @@ def mapped(path: Path, header: Header, start: int) -> Dense:
     """Map an array that lies in a file as it is, from a byte on."""
     if 0 in header.shape:  # of which no map can be made
         return np.empty(header.shape, header.dtype)
-    order = "F" if header.is_fortran else "C"
-    return np.memmap(path, header.dtype, "r", start, header.shape, order)
+    return np.memmap(
+        path, header.dtype, "r", start, header.shape, "F" if header.is_fortran else "C"
+    )

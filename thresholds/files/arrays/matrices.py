@@ -1,5 +1,6 @@
 """Matrices of scores, or of truth, in files of arrays: dense, or the arrays of a sparse one."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -82,23 +83,20 @@ def sparse_matrix(archive: Archive, of: str, kind: str, keys: Sequence[str]) -> 
         if key not in archive.headers:
             expected = f"expected the four arrays of a {kind.upper()} matrix"
             raise InputError(f"{archive.name} lacks {key}, {expected}")
-        header = archive.header(key)
-        if len(header.shape) != 1 or (key != keys[0] and header.dtype.kind not in "iu"):
-            found = f"{key} has shape {header.shape} and dtype {header.dtype}"
-            raise _malformed(of, f"{found}, expected one dimension, and indices of whole numbers")
+        dtype = archive.header(key).dtype
+        if key != keys[0] and dtype.kind not in "iu":
+            raise _malformed(of, f"{key} has dtype {dtype}, expected whole numbers")
     refuse_other_numbers(archive.name, keys[0], archive.header(keys[0]).dtype)
-    n_entries, _, n_pointers, n_dimensions = (archive.header(key).shape[0] for key in keys)
-    if n_dimensions != 2:
-        raise _malformed(of, f"it has {n_dimensions:,} dimensions, expected 2")
 
     # The shape costs nothing: entries bound how many labels, and rows, it may claim.
-    shape = shape_of(of, archive.array(keys[3]).tolist())
+    n_rows, n_labels = shape_of(of, archive.array(keys[3]).tolist())
+    n_entries, _, n_pointers, _ = (math.prod(archive.header(key).shape) for key in keys)
     most = n_entries + MOST_EMPTY
-    for what, n, bound in (("rows", shape[0], most + n_pointers), ("labels", shape[1], most)):
+    for what, n, bound in (("rows", n_rows, most + n_pointers), ("labels", n_labels, most)):
         if n > bound:
             expected = f"expected at most {bound:,} of so few entries"
             raise _malformed(of, f"it has {n:,} {what}, {expected}")
-    return StoredMatrix(archive, of, kind, tuple(keys), shape)
+    return StoredMatrix(archive, of, kind, tuple(keys), (n_rows, n_labels))
 
 
 def of_one_matrix(
@@ -113,7 +111,9 @@ def of_one_matrix(
         n_samples=shape[0],
         n_labels=shape[1],
         label_names=names_for(path.name, shape[1], wanted),
-        **{"read": partial(_in_blocks, whole), "read_whole": partial(_at_once, whole)} | more,
+        read=partial(_in_blocks, whole),
+        read_whole=partial(_at_once, whole),
+        **more,
     )
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
-from thresholds._checks import InputError, names_of_labels, shown
+from thresholds._checks import InputError, names_of_labels, sample_weights, shown
 from thresholds._checks.boundary import reading
 from thresholds.files.accounting import noted
-from thresholds.files.arrays.archive import Archive, Header, mapped, read_header
+from thresholds.files.arrays.archive import Archive, mapped, read_header
 from thresholds.files.arrays.matrices import (
     CSR_PARTS,
     PARTS,
@@ -44,7 +44,7 @@ def open_npy(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
         raise InputError(f"{path.name} is an array of objects, expected numbers: {as_numbers}")
     refuse_other_numbers(path.name, path.stem, header.dtype)
     shape = shape_of(str(path), header.shape)
-    whole = partial(_mapped, path, header, shape)
+    whole = partial(mapped, path, header._replace(shape=shape), header.n_bytes)
     return of_one_matrix(path, wanted, shape, whole, is_mapped=True)
 
 
@@ -53,10 +53,8 @@ def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     archive = Archive(path)
     is_named = any(key.startswith(("y_score", "y_true")) for key in archive.headers)
     if not is_named and {"format", "shape", "data"} <= set(archive.headers):
-        kind = _kind_of_scipy(archive)
-        matrix = sparse_matrix(archive, path.name, kind, PARTS[kind])
-        is_mapped = matrix.is_mapped
-        return of_one_matrix(path, wanted, matrix.shape, matrix.whole, is_mapped=is_mapped)
+        only = _of_scipy(archive)
+        return of_one_matrix(path, wanted, only.shape, only.whole, is_mapped=only.is_mapped)
 
     # Truth alone takes the place of the scores.
     score_key = _chosen(archive, wanted, "y_true" if truth_only else "y_score")
@@ -165,15 +163,8 @@ class _Rows:
 
     def _weights(self, key: str) -> Floats:
         """Return the weight of each row."""
-        of, weights = f"{key} of {self.archive.name}", self._of_rows(key, "weight")
-        if weights.dtype.kind not in "biuf":
-            raise InputError(f"{of} has dtype {weights.dtype}, expected a number for each row")
-        weights = weights.astype(np.float64)
-        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-        if bad.size:
-            row = bad[0]
-            raise InputError(f"{of} has {weights[row]} at row {row}, expected finite weights >= 0")
-        return weights
+        weights = self._of_rows(key, "weight")
+        return sample_weights(weights, len(weights), f"{key} of {self.archive.name}")
 
     def _of_rows(self, key: str, what: str) -> Dense:
         """Return an array that has something for each row, (n_samples,)."""
@@ -193,22 +184,13 @@ def _vector(archive: Archive, key: str, n: int, what: str, kind: str) -> Dense:
     return archive.array(key, kind)
 
 
-def _mapped(path: Path, header: Header, shape: tuple[int, int]) -> Dense:
-    """Map the cells of an `.npy` into memory."""
-    return mapped(path, header, header.n_bytes).reshape(shape)
-
-
-def _kind_of_scipy(archive: Archive) -> str:
-    """Return the kind of the only matrix of an archive."""
-    found = "of several"
-    if archive.header("format", "text").shape in ((), (1,)):
-        found = str(archive.array("format", "text").astype(str).reshape(-1)[0])
-    if found not in PARTS:
-        expected = ", ".join(PARTS)
-        raise InputError(
-            f"{archive.name} has a matrix in the format {shown(found)}, expected {expected}"
-        )
-    return found
+def _of_scipy(archive: Archive) -> StoredMatrix:
+    """Find the only matrix of an archive, as SciPy saves it."""
+    kind = str(archive.array("format", "text").astype(str).item())
+    if kind not in PARTS:
+        found = f"has a matrix in the format {shown(kind)}"
+        raise InputError(f"{archive.name} {found}, expected {', '.join(PARTS)}")
+    return sparse_matrix(archive, archive.name, kind, PARTS[kind])
 
 
 def _kinds(archive: Archive) -> dict[str, str]:
