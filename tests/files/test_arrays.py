@@ -369,7 +369,10 @@ def scipy_file(path: Path, **changed: Any) -> None:
             {"kind": "coo", "row": np.full(150, 50)},
             "s.npz is a malformed sparse array: axis 0 index 50 exceeds matrix dimension 50",
         ),
-        ({"kind": "coo", "row": np.zeros(150)}, "s.npz is a malformed sparse array: row has dtype float64, expected whole"),
+        (
+            {"kind": "coo", "row": np.zeros(150)},
+            "s.npz is a malformed sparse array: row has dtype float64, expected whole",
+        ),
         ({"kind": "coo", "shape": np.array([10**12, 3])}, "it has 1,000,000,000,000 rows, expected at most 4,194,604"),
         ({"kind": "coo", "shape": np.array([50, 10**12])}, "it has 1,000,000,000,000 labels, expected at most"),
         ({"shape": np.array([50, 2**64 - 1], np.uint64)}, "it has 18,446,744,073,709,551,615 labels, expected at most"),
@@ -455,7 +458,10 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "an unknown version": (lambda f: changed(archived(f, GOOD), DIRECTORY, 6, b"\xff"), "zip file version"),
     "encrypted": (lambda f: changed(archived(f, GOOD), DIRECTORY, 8, b"\x01"), "'y_score.npy' is encrypted"),
-    "packed in an unknown way": (lambda f: changed(archived(f, GOOD), DIRECTORY, 10, b"\x5d"), "is packed in another way"),
+    "packed in an unknown way": (
+        lambda f: changed(archived(f, GOOD), DIRECTORY, 10, b"\x5d"),
+        "is packed in another way",
+    ),
     "a member elsewhere": (lambda f: changed(archived(f, GOOD), DIRECTORY, 42, b"\xff"), "Bad magic number for file"),
     "more than it has": (lambda f: archived(f, member(SCORES, shape=(10**9, 3))), "y_score takes 12,000,000,128 bytes"),
     "more than 2**64": (lambda f: archived(f, member(SCORES, shape=(2**32, 2**32))), " bytes, and 728 are there"),

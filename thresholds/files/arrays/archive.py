@@ -74,11 +74,7 @@ class Archive:
 
     def header(self, key: str, expected: str = "numbers") -> Header:
         """Return what an array says of itself, if it can be read; it should have `expected`, numbers or text."""
-        if self.headers[key].dtype.hasobject:
-            kind = "str" if expected == "text" else "float"
-            raise InputError(
-                f"{key} of {self.name} is an array of objects, expected {expected}: save it as {key}.astype({kind})"
-            )
+        refuse_objects(f"{key} of {self.name}", key, self.headers[key].dtype, expected)
         if key in self._odd:
             raise ValueError(f"{key} {self._odd[key]}")
         return self.headers[key]
@@ -150,6 +146,14 @@ def read_header(stream: IO[bytes]) -> Header:
     if any(n_cells < 0 for n_cells in shape):
         raise ValueError(f"it holds an array of shape {shape}")
     return Header(shape, is_fortran, dtype, beginning.tell())
+
+
+def refuse_objects(of: str, key: str, dtype: np.dtype[Any], expected: str = "numbers") -> None:
+    """Refuse an array of Python objects, which would have to be unpickled."""
+    if dtype.hasobject:
+        kind = "str" if expected == "text" else "float"
+        as_kind = f"save it as {key}.astype({kind})"
+        raise InputError(f"{of} is an array of objects, expected {expected}: {as_kind}")
 
 
 def mapped(path: Path, header: Header, start: int) -> Dense:

@@ -16,7 +16,7 @@ from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError, names_of_labels, sample_weights, shown
 from thresholds._checks.boundary import reading
 from thresholds.files.accounting import noted
-from thresholds.files.arrays.archive import Archive, mapped, read_header
+from thresholds.files.arrays.archive import Archive, mapped, read_header, refuse_objects
 from thresholds.files.arrays.matrices import (
     CSR_PARTS,
     PARTS,
@@ -39,9 +39,7 @@ def open_npy(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     """Open a single array of scores, or of truth, which is mapped into memory."""
     with open(path, "rb") as stream:
         header = read_header(stream)
-    if header.dtype.hasobject:
-        as_numbers = f"save it as {path.stem}.astype(float)"
-        raise InputError(f"{path.name} is an array of objects, expected numbers: {as_numbers}")
+    refuse_objects(path.name, path.stem, header.dtype)
     refuse_other_numbers(path.name, path.stem, header.dtype)
     shape = shape_of(str(path), header.shape)
     whole = partial(mapped, path, header._replace(shape=shape), header.n_bytes)
@@ -210,22 +208,19 @@ def _chosen(archive: Archive, wanted: Wanted, usual: str) -> str:
     if usual == "y_true":
         what, option, asked_for = "truth", "--truth-column", wanted.truth
     kinds, there = _kinds(archive), _listed(archive)
+    named = usual if asked_for is None else asked_for
+    if named in kinds:
+        return named
     if asked_for is not None:
-        if asked_for not in kinds:
-            raise InputError(f"{archive.name} has no {what} {asked_for!r}, expected one of {there}")
-        return asked_for
-    if usual in kinds:
-        return usual
+        raise InputError(f"{archive.name} has no {what} {asked_for!r}, expected one of {there}")
     keys = [key for key in kinds if key.startswith(usual) and not key.endswith(_ENDINGS)]
-    if not keys:
-        raise InputError(
-            f"{archive.name} has no {usual}, expected the {what} under that key, or its name as {option}; it has"
-            f" {there}"
-        )
-    if len(keys) > 1:
+    if len(keys) == 1:
+        return keys[0]
+    if keys:
         found = f"{archive.name} has the {what} {', '.join(keys)}"
         raise InputError(f"{found}, expected one of them as {option}")
-    return keys[0]
+    expected = f"expected the {what} under that key, or its name as {option}"
+    raise InputError(f"{archive.name} has no {usual}, {expected}; it has {there}")
 
 
 def _listed(archive: Archive) -> str:

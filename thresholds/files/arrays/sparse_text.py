@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -104,8 +103,8 @@ class _Rows:
     def blocks(self, with_truth: bool) -> Iterator[Block]:
         """Return scores, and truth that stands before them, about a megabyte of text at a time."""
         for lines in _in_blocks(self.lines()):
-            with_labels = with_truth and self.has_truth and self.is_data_set
-            y_true = self._matrix(lines, of_labels=True) if with_labels else None
+            has_truth = with_truth and self.has_truth
+            y_true = self._matrix(lines, of_labels=True) if has_truth else None
             yield Block(self._matrix(lines, of_labels=False), y_true)
 
     def truth(self) -> Matrix:
@@ -162,32 +161,25 @@ def _rows_of_svmlight(path: Path) -> Iterator[Line]:
             yield number, row
 
 
-def _opened(path: Path) -> BinaryIO:
-    """Open a file behind the mark of UTF-8 that some programs put at its beginning."""
-    stream = open(path, "rb")  # noqa: SIM115
-    if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
-        stream.seek(0)
-    return stream
-
-
 def _header(path: Path) -> tuple[str, list[int]]:
     """Return the first line, and its two or three whole numbers; none where it has something else."""
-    with _opened(path) as stream:
-        line = stream.readline(_LONGEST_HEADER)
-    words = line.split()
+    _, line = next(_lines(path), (1, b""))
+    words = line[:_LONGEST_HEADER].split()
     is_header = len(words) in (2, 3) and all(word.isdigit() for word in words)
-    return line.decode(errors="replace").strip(), [int(word) for word in words if is_header]
+    return line.decode(errors="replace"), [int(word) for word in words if is_header]
 
 
 def _lines(path: Path) -> Iterator[Line]:
     """Return the lines of a file, without the spaces around them."""
-    with _opened(path) as stream:
+    with open(path, "rb") as stream:
         for number in count(1):
             line = stream.readline(_LONGEST_LINE + 1)
             if not line:
                 return
             if len(line) > _LONGEST_LINE:
                 raise _refusal(path, number, f"more than {_LONGEST_LINE:,} bytes", "fewer")
+            if number == 1:  # Some programs put the mark of UTF-8 before it.
+                line = line.removeprefix(codecs.BOM_UTF8)
             yield number, line.strip()
 
 
@@ -203,10 +195,13 @@ def _in_blocks(lines: Iterator[Line]) -> Iterator[list[Line]]:
 
 def _parted(line: bytes) -> tuple[bytes, bytes]:
     """Part the labels before the pairs of a row from these; both are pairs then, labels with a 1."""
-    head, *rest = line.split(maxsplit=1) or [b""]
+    head, *rest = line.split(maxsplit=2) or [b""]
     if not head or b":" in head:
         return b"", line
-    return head.replace(b",", b":1 ") + b":1", b"".join(rest)
+    labels = head.replace(b",", b":1 ") + b":1"
+    if rest and b":" not in rest[0]:  # a label behind a space, which is refused
+        labels += b" " + rest[0]
+    return labels, b" ".join(rest)
 
 
 def _cells(path: Path, number: int, pairs: bytes, n_labels: int) -> dict[int, float]:
