@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from thresholds import InputError
+import thresholds
+from thresholds import InputError, cli
 from thresholds._checks.boundary import reading
+from thresholds.files import ScoreFile, gather, open_scores
 from thresholds.files.arrays import sparse_text
 from thresholds.files.arrays.sparse_text import is_xmc, open_svmlight, open_xmc
 from thresholds.files.source import Source, Wanted
@@ -152,6 +155,61 @@ def test_a_source_is_read_in_another_process(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.concatenate([block.y_score.toarray() for block in sent.blocks()]), SCORES)
     truth = pickle.loads(pickle.dumps(opened(svmlight(tmp_path / "t.svm"), truth_only=True)))
     np.testing.assert_array_equal(truth.whole().y_score.toarray(), TRUTH)
+
+
+# Scores and truth in two files
+
+
+def joined(folder: Path, scores: str, truth: str, **wanted: Any) -> ScoreFile:
+    """Scores and truth of two files, which are the matrices above."""
+    data = gather(open_scores(folder / scores, Wanted(**wanted), truth_path=folder / truth))
+    np.testing.assert_array_equal(data.y_score.toarray(), SCORES)
+    np.testing.assert_array_equal(data.y_true.toarray(), TRUTH)
+    assert data.y_score.format == "csr"
+    return data
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_matrices_of_scipy_are_joined(kind: str, compressed: bool, tmp_path: Path) -> None:
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(SCORES).asformat(kind), compressed)
+    sparse.save_npz(tmp_path / "t.npz", sparse.csr_array(TRUTH).asformat(kind), compressed)
+    assert joined(tmp_path, "s.npz", "t.npz").truth_key == "t of t.npz"
+
+
+@pytest.mark.parametrize(("name", "make"), [("t.txt", data_set), ("t.svm", svmlight)])
+def test_scores_of_text_are_joined_to_truth(name: str, make: Any, tmp_path: Path) -> None:
+    write(tmp_path / "s.txt", "30 7", *pairs(SCORES))
+    make(tmp_path / name)
+    joined(tmp_path, "s.txt", name)
+    names = tuple("abcdefg")
+    assert joined(tmp_path, "s.txt", name, label_names=names).label_names == names
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "message"),
+    [
+        ("t.svm", ["7 1:0.5"], r"t.svm has 8 labels, expected 7 as s.txt"),
+        ("t.svm", ["0 1:0.5"], r"t.svm has 1 rows, expected 30 as s.txt has"),
+        ("t.txt", ["30 2 6", "0 1:0.5"], r"t.txt has 1 rows, expected 30"),
+    ],
+)
+def test_truth_of_other_rows_or_labels_is_refused(name: str, rows: list[str], message: str, tmp_path: Path) -> None:
+    write(tmp_path / "s.txt", "30 7", *pairs(SCORES))
+    write(tmp_path / name, *rows)
+    with pytest.raises(InputError, match=message):
+        joined(tmp_path, "s.txt", name)
+
+
+def test_a_rule_is_fitted_to_matrices_of_scipy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(SCORES))
+    sparse.save_npz(tmp_path / "t.npz", sparse.csr_array(TRUTH))
+    given = [str(tmp_path / "s.npz"), "--truth", str(tmp_path / "t.npz")]
+    assert cli.main(["fit", *given, "-o", str(tmp_path / "rule.json"), "--cv", "0", "--guard", "none"]) == 0
+    assert "s.npz: 30 rows, 7 labels, scores 's' (CSR), truth 't of t.npz'" in capsys.readouterr().out
+    expected = thresholds.fit_empirical(TRUTH, sparse.csr_array(SCORES), keep_sparse=True, guard=None)
+    rule = thresholds.load_rule(tmp_path / "rule.json")
+    assert rule.thresholds.tolist() == expected.thresholds.tolist()  # type: ignore[attr-defined]
 
 
 # What is refused

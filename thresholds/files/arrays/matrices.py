@@ -78,7 +78,7 @@ def stored_matrix(archive: Archive, key: str) -> StoredMatrix:
 
 def sparse_matrix(archive: Archive, of: str, kind: str, keys: Sequence[str]) -> StoredMatrix:
     """Find a sparse matrix in four arrays: its entries, where they are (two arrays), and the shape."""
-    need("scipy", f"the sparse matrix {of}")
+    need("scipy", f"the sparse {of}")
     for key in keys:
         if key not in archive.headers:
             expected = f"expected the four arrays of a {kind.upper()} matrix"
