@@ -601,8 +601,11 @@ def bare(folder: Path) -> None:
 
 OTHERS = [
     *(
-        BadFile(f"npz: {what}", marked(*byte), "s.npz", r".*s.npz cannot be read as a .npz file: it is encrypted, or")
-        for what, byte in (("encrypted", (8, 1)), ("compressed in an unknown way", (10, 93)))
+        BadFile(f"npz: {what}", marked(*byte), "s.npz", rf".*s.npz cannot be read as a .npz file: .*{said}")
+        for what, byte, said in (
+            ("encrypted", (8, 1), "is encrypted"),
+            ("compressed in an unknown way", (10, 93), "is packed in another way"),
+        )
     ),
     BadFile(
         "npz: a negative row number",
@@ -636,7 +639,7 @@ OTHERS = [
         "npy: a pickle",
         lambda folder: np.save(folder / "s.npy", np.array([None, 1], object), allow_pickle=True),
         "s.npy",
-        r".*s.npy cannot be read as a .npy file",
+        r"s.npy is an array of objects, expected numbers: save it as s.astype\(float\)",
     ),
     BadFile(
         "npy: groups",
@@ -656,7 +659,7 @@ OTHERS = [
         "npz: no such truth",
         arrays(y_true=TRUTH),
         "s.npz",
-        r"s.npz has no truth 'gold', expected one of y_true",
+        r"s.npz has no truth 'gold', expected one of 'y_score' \(3, 2\) float64 and 'y_true' \(3, 2\) uint8",
         Wanted(truth="gold"),
     ),
 ]

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import tracemalloc
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -269,15 +270,15 @@ UNFIT = r", expected whole numbers or text as --key: cast it"
         ({"id": np.zeros(50, bool)}, {"key": "id"}, f"column 'id' of s.npz holds bool{UNFIT}"),
         ({"id": np.zeros(9, int)}, {"key": "id"}, "id of s.npz has shape (9,), expected (50,), one key for each row"),
         ({"w": np.zeros(9)}, {"weights": "w"}, "w of s.npz has shape (9,), expected (50,), one weight for each row"),
-        ({"w": KEYS}, {"weights": "w"}, "w of s.npz has dtype <U6, expected a number for each row"),
+        ({"w": KEYS}, {"weights": "w"}, "w of s.npz has dtype <U6, expected real numbers"),
         ({"w": np.arange(50) - 3.0}, {"weights": "w"}, "w of s.npz has -3.0 at row 0, expected finite weights >= 0"),
         ({"w": np.where(np.arange(50) == 7, np.inf, 1)}, {"weights": "w"}, "w of s.npz has inf at row 7, expected fin"),
         ({"test_idx": [-1, 0]}, {}, "test_idx of s.npz runs from -1 to 0, expected 0 to 49"),
         ({"calib_idx": [0.5]}, {}, "calib_idx of s.npz has shape (1,) and dtype float64, expected row numbers"),
-        ({"label_names": NAMES[:2]}, {}, "label_names of s.npz has 2 names, expected 3"),
+        ({"label_names": NAMES[:2]}, {}, "label_names of s.npz has shape (2,), expected (3,), one name for each label"),
         ({"label_names": [NAMES]}, {}, "label_names of s.npz has shape (1, 3), expected (3,)"),
         ({"label_names": [*NAMES[:2], "cat"]}, {}, "label_names has 'cat' twice, expected each name once"),
-        ({}, {"label_names": ("cat",)}, "label_names of s.npz has 1 names, expected 3"),
+        ({}, {"label_names": ("cat",)}, "--label-names has 1 names, expected 3 as s.npz"),
         ({"y_true": TRUTH[:40]}, {}, "truth 'y_true' of s.npz has shape (40, 3), expected (50, 3), that of the scores"),
     ],
 )
@@ -361,24 +362,27 @@ def scipy_file(path: Path, **changed: Any) -> None:
         ({"kind": "bsr"}, "s.npz has a matrix in the format 'bsr', expected csr, csc, coo"),
         ({"indices": None}, "s.npz lacks indices, expected the four arrays of a CSR matrix"),
         ({"kind": "coo", "row": None}, "s.npz lacks row, expected the four arrays of a COO matrix"),
-        ({"kind": "csc", "indices": np.full(150, 99)}, "s.npz is a malformed sparse array: an index is 99, expected 0"),
-        ({"indices": np.full(150, 99)}, "s.npz is a malformed sparse array: an index is 99, expected 0 to 2"),
-        ({"indices": np.full(150, -1)}, "s.npz is a malformed sparse array: an index is -1, expected 0 to 2"),
+        ({"kind": "csc", "indices": np.full(150, 99)}, "s.npz is a malformed sparse array: indices must be < 50"),
+        ({"indices": np.full(150, 99)}, "s.npz is a malformed sparse array: indices must be < 3"),
+        ({"indices": np.full(150, -1)}, "s.npz is a malformed sparse array: indices must be >= 0"),
         ({"indices": np.zeros(149, int)}, "s.npz is a malformed sparse array: "),
         (
             {"kind": "coo", "row": np.full(150, 50)},
-            "s.npz is a malformed sparse array: an index is 50, expected 0 to 49",
+            "s.npz is a malformed sparse array: axis 0 index 50 exceeds matrix dimension 50",
         ),
-        ({"kind": "coo", "row": np.zeros(150)}, "s.npz is a malformed sparse array: its indices have dtype float64"),
-        ({"kind": "coo", "shape": np.array([10**12, 3])}, "it has 1,000,000,000,000 rows, expected at most 4,194,454"),
+        (
+            {"kind": "coo", "row": np.zeros(150)},
+            "s.npz is a malformed sparse array: row has dtype float64, expected whole",
+        ),
+        ({"kind": "coo", "shape": np.array([10**12, 3])}, "it has 1,000,000,000,000 rows, expected at most 4,194,604"),
         ({"kind": "coo", "shape": np.array([50, 10**12])}, "it has 1,000,000,000,000 labels, expected at most"),
-        ({"shape": np.array([50, 2**64 - 1], np.uint64)}, "s.npz is a malformed sparse array: an index is 18,4"),
+        ({"shape": np.array([50, 2**64 - 1], np.uint64)}, "it has 18,446,744,073,709,551,615 labels, expected at most"),
         ({"kind": "csc", "shape": np.array([0, 3])}, "s.npz has shape (0, 3), expected at least one row"),
-        ({"shape": np.array([50, 3, 1])}, "s.npz is a malformed sparse array: it has 3 dimensions"),
+        ({"shape": np.array([50, 3, 1])}, "s.npz has shape (50, 3, 1), expected (n_samples, n_labels)"),
         ({"data": np.zeros(150, complex)}, "data of s.npz has dtype complex128, expected real numbers"),
-        ({"data": np.zeros((150, 1))}, "s.npz is a malformed sparse array: data has shape (150, 1)"),
-        ({"indptr": np.zeros(51, int)}, "index pointers do not rise from 0 to 150, the number of entries"),
-        ({"indptr": np.zeros(9, int)}, "it has 50 rows, expected at most 8 of so few entries"),
+        ({"data": np.zeros((150, 1))}, "s.npz is a malformed sparse array: data, indices, and indptr should be 1-D"),
+        ({"indptr": np.zeros(51, int)}, "its index pointers end at 0, expected 150, the number of entries"),
+        ({"indptr": np.zeros(9, int)}, "index pointer size 9 should be 51"),
     ],
 )
 def test_bad_matrices_of_scipy_are_refused(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
@@ -390,7 +394,7 @@ def test_a_cell_twice_is_no_sum(tmp_path: Path) -> None:
     """SciPy would add both."""
     doubled = sparse.coo_array((np.array([0.5, 0.5]), (np.array([1, 1]), np.array([2, 2]))), shape=(3, 4))
     sparse.save_npz(tmp_path / "s.npz", doubled)
-    assert refused(tmp_path / "s.npz") == "s.npz is a malformed sparse array: it has a cell twice"
+    assert refused(tmp_path / "s.npz") == "s.npz is a malformed sparse array: a cell is stored twice"
 
 
 def test_a_matrix_has_no_columns_to_choose_from(tmp_path: Path) -> None:
@@ -449,9 +453,16 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "a member twice": (lambda f: archived(f, GOOD, member(1 - SCORES)), "'y_score.npy' twice, expected each array"),
     "names that differ": (lambda f: changed(archived(f, GOOD), LOCAL, 30, b"z"), "'y_score.npy' and header b'z_scor"),
+    "a member that is no array, elsewhere": (
+        lambda f: changed(archived(f, ("notes.txt", b"by hand", 0), GOOD), DIRECTORY, 42, b"\xff"),
+        "Bad magic number for file",
+    ),
     "an unknown version": (lambda f: changed(archived(f, GOOD), DIRECTORY, 6, b"\xff"), "zip file version"),
-    "encrypted": (lambda f: changed(archived(f, GOOD), DIRECTORY, 8, b"\x01"), "it is encrypted, or packed by bzip2"),
-    "packed in an unknown way": (lambda f: changed(archived(f, GOOD), DIRECTORY, 10, b"\x5d"), "it is encrypted, or"),
+    "encrypted": (lambda f: changed(archived(f, GOOD), DIRECTORY, 8, b"\x01"), "'y_score.npy' is encrypted"),
+    "packed in an unknown way": (
+        lambda f: changed(archived(f, GOOD), DIRECTORY, 10, b"\x5d"),
+        "is packed in another way",
+    ),
     "a member elsewhere": (lambda f: changed(archived(f, GOOD), DIRECTORY, 42, b"\xff"), "Bad magic number for file"),
     "more than it has": (lambda f: archived(f, member(SCORES, shape=(10**9, 3))), "y_score takes 12,000,000,128 bytes"),
     "more than 2**64": (lambda f: archived(f, member(SCORES, shape=(2**32, 2**32))), " bytes, and 728 are there"),
@@ -465,7 +476,7 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "no header": (lambda f: archived(f, ("y_score.npy", GOOD[1].replace(b"}", b"("), 0)), "cannot be read as a .npz"),
     "a long header": (
         lambda f: archived(f, ("y_score.npy", GOOD[1][:6] + b"\2\0\0\0\0\x40" + bytes(20_000), 0)),
-        "the header of an array has 1,073,741,824 bytes, expected at most 10,000",
+        "EOF: reading array header, expected 1073741824 bytes got",
     ),
     "long text": (
         lambda f: archived(f, GOOD, member(np.zeros(3, "<U99999"), "label_names", 8)),
@@ -475,13 +486,13 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[Path], Path], str]] = {
         sparse_file(shape=np.array([3, 2**40])),
         "1,099,511,627,776 labels, expected at most 4,194,307",
     ),
-    "rows of a shape": (sparse_file(shape=np.array([2**40, 2])), "1,099,511,627,776 rows, expected at most 3 of so"),
+    "rows of a shape": (sparse_file(shape=np.array([2**40, 2])), "1,099,511,627,776 rows, expected at most 4,194,311"),
     "a pointer too far": (
         sparse_file(indptr=np.array([0, 1, 2, 2**40])),
-        "index pointers do not rise from 0 to 3",
+        "Last value of index pointer should be less than",
     ),
-    "entries of no row": (sparse_file(indptr=np.array([0, 1, 1, 2])), "do not rise from 0 to 3"),
-    "pointers that fall": (sparse_file(indptr=np.array([0, 2, 1, 3])), "do not rise from 0 to 3"),
+    "entries of no row": (sparse_file(indptr=np.array([0, 1, 1, 2])), "index pointers end at 2, expected 3"),
+    "pointers that fall": (sparse_file(indptr=np.array([0, 2, 1, 3])), "must start at 0, never fall"),
     "no archive": (lambda f: changed(archived(f, GOOD), b"PK\x05\x06", 0, b"?"), "File is not a zip file"),
 }
 
@@ -522,7 +533,7 @@ def test_the_last_byte_of_every_array_that_is_read_is_checked(key: str, how: int
 @pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_what_numpy_does_not_write_is_refused(how: int, tmp_path: Path) -> None:
     said = refused(archived(tmp_path, member(SCORES, how=how)))
-    assert said.endswith("packed by bzip2 or LZMA, expected what NumPy writes: stored or deflated arrays")
+    assert said.endswith("is packed in another way, expected what NumPy writes: stored or deflated arrays")
 
 
 def test_the_directory_decides_as_for_numpy(tmp_path: Path) -> None:
@@ -584,13 +595,16 @@ def test_the_directory_of_an_archive_is_read_a_few_times(tmp_path: Path, monkeyp
     assert len(times) == 3
 
 
-def test_what_an_archive_claims_is_not_allocated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_archive_claims_is_not_allocated(tmp_path: Path) -> None:
     claimed = 2**28  # rows
     array = member(SCORES, how=zipfile.ZIP_DEFLATED, shape=(claimed, 3))
     size = len(array[1]) + 12 * claimed - SCORES.nbytes
     path = changed(archived(tmp_path, array), DIRECTORY, 24, size.to_bytes(4, "little"))
-    monkeypatch.setattr(np, "empty", lambda *_: pytest.fail("it was allocated"))
+    tracemalloc.start()
     assert f"y_score says to have {size:,} bytes, more than it can hold" in refused(path)
     # The directory may say that more bytes are packed than the file has.
     changed(path, DIRECTORY, 20, b"\xff\xff\xff\x7f")
     assert f"y_score says to have {size:,} bytes, more than it can hold" in refused(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**22

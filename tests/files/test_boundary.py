@@ -1,15 +1,11 @@
 """Bytes from outside are not believed: a damaged file is one sentence, and takes no more memory than is stated."""
 
-import io
 import json
 import os
 import signal
 import subprocess
 import sys
-import warnings
-import zipfile
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +16,7 @@ import thresholds
 from thresholds import InputError, cli
 from thresholds._checks.boundary import reading
 from thresholds.data.growing import Gathered
-from thresholds.files import gather, open_scores, read_label_names, write_atomically
+from thresholds.files import open_scores, read_label_names, write_atomically
 
 pytestmark = pytest.mark.each_value
 
@@ -104,157 +100,6 @@ def test_label_names_nested_too_deeply_are_refused(tmp_path: Path) -> None:
         read_label_names(tmp_path / "names.json")
 
 
-# Archives
-
-Members = list[tuple[str, bytes, int]]
-
-
-def member(array: Any, name: str = "y_score", how: int = zipfile.ZIP_STORED, **changes: Any) -> tuple[str, bytes, int]:
-    """A member of an archive; `changes` are of what the header of its array says."""
-    stream, array = io.BytesIO(), np.asarray(array)
-    said = np.lib.format.header_data_from_array_1_0(array) | changes
-    np.lib.format.write_array_header_1_0(stream, said)
-    return f"{name}.npy", stream.getvalue() + array.tobytes(), how
-
-
-def archived(folder: Path, *members: tuple[str, bytes, int]) -> Path:
-    """Write members as an archive."""
-    with zipfile.ZipFile(folder / "s.npz", "w") as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a name that is there twice
-        for name, content, how in members:
-            archive.writestr(name, content, how)
-    return folder / "s.npz"
-
-
-def changed(path: Path, mark: bytes, offset: int, content: bytes) -> Path:
-    """Write bytes at an offset from the first header of a kind."""
-    found = bytearray(path.read_bytes())
-    at = found.index(mark) + offset
-    found[at : at + len(content)] = content
-    path.write_bytes(found)
-    return path
-
-
-LOCAL, DIRECTORY = b"PK\x03\x04", b"PK\x01\x02"
-LONG = np.arange(2000.0).reshape(1000, 2)  # longer than what is read with its header
-GOOD = member(SCORES)
-DEFLATED = member(SCORES, how=zipfile.ZIP_DEFLATED)
-CSR = {"data": np.ones(3), "indices": np.array([0, 1, 0]), "indptr": np.array([0, 1, 2, 3]), "shape": np.array([3, 2])}
-
-
-def sparse(**changes: Any) -> Callable[[Path], Path]:
-    """An archive of CSR scores of which some parts are others."""
-    return lambda folder: archived(folder, *(member(a, f"y_score_{part}") for part, a in (CSR | changes).items()))
-
-
-BAD_ARCHIVES: dict[str, tuple[Callable[[Path], Path], str]] = {
-    "a flipped bit": (
-        lambda f: changed(archived(f, member(LONG)), LONG[999:].tobytes(), 5, b"9"),
-        "Bad CRC-32 for file 'y_score.npy'",
-    ),
-    "a member twice": (
-        lambda f: archived(f, GOOD, member(1 - SCORES)),
-        "'y_score.npy' twice, expected each array once",
-    ),
-    "sizes that differ": (lambda f: changed(archived(f, DEFLATED), LOCAL, 22, b"\x01"), "differ in sizes or checksum"),
-    "names that differ": (lambda f: changed(archived(f, GOOD), LOCAL, 30, b"z"), "names 'y_score.npy', and the header"),
-    "kinds that differ": (lambda f: changed(archived(f, GOOD), LOCAL, 8, b"\x08"), "differ in how it is compressed"),
-    "an unknown version": (lambda f: changed(archived(f, GOOD), DIRECTORY, 6, b"\xff"), "zip file version"),
-    "a member elsewhere": (
-        lambda f: changed(archived(f, GOOD), DIRECTORY, 42, b"\xff"),
-        "not where the directory says",
-    ),
-    "more than it has": (
-        lambda f: archived(f, member(SCORES, shape=(10**9, 2))),
-        r"takes 8,000,000,\d+ bytes, and \d+ are",
-    ),
-    "more than 2**64": (lambda f: archived(f, member(SCORES, shape=(2**32, 2**32))), "takes .* bytes, and"),
-    "less than it has": (lambda f: archived(f, member(SCORES, shape=(5, 2))), r"takes \d+ bytes, and \d+ are there"),
-    "a negative shape": (lambda f: archived(f, member(SCORES, shape=(-6, -2))), r"shape \(-6, -2\)"),
-    "rows without labels": (lambda f: archived(f, member(SCORES[:, :0], shape=(10**12, 0))), "at least one row"),
-    "records": (lambda f: archived(f, member(np.zeros(6, [("a", "f4"), ("b", "f4")]))), "expected numbers or text"),
-    "no header": (lambda f: archived(f, ("y_score.npy", GOOD[1].replace(b"}", b"("), 0)), "cannot be read as a .npz"),
-    "a long header": (
-        lambda f: archived(f, ("y_score.npy", GOOD[1][:6] + b"\2\0\0\0\0\x40", 0)),
-        "1,073,741,824 bytes",
-    ),
-    "long text": (
-        lambda f: archived(f, GOOD, member(np.zeros(2, "<U99999"), "label_names", 8)),
-        "text of dtype <U99999",
-    ),
-    "labels of a shape": (sparse(shape=np.array([3, 2**40])), "1,099,511,627,776 labels, expected at most 4,194,307"),
-    "rows of a shape": (
-        sparse(shape=np.array([2**40, 2])),
-        "data, indices and indptr have shapes .* 1,099,511,627,776",
-    ),
-    "a pointer too far": (sparse(indptr=np.array([0, 1, 2, 2**40])), "do not rise from 0 to 3"),
-    "entries of no row": (sparse(indptr=np.array([0, 1, 1, 2])), "do not rise from 0 to 3"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_ARCHIVES)
-def test_archives_that_contradict_themselves_are_refused(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make, said = BAD_ARCHIVES[name]
-    path = make(tmp_path)
-    with pytest.raises(InputError, match=said):
-        gather(open_scores(path))
-    assert run("predict", rule_in(tmp_path), path, "-o", tmp_path / "out.npz") == 1
-    err = capsys.readouterr().err
-    assert (err.count("\n"), err.startswith("thresholds: error: ")) == (1, True)
-    assert not (tmp_path / "out.npz").exists()
-
-
-def test_an_archive_whose_sizes_follow_its_members_is_read(tmp_path: Path) -> None:
-    """As those are that were written to a pipe."""
-
-    class Pipe(io.BytesIO):
-        def seek(self, *_: int) -> int:
-            raise io.UnsupportedOperation
-
-        def seekable(self) -> bool:
-            return False
-
-        def tell(self) -> int:
-            raise io.UnsupportedOperation
-
-    stream = Pipe()
-    np.savez(stream, y_score=SCORES)
-    (tmp_path / "s.npz").write_bytes(stream.getvalue())
-    np.testing.assert_array_equal(gather(open_scores(tmp_path / "s.npz")).y_score, SCORES)
-
-
-def test_an_archive_of_very_many_members_is_refused(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "s.npz", "w") as archive:
-        for number in range(2**20 // 300 + 1):
-            archive.writestr(f"{number:0254}", b"")
-    with pytest.raises(InputError, match=r"its directory has 1,048,8\d\d bytes, expected at most 1,048,576"):
-        open_scores(tmp_path / "s.npz")
-
-
-def test_the_directory_of_an_archive_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    np.savez(tmp_path / "s.npz", y_score=SCORES, y_true=TRUTH, **{f"other {k}": np.zeros(k) for k in range(9)})
-    read = list[object]()
-    original = zipfile.ZipFile.__init__
-
-    def counted(self: Any, *arguments: Any, **options: Any) -> None:
-        read.append(arguments)
-        original(self, *arguments, **options)
-
-    monkeypatch.setattr(zipfile.ZipFile, "__init__", counted)
-    gather(open_scores(tmp_path / "s.npz"))
-    assert len(read) == 1
-
-
-def test_rows_that_a_file_says_to_have_and_has_not_are_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    np.save(tmp_path / "s.npy", SCORES)
-    source = open_scores(tmp_path / "s.npy")
-    source.n_samples = 7
-    with pytest.raises(InputError, match=r"s.npy cannot be read as a .npy file: it has 6 rows, expected 7 as it says"):
-        list(source.blocks())
-
-
 # Memory
 
 _PEAK = """
@@ -283,24 +128,6 @@ def test_deflated_scores_are_read_in_the_memory_that_they_take(tmp_path: Path) -
     status, taken, err = peak("diff", rule, rule, tmp_path / "s.npz")
     assert (status, err) == (0, "")
     assert taken < 1.6 * cells.nbytes / MEBI, "nothing beside the scores but their decisions"
-
-
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [(zipfile.ZIP_DEFLATED, "more than it can hold"), (zipfile.ZIP_LZMA, "an array is cut short")],
-    ids=["deflate", "LZMA"],
-)
-def test_what_an_archive_claims_is_not_allocated(how: int, said: str, tmp_path: Path) -> None:
-    array = member(SCORES, how=how, shape=(2**28, 2))
-    path = archived(tmp_path, array)
-    claimed = len(array[1]) + 8 * 2**28 - SCORES.nbytes
-    for mark, offset in ((LOCAL, 22), (DIRECTORY, 24)):
-        changed(path, mark, offset, claimed.to_bytes(4, "little"))
-    rule = rule_in(tmp_path)
-    status, taken, err = peak("diff", rule, rule, path, limit=3 * 2**29)
-    assert (status, err.count("\n")) == (1, 1)
-    assert said in err
-    assert taken < 50
 
 
 def test_rows_of_json_are_read_by_their_length(tmp_path: Path) -> None:

@@ -79,31 +79,6 @@ def check(source: Source, *, truth: bool = True, keys: bool = False) -> None:
 # .npz
 
 
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.usefixtures("small_blocks")
-def test_dense_archives(save: Any, order: Any, tmp_path: Path) -> None:
-    save(tmp_path / "s.npz", y_score=np.asarray(SCORES, order=order), y_true=TRUTH, id=KEYS)
-    source = open_scores(tmp_path / "s.npz", Wanted(key="id"))
-    check(source, keys=True)
-    sizes = [block.y_score.shape[0] for block in source.blocks()]
-    assert sizes == [7] * 7 + [1]
-    assert isinstance(gather(source).y_score, np.memmap) == (save is np.savez)
-
-
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-@pytest.mark.usefixtures("small_blocks")
-def test_sparse_archives(save: Any, tmp_path: Path) -> None:
-    stored = sparse.csr_array(np.where(SCORES > 0.5, SCORES, 0))
-    save(tmp_path / "s.npz", **csr("y_score", stored), **csr("y_true", sparse.csr_array(TRUTH)))
-    source = open_scores(tmp_path / "s.npz")
-    blocks = list(source.blocks())
-    assert [block.y_score.shape for block in blocks] == [(7, 3)] * 7 + [(1, 3)]
-    np.testing.assert_array_equal(joined(source).y_score, stored.toarray())
-    np.testing.assert_array_equal(gather(source).y_score.toarray(), stored.toarray())
-    np.testing.assert_array_equal(joined(source).y_true, TRUTH)
-
-
 def test_a_stream_that_is_damaged_is_refused_without_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = np.random.default_rng(0).random((20_000, 3))
     np.savez_compressed(tmp_path / "s.npz", y_score=scores)
@@ -116,15 +91,6 @@ def test_a_stream_that_is_damaged_is_refused_without_output(tmp_path: Path, caps
     assert run("predict", tmp_path / "rule.json", tmp_path / "s.npz", "-o", tmp_path / "out.npz") == 1
     assert "s.npz cannot be read as a .npz file" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rule.json", "s.npz"]
-
-
-def test_an_array_that_claims_more_than_the_file_holds_is_not_mapped(tmp_path: Path) -> None:
-    np.savez(tmp_path / "scores.npz", y_true=np.zeros((5000, 3), np.uint8), y_score=np.zeros((5000, 3), np.float32))
-    content = (tmp_path / "scores.npz").read_bytes()
-    before, after = content.rsplit(b"(5000, 3), }  ", 1)
-    (tmp_path / "scores.npz").write_bytes(before + b"(7000, 3), }  " + after)
-    with pytest.raises(InputError, match=r"cannot be read as a \.npz file"):
-        gather(open_scores(tmp_path / "scores.npz"))
 
 
 # .npy and --truth
@@ -421,15 +387,12 @@ def test_truth_beside_the_scores_is_left_out_where_another_file_has_it(tmp_path:
     )
 
 
-def test_arrays_without_a_role_are_left_out(tmp_path: Path) -> None:
-    own = csr("y_score", sparse.csr_array(SCORES)) | csr("y_score_weak", sparse.csr_array(SCORES))
-    np.savez(tmp_path / "s.npz", **own, y_true=TRUTH, id=KEYS, who=KEYS, odd_data=KEYS)
+def test_arrays_without_a_role_are_left_out_of_both_files(tmp_path: Path) -> None:
+    np.savez(tmp_path / "s.npz", y_score=SCORES, y_true=TRUTH, id=KEYS, who=KEYS)
     np.savez(tmp_path / "t.npz", y_true=TRUTH, id=KEYS, calib_idx=[0])
-    alone = open_scores(tmp_path / "s.npz", Wanted(groups="who", key="id"))
-    assert alone.notes == ("left out: 'odd_data' (<U6), 'y_score_weak' (CSR)",)
     source = open_scores(tmp_path / "s.npz", Wanted(key="id"), truth_path=tmp_path / "t.npz")
     assert source.notes == (
-        "left out: 'odd_data' (<U6), 'who' (<U6), 'y_score_weak' (CSR), 'y_true' (uint8)",
+        "left out: 'who' (<U6), 'y_true' (uint8)",
         "left out of t.npz: 'calib_idx' (int64)",
     )
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from thresholds import InputError
-from thresholds.files import Block, Source, Wanted, open_scores
+from thresholds.files import Source, Wanted, open_scores
 
 N_ROWS, NAMES = 50, ("cat", "dog", "emu")
 RNG = np.random.default_rng(4)
@@ -32,7 +32,7 @@ def rows_of(source: Source) -> list[Cells]:
     rows = list[Cells]()
     for block in source.blocks():
         filled: list[Any] = [[None] * block.y_score.shape[0] if part is None else dense(part) for part in block]
-        for scores, truth, group, key in zip(*filled, strict=True):
+        for scores, truth, group, key, _ in zip(*filled, strict=True):
             known = None if truth is None else tuple(map(int, truth))
             rows.append((tuple(map(float, scores)), known, group, key))
     return rows
@@ -90,38 +90,12 @@ def with_unknown(folder: Path) -> Source:
 
 
 @pytest.mark.parametrize("make", [npz, sparse_npz, npz_with_packed_truth, npy, joined_by_key, logits, with_unknown])
-@pytest.mark.parametrize("n_cells", [1, 20, 10**6])
-def test_parts_of_arrays_are_all_rows_in_order(tmp_path: Path, make: Callable[[Path], Source], n_cells: int) -> None:
+def test_arrays_are_one_part(tmp_path: Path, make: Callable[[Path], Source]) -> None:
     source = make(tmp_path)
-    parts, rows = in_parts(source, n_cells)
+    (part,) = source.parts()
+    rows = rows_of(pickle.loads(pickle.dumps(part)))
     assert rows == rows_of(source)
     assert len(rows) == N_ROWS
-    assert (len(parts) > 1) == (n_cells < 10**6)
-
-
-def test_a_part_knows_its_rows_of_the_whole(tmp_path: Path) -> None:
-    parts = npz(tmp_path).parts(60)
-    starts = [part.first_row for part in parts]
-    assert starts == np.cumsum([0, *(part.n_samples for part in parts)])[:-1].tolist()
-    assert [part.keys().tolist() for part in parts] == [
-        KEYS[part.first_row :][: part.n_samples].tolist() for part in parts
-    ]
-
-
-def test_parts_are_small_when_pickled(tmp_path: Path) -> None:
-    np.save(tmp_path / "s.npy", np.zeros((200_000, 3)))
-    for part in open_scores(tmp_path / "s.npy").parts(10**5):
-        assert len(pickle.dumps(part)) < 2_000
-
-
-def test_what_is_packed_or_in_another_order_is_one_part(tmp_path: Path) -> None:
-    np.savez_compressed(tmp_path / "packed.npz", y_score=SCORES, y_true=TRUTH)
-    np.save(tmp_path / "columns.npy", np.asfortranarray(SCORES))
-    for name in ("packed.npz", "columns.npy"):
-        source = open_scores(tmp_path / name)
-        parts, rows = in_parts(source, 1)
-        assert len(parts) == 1
-        assert rows == rows_of(source)
 
 
 def test_lines_of_json_are_one_part_for_each_shard(tmp_path: Path) -> None:
@@ -133,39 +107,6 @@ def test_lines_of_json_are_one_part_for_each_shard(tmp_path: Path) -> None:
     assert rows == rows_of(source)
     assert [part.n_samples for part in parts] == [None, None]
     assert [part.first_row for part in parts] == [0, None]
-
-
-def test_a_part_of_logits_may_look_like_probabilities_and_all_of_them_may_not(tmp_path: Path) -> None:
-    """The first half lies in [0, 1]."""
-    halves = np.concatenate([RNG.random((100, 3)), RNG.normal(size=(100, 3)) * 9])
-    np.save(tmp_path / "s.npy", halves)
-    parts, rows = in_parts(open_scores(tmp_path / "s.npy", logits=True), 150)
-    assert len(parts) == 4
-    assert rows == rows_of(open_scores(tmp_path / "s.npy", logits=True))
-    np.save(tmp_path / "s.npy", halves[:100])
-    with pytest.raises(InputError, match=r"all scores in \[0, 1\] with --logits"):
-        open_scores(tmp_path / "s.npy", logits=True).parts(150)
-
-
-def test_a_bad_cell_of_a_part_is_named_by_its_row_in_the_whole(tmp_path: Path) -> None:
-    truth = TRUTH.astype(float)
-    truth[40, 1] = 7
-    np.savez(tmp_path / "s.npz", y_score=SCORES, y_true=truth)
-    source = open_scores(tmp_path / "s.npz", Wanted(unknown=-1))
-    with pytest.raises(InputError, match="row 40"):
-        in_parts(source, 20)
-
-
-def test_a_source_of_another_kind_is_one_part() -> None:
-    class Given(Source):
-        name = "given"
-        n_labels = 3
-
-        def blocks(self, *, truth: bool = True) -> Any:
-            yield Block(SCORES, TRUTH, None, None)
-
-    source = Given()
-    assert source.parts() == [source]
 
 
 # Arrow's formats

@@ -136,7 +136,7 @@ def test_the_frame_counts_scores_and_positives(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"label_names": ("cat", "cat", "emu")}, "label_names has 'cat' twice"),
-        ({"label_names": ("cat",)}, "label_names of s.npz has 1 names, expected 3"),
+        ({"label_names": ("cat",)}, "label_names has 1 names, expected 3 as s.npz"),
         ({"unknown": 1}, "unknown is 1"),
         ({"score_column": "p"}, "s.npz has no scores 'p'"),
         ({"key": "id"}, "s.npz has no array 'id', expected the key of each row"),

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from thresholds import InputError
+import thresholds
+from thresholds import InputError, cli
 from thresholds._checks.boundary import reading
+from thresholds.files import ScoreFile, gather, open_scores
 from thresholds.files.arrays import sparse_text
 from thresholds.files.arrays.sparse_text import is_xmc, open_svmlight, open_xmc
 from thresholds.files.source import Source, Wanted
@@ -154,6 +157,61 @@ def test_a_source_is_read_in_another_process(tmp_path: Path) -> None:
     np.testing.assert_array_equal(truth.whole().y_score.toarray(), TRUTH)
 
 
+# Scores and truth in two files
+
+
+def joined(folder: Path, scores: str, truth: str, **wanted: Any) -> ScoreFile:
+    """Scores and truth of two files, which are the matrices above."""
+    data = gather(open_scores(folder / scores, Wanted(**wanted), truth_path=folder / truth))
+    np.testing.assert_array_equal(data.y_score.toarray(), SCORES)
+    np.testing.assert_array_equal(data.y_true.toarray(), TRUTH)
+    assert data.y_score.format == "csr"
+    return data
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_matrices_of_scipy_are_joined(kind: str, compressed: bool, tmp_path: Path) -> None:
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(SCORES).asformat(kind), compressed)
+    sparse.save_npz(tmp_path / "t.npz", sparse.csr_array(TRUTH).asformat(kind), compressed)
+    assert joined(tmp_path, "s.npz", "t.npz").truth_key == "t of t.npz"
+
+
+@pytest.mark.parametrize(("name", "make"), [("t.txt", data_set), ("t.svm", svmlight)])
+def test_scores_of_text_are_joined_to_truth(name: str, make: Any, tmp_path: Path) -> None:
+    write(tmp_path / "s.txt", "30 7", *pairs(SCORES))
+    make(tmp_path / name)
+    joined(tmp_path, "s.txt", name)
+    names = tuple("abcdefg")
+    assert joined(tmp_path, "s.txt", name, label_names=names).label_names == names
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "message"),
+    [
+        ("t.svm", ["7 1:0.5"], r"t.svm has 8 labels, expected 7 as s.txt"),
+        ("t.svm", ["0 1:0.5"], r"t.svm has 1 rows, expected 30 as s.txt has"),
+        ("t.txt", ["30 2 6", "0 1:0.5"], r"t.txt has 1 rows, expected 30"),
+    ],
+)
+def test_truth_of_other_rows_or_labels_is_refused(name: str, rows: list[str], message: str, tmp_path: Path) -> None:
+    write(tmp_path / "s.txt", "30 7", *pairs(SCORES))
+    write(tmp_path / name, *rows)
+    with pytest.raises(InputError, match=message):
+        joined(tmp_path, "s.txt", name)
+
+
+def test_a_rule_is_fitted_to_matrices_of_scipy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sparse.save_npz(tmp_path / "s.npz", sparse.csr_array(SCORES))
+    sparse.save_npz(tmp_path / "t.npz", sparse.csr_array(TRUTH))
+    given = [str(tmp_path / "s.npz"), "--truth", str(tmp_path / "t.npz")]
+    assert cli.main(["fit", *given, "-o", str(tmp_path / "rule.json"), "--cv", "0", "--guard", "none"]) == 0
+    assert "s.npz: 30 rows, 7 labels, scores 's' (CSR), truth 't of t.npz'" in capsys.readouterr().out
+    expected = thresholds.fit_empirical(TRUTH, sparse.csr_array(SCORES), keep_sparse=True, guard=None)
+    rule = thresholds.load_rule(tmp_path / "rule.json")
+    assert rule.thresholds.tolist() == expected.thresholds.tolist()  # type: ignore[attr-defined]
+
+
 # What is refused
 
 
@@ -164,23 +222,23 @@ def test_a_source_is_read_in_another_process(tmp_path: Path) -> None:
         (["2 3", "0:0.5"], r"s.txt has 1 rows, expected 2 as its header says"),
         (["2 3"], r"s.txt has 0 rows, expected 2 as its header says"),
         (["1 3", "0:0.5", "", "1:0.5"], r"s.txt has '1:0.5' in line 4, expected no more than the 1 rows of its header"),
-        (["1 3", "3:0.5"], r"s.txt has the label 3 in line 2, expected positions from 0 to 2"),
+        (["1 3", "3:0.5"], r"s.txt has the label '3' in line 2, expected positions from 0 to 2"),
         (["2 3", "1:0.5", "1:0.5 1:0.25"], r"s.txt has the label 1 twice in line 3, expected each label once"),
-        (["1 3", "1:0.5 2"], r"s.txt has '1:0.5 2' in line 2, expected pairs of label:score"),
-        (["2 3", "1:0.5", "1:2:3 1"], r"s.txt has '1:2:3 1' in line 3, expected pairs"),
-        (["1 3", "1 2:3 :1"], r"s.txt has '1 2:3 :1' in line 2, expected pairs"),
-        (["1 3", "1: 2"], r"s.txt has '1: 2' in line 2, expected pairs"),
+        (["1 3", "1:0.5 2"], r"s.txt has '2' in line 2, expected pairs of label:score"),
+        (["2 3", "1:0.5", "1:2:3 1"], r"s.txt has '1:2:3' in line 3, expected pairs"),
+        (["1 3", "1 2:3 :1"], r"s.txt has '1' in line 2, expected pairs"),
+        (["1 3", "1: 2"], r"s.txt has '1:' in line 2, expected pairs"),
         (["1 3", "1:x"], r"s.txt has '1:x' in line 2, expected pairs"),
         (["1 3", "1:0.5-3"], r"s.txt has '1:0.5-3' in line 2, expected pairs"),
-        (["1 3", "1.5:2"], r"s.txt has '1.5:2' in line 2, expected pairs"),
-        (["1 3", "-1:2"], r"s.txt has '-1:2' in line 2, expected pairs"),
-        (["1 3", "1e0:2"], r"s.txt has '1e0:2' in line 2, expected pairs"),
+        (["1 3", "1.5:2"], r"s.txt has the label '1.5' in line 2, expected positions from 0 to 2"),
+        (["1 3", "-1:2"], r"s.txt has the label '-1' in line 2, expected positions from 0 to 2"),
+        (["1 3", "1e0:2"], r"s.txt has the label '1e0' in line 2, expected positions from 0 to 2"),
         (["1 0", ""], r"s.txt has shape \(1, 0\), expected at least one row and one label"),
         (["1 99999999999", "1:2"], r"s.txt has 99,999,999,999 labels, expected at most .* in so small a file"),
         (["1 5 3", "0,1 2:0.5"], r"s.txt has 5 features for 3 labels, expected scores"),
-        (["1 3 3", "0,x 2:0.5"], r"s.txt has '0,x' in line 2, expected labels as positions from 0"),
-        (["1 3 3", "0,,1 2:0.5"], r"s.txt has '0,,1' in line 2, expected labels as positions from 0"),
-        (["1 3 3", "0,3 2:0.5"], r"s.txt has the label 3 in line 2, expected positions from 0 to 2"),
+        (["1 3 3", "0,x 2:0.5"], r"s.txt has the label 'x' in line 2, expected positions from 0 to 2"),
+        (["1 3 3", "0,,1 2:0.5"], r"s.txt has the label '' in line 2, expected positions from 0 to 2"),
+        (["1 3 3", "0,3 2:0.5"], r"s.txt has the label '3' in line 2, expected positions from 0 to 2"),
     ],
 )
 def test_bad_text_is_refused_by_its_line(tmp_path: Path, rows: list[str], message: str) -> None:
@@ -193,15 +251,21 @@ def test_bad_text_is_refused_by_its_line(tmp_path: Path, rows: list[str], messag
 @pytest.mark.parametrize(
     ("name", "rows", "wanted", "message"),
     [
-        ("t.svm", ["-1 1:0.5"], {}, r"t.svm has '-1' in line 1, expected labels as positions from 0"),
-        ("t.svm", ["1 1:0.5", "1.0 1:0.5"], {}, r"t.svm has '1.0' in line 2, expected labels as positions from 0"),
+        ("t.svm", ["-1 1:0.5"], {}, r"t.svm has the label '-1' in line 1, expected positions from 0"),
+        ("t.svm", ["1 1:0.5", "1.0 1:0.5"], {}, r"t.svm has the label '1.0' in line 2, expected positions from 0"),
+        ("t.svm", ["0 1:0.5", "1 2 0:0.5"], {}, r"t.svm has '2' in line 2, expected pairs of label:score"),
         ("t.svm", ["0 1:0.5", "", "1 1:0.5"], {}, r"t.svm has nothing in line 2, expected labels and features"),
         ("t.svm", ["0,0 1:0.5"], {}, r"t.svm has the label 0 twice in line 1, expected each label once"),
         ("t.svm", ["# nothing"], {}, r"t.svm has no rows, expected at least one"),
-        ("t.svm", ["99999999999999 1:0.5"], {}, r"t.svm has the label 99,999,999,999,999, expected positions"),
-        ("t.svm", ["9" * 400 + " 1:0.5"], {}, r"t.svm has the label 9,007,199,254,740,992, expected positions"),
-        ("t.txt", ["30 7", "9" * 20 + ":1", *29 * [""]], {}, r"t.txt has a label of more than 15 digits in line 2"),
-        ("t.txt", ["1 5 3", "0,3 2:0.5"], {}, r"t.txt has the label 3 in line 2, expected positions from 0 to 2"),
+        ("t.svm", ["99999999999999 1:0.5"], {}, r"t.svm has the label '99999999999999' in line 1, expected positions"),
+        ("t.svm", ["9" * 400 + " 1:0.5"], {}, r"t.svm has the label '999.*\.\.\. in line 1, expected positions"),
+        (
+            "t.txt",
+            ["30 7", "9" * 20 + ":1", *29 * [""]],
+            {},
+            r"t.txt has the label '99999999999999999999' in line 2, expected positions",
+        ),
+        ("t.txt", ["1 5 3", "0,3 2:0.5"], {}, r"t.txt has the label '3' in line 2, expected positions from 0 to 2"),
         ("t.svm", ["0 1:0.5"], {"unknown": -1}, r"--unknown is -1 with t.svm, whose lines list true labels"),
         ("t.txt", ["1 5 3", "0 1:1"], {"unknown": -1}, r"--unknown is -1 with t.txt, whose lines list true labels"),
         ("t.svm", ["0 1:0.5"], {"key": "id"}, r"t.svm has one matrix and no column 'id' \(--key\)"),

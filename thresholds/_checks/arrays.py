@@ -352,18 +352,20 @@ def weights_of_rows(
     return np.ldexp(array, -exponent), math.ldexp(1.0, exponent)
 
 
-def sample_weights(value: object, n_samples: int) -> npt.NDArray[np.float64]:
+def sample_weights(
+    value: object, n_samples: int, name: str = "sample_weight"
+) -> npt.NDArray[np.float64]:
     """Return finite weights that are not negative."""
-    array = numbers(value, "sample_weight")
+    array = numbers(value, name)
     if array.shape != (n_samples,):
         raise InputError(
-            f"sample_weight has shape {array.shape}, expected {n_samples} numbers, one per row"
+            f"{name} has shape {array.shape}, expected {n_samples} numbers, one per row"
         )
     array = array.astype(np.float64)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
         raise InputError(
-            f"sample_weight has {array[bad[0]]} at row {bad[0]}, expected finite weights >= 0"
+            f"{name} has {array[bad[0]]} at row {bad[0]}, expected finite weights >= 0"
         )
     return array
 

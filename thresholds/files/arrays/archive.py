@@ -1,12 +1,12 @@
 """The arrays of an `.npz`, one at a time: mapped into memory where they are stored as they are, else unpacked.
 
 Nothing that the archive says of itself is believed. An array fills its member, and the bytes that are there can hold
-it; this is known before memory is taken. The checksum is right of every array that is read.
+it; this is known before memory is taken. The checksum is right of every array that is read. What is wrong is said by a
+`ValueError`, to which `reading` adds the file.
 """
 
 import io
 import math
-import struct
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -19,12 +19,9 @@ from numpy.lib import format as npy
 
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed
-from thresholds._checks.boundary import unreadable
 from thresholds.files.source import row_slices
 
-_ENCRYPTED = 0x61  # bits of a member's flags
 _MOST_UNPACKED = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # bytes that one can stand for
-_LENGTHS = struct.Struct("<26x2H")  # of name and extra field, before which a member has 26 bytes
 _LONGEST_HEADER = 10_000  # of an array, in bytes: as NumPy has it
 _LONGEST_TEXT = 2**16  # of a name or key, in bytes
 _LONGEST_DIRECTORY = 2**20  # of an archive, in bytes: room for 10,000 arrays
@@ -46,9 +43,8 @@ class _Limited(io.FileIO):
     def read(self, size: int | None = -1, /) -> bytes:
         """Read so many bytes: more than the limit are asked for of a directory alone."""
         if size is not None and size > _LONGEST_DIRECTORY:
-            raise ValueError(
-                f"its directory has {size:,} bytes, expected at most {_LONGEST_DIRECTORY:,}"
-            )
+            most = f"expected at most {_LONGEST_DIRECTORY:,}"
+            raise ValueError(f"its directory has {size:,} bytes, {most}")
         return super().read(size) or b""
 
 
@@ -72,20 +68,15 @@ class Archive:
             times = Counter(member.filename for member in members)
             doubled = [name for name, n_times in times.items() if n_times > 1]
             if doubled:
-                raise self._damaged(f"it has {listed(doubled)} twice, expected each array once")
+                raise ValueError(f"it has {listed(doubled)} twice, expected each array once")
             for member in members:
-                if member.filename.endswith(".npy"):
-                    self._describe(archive, member)
+                self._describe(archive, member)
 
     def header(self, key: str, expected: str = "numbers") -> Header:
         """Return what an array says of itself, if it can be read; it should have `expected`, numbers or text."""
-        if self.headers[key].dtype.hasobject:
-            kind = "str" if expected == "text" else "float"
-            raise InputError(
-                f"{key} of {self.name} is an array of objects, expected {expected}: save it as {key}.astype({kind})"
-            )
+        refuse_objects(f"{key} of {self.name}", key, self.headers[key].dtype, expected)
         if key in self._odd:
-            raise self._damaged(f"{key} {self._odd[key]}")
+            raise ValueError(f"{key} {self._odd[key]}")
         return self.headers[key]
 
     def array(self, key: str, expected: str = "numbers") -> Dense:
@@ -93,30 +84,33 @@ class Archive:
         header = self.header(key, expected)
         with self._opened(key) as (stream, start):
             if key in self.packed:
-                cells = _read(stream, header.dtype, math.prod(header.shape))
-                return cells.reshape(header.shape, order="F" if header.is_fortran else "C")
+                return npy.read_array(stream, allow_pickle=False)
             # zipfile adds up the checksum, and compares it at the end.
             while stream.read(_CHUNK):
                 pass
-        return mapped(self.path, header, start)
+        return mapped(self.path, header, start + header.n_bytes)
 
     def row_blocks(self, key: str) -> Iterator[Dense]:
         """Read a few rows of a matrix in C order at a time, (n_rows, n_labels)."""
         header = self.header(key)
         n_labels = math.prod(header.shape[1:])
         with self._opened(key) as (stream, _):
+            stream.read(header.n_bytes)
             for rows in row_slices(header.shape[0], n_labels):
-                cells = _read(stream, header.dtype, (rows.stop - rows.start) * n_labels)
+                n_cells = (rows.stop - rows.start) * n_labels
+                cells = np.frombuffer(stream.read(n_cells * header.dtype.itemsize), header.dtype)
                 yield cells.reshape(-1, n_labels)
 
     def _describe(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-        """Read the header of an array, and find what it claims that is not there."""
-        if member.flag_bits & _ENCRYPTED or member.compress_type not in _MOST_UNPACKED:
-            raise self._damaged(
-                "it is encrypted, or packed by bzip2 or LZMA, expected what NumPy writes: stored or deflated arrays"
+        """Read the header of a member, and find what it claims that is not there."""
+        if member.compress_type not in _MOST_UNPACKED:
+            raise ValueError(
+                f"{member.filename} is packed in another way, expected what NumPy writes: stored or deflated arrays"
             )
         key = member.filename.removesuffix(".npy")
-        with archive.open(member) as stream:
+        with archive.open(member.filename) as stream:
+            if key == member.filename:  # It is no array.
+                return
             header = self.headers[key] = read_header(stream)
         if member.compress_type != zipfile.ZIP_STORED:
             self.packed.add(key)
@@ -134,36 +128,32 @@ class Archive:
 
     @contextmanager
     def _opened(self, key: str) -> Iterator[tuple[IO[bytes], int]]:
-        """Open an array at its first cell, and tell which byte of the archive that is, if it is stored."""
-        n_bytes = self.headers[key].n_bytes
-        with _Limited(self.path) as file, zipfile.ZipFile(file) as archive:
-            member = archive.getinfo(f"{key}.npy")
-            file.seek(member.header_offset)
-            before = _LENGTHS.size + sum(_LENGTHS.unpack(file.read(_LENGTHS.size)))
-            with archive.open(member) as stream:
-                stream.read(n_bytes)
-                yield stream, member.header_offset + before + n_bytes
-
-    def _damaged(self, error: object) -> InputError:
-        """Say that the archive is none."""
-        return unreadable(self.path, error, "a .npz file")
+        """Open an array at its header, and tell which byte of the file that is, if it is stored."""
+        with (
+            _Limited(self.path) as file,
+            zipfile.ZipFile(file) as archive,
+            archive.open(f"{key}.npy") as stream,
+        ):
+            yield stream, file.tell()
 
 
 def read_header(stream: IO[bytes]) -> Header:
-    """Read the header of an array, and no more."""
-    is_short = npy.read_magic(stream) == (1, 0)
-    length = stream.read(2 if is_short else 4)
-    size = int.from_bytes(length, "little")
-    if size > _LONGEST_HEADER:
-        raise ValueError(
-            f"the header of an array has {size:,} bytes, expected at most {_LONGEST_HEADER:,}"
-        )
-    header = io.BytesIO(length + stream.read(size))
+    """Read the header of an array, and not much more."""
+    beginning = io.BytesIO(stream.read(_LONGEST_HEADER))
+    is_short = npy.read_magic(beginning) == (1, 0)
     read = npy.read_array_header_1_0 if is_short else npy.read_array_header_2_0
-    shape, is_fortran, dtype = read(header)
+    shape, is_fortran, dtype = read(beginning)
     if any(n_cells < 0 for n_cells in shape):
         raise ValueError(f"it holds an array of shape {shape}")
-    return Header(shape, is_fortran, dtype, npy.MAGIC_LEN + header.tell())
+    return Header(shape, is_fortran, dtype, beginning.tell())
+
+
+def refuse_objects(of: str, key: str, dtype: np.dtype[Any], expected: str = "numbers") -> None:
+    """Refuse an array of Python objects, which would have to be unpickled."""
+    if dtype.hasobject:
+        kind = "str" if expected == "text" else "float"
+        as_kind = f"save it as {key}.astype({kind})"
+        raise InputError(f"{of} is an array of objects, expected {expected}: {as_kind}")
 
 
 def mapped(path: Path, header: Header, start: int) -> Dense:
@@ -173,16 +163,3 @@ def mapped(path: Path, header: Header, start: int) -> Dense:
     return np.memmap(
         path, header.dtype, "r", start, header.shape, "F" if header.is_fortran else "C"
     )
-
-
-def _read(stream: IO[bytes], dtype: np.dtype[Any], n_cells: int) -> Dense:
-    """Read the next cells of an array, (n_cells,), some at a time; it is known that there can be so many."""
-    cells = np.empty(n_cells, dtype)
-    left: Any = cells.view(np.uint8)
-    while left.size:
-        piece = stream.read(min(left.size, _CHUNK))
-        if not piece:
-            raise ValueError("an array is cut short")
-        left[: len(piece)] = np.frombuffer(piece, np.uint8)
-        left = left[len(piece) :]
-    return cells

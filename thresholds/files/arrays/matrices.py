@@ -1,19 +1,18 @@
 """Matrices of scores, or of truth, in files of arrays: dense, or the arrays of a sparse one."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from thresholds._arrays.types import Dense, Matrix
+from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
+from thresholds._checks.sparse import sound_csr
 from thresholds.errors import need
 from thresholds.files.arrays.archive import Archive
 from thresholds.files.source import (
     Block,
-    Read,
     Source,
     Wanted,
     refuse_columns,
@@ -28,89 +27,102 @@ MOST_EMPTY = 2**22
 
 
 class StoredMatrix(NamedTuple):
-    """A matrix in a file, (n_samples, n_labels), that is read whenever it is asked for."""
+    """A matrix of an archive, that is read whenever it is asked for."""
 
-    shape: tuple[int, int]
-    is_mapped: bool  # and takes no memory
-    whole: Callable[[], Matrix]
-    blocks: Callable[[], Iterator[Matrix]]  # its rows in order, a few megabytes at a time
+    archive: Archive
+    of: str  # what it is, for messages
+    kind: str  # dense, csr, csc or coo
+    keys: tuple[str, ...]  # of its arrays: one of a dense matrix, four of a sparse one
+    shape: tuple[int, int]  # (n_samples, n_labels)
 
-    def source(self, path: Path, wanted: Wanted) -> Source:
-        """Return the source of a file that has no other matrix."""
-        read, whole, is_mapped = self._read, self._read_whole, self.is_mapped
-        return of_one_matrix(path, wanted, self.shape, read, read_whole=whole, is_mapped=is_mapped)
+    @property
+    def is_mapped(self) -> bool:
+        """Whether it takes no memory."""
+        return self.kind in ("dense", "csr") and self.archive.packed.isdisjoint(self.keys)
 
-    def _read(self, _: bool) -> Iterator[Block]:
-        """Return the rows in order."""
-        return map(Block, self.blocks())
+    def whole(self) -> Matrix:
+        """Return all rows; of a sparse matrix as CSR."""
+        if self.kind == "dense":
+            return self.archive.array(self.keys[0]).reshape(self.shape)
+        from scipy import sparse
 
-    def _read_whole(self) -> Block:
-        """Return all rows."""
-        return Block(self.whole())
+        # Indices are those of columns and pointers, of rows and pointers, or of rows and columns.
+        data, first, second = (self.archive.array(key) for key in self.keys[:3])
+        makers = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
+        parts = (data, (first, second)) if self.kind == "coo" else (data, first, second)
+        try:
+            matrix = makers[self.kind](parts, shape=self.shape)
+        except ValueError as error:
+            raise _malformed(self.of, error) from None
+        if matrix.nnz != data.size:
+            expected = f"expected {data.size:,}, the number of entries"
+            raise _malformed(self.of, f"its index pointers end at {matrix.nnz:,}, {expected}")
+        return sound_csr(matrix, self.of)
+
+    def blocks(self) -> Iterator[Matrix]:
+        """Return the rows in order, a few megabytes at a time."""
+        if self.kind == "dense" and not self.archive.headers[self.keys[0]].is_fortran:
+            return self.archive.row_blocks(self.keys[0])
+        return _slices(self.whole())
 
 
 def stored_matrix(archive: Archive, key: str) -> StoredMatrix:
     """Find a matrix of an archive, dense or CSR."""
+    of = f"{key} of {archive.name}"
     if key not in archive.headers:
-        names = [f"{key}_{part}" for part in CSR_PARTS]
-        return sparse_matrix(archive, f"{key} of {archive.name}", names)
-    header, of = archive.header(key), f"{key} of {archive.name}"
+        return sparse_matrix(archive, of, "csr", [f"{key}_{part}" for part in CSR_PARTS])
+    header = archive.header(key)
     refuse_other_numbers(archive.name, key, header.dtype)
-    shape = shape_of(of, header.shape)
-    whole = partial(_whole_dense, archive, key, shape)
-    by_rows = partial(slices, whole) if header.is_fortran else partial(archive.row_blocks, key)
-    return StoredMatrix(shape, key not in archive.packed, whole, by_rows)
+    return StoredMatrix(archive, of, "dense", (key,), shape_of(of, header.shape))
 
 
-def sparse_matrix(
-    archive: Archive, of: str, names: Sequence[str], kind: str = "csr"
-) -> StoredMatrix:
-    """Find a sparse matrix in four arrays: its entries, where they are, and the shape; `of` is it for messages."""
-    need("scipy", f"the sparse matrix {of}")
-    for name in names:
-        if name not in archive.headers:
+def sparse_matrix(archive: Archive, of: str, kind: str, keys: Sequence[str]) -> StoredMatrix:
+    """Find a sparse matrix in four arrays: its entries, where they are (two arrays), and the shape."""
+    need("scipy", f"the sparse {of}")
+    for key in keys:
+        if key not in archive.headers:
             expected = f"expected the four arrays of a {kind.upper()} matrix"
-            raise InputError(f"{archive.name} lacks {name}, {expected}")
-        if len(archive.header(name).shape) != 1:
-            raise _malformed(of, f"{name} has shape {archive.header(name).shape}")
-    refuse_other_numbers(archive.name, names[0], archive.header(names[0]).dtype)
-    n_entries, _, n_pointers, n_dimensions = (archive.header(name).shape[0] for name in names)
-    if n_dimensions != 2:
-        raise _malformed(of, f"it has {n_dimensions:,} dimensions")
+            raise InputError(f"{archive.name} lacks {key}, {expected}")
+        dtype = archive.header(key).dtype
+        if key != keys[0] and dtype.kind not in "iu":
+            raise _malformed(of, f"{key} has dtype {dtype}, expected whole numbers")
+    refuse_other_numbers(archive.name, keys[0], archive.header(keys[0]).dtype)
 
     # The shape costs nothing: entries bound how many labels, and rows, it may claim.
-    shape = shape_of(of, _indices(of, archive.array(names[3]), 2**63 - 1).tolist())
+    n_rows, n_labels = shape_of(of, archive.array(keys[3]).tolist())
+    n_entries, _, n_pointers, _ = (math.prod(archive.header(key).shape) for key in keys)
     most = n_entries + MOST_EMPTY
-    most_rows = n_pointers - 1 if kind == "csr" else most
-    for what, n, bound in (("rows", shape[0], most_rows), ("labels", shape[1], most)):
+    for what, n, bound in (("rows", n_rows, most + n_pointers), ("labels", n_labels, most)):
         if n > bound:
             expected = f"expected at most {bound:,} of so few entries"
             raise _malformed(of, f"it has {n:,} {what}, {expected}")
-    whole = partial(_whole_sparse, archive, of, names, kind, shape)
-    is_mapped = kind == "csr" and archive.packed.isdisjoint(names[:3])
-    return StoredMatrix(shape, is_mapped, whole, partial(slices, whole))
+    return StoredMatrix(archive, of, kind, tuple(keys), (n_rows, n_labels))
 
 
 def of_one_matrix(
-    path: Path, wanted: Wanted, shape: tuple[int, int], read: Read, **more: Any
+    path: Path, wanted: Wanted, shape: tuple[int, int], whole: Callable[[], Matrix], **more: Any
 ) -> Source:
     """Return the source of a file of one matrix: of scores, or of truth, as the file does not say which."""
     refuse_columns(path.name, wanted)
-    names, n_labels = wanted.label_names, shape[1]
-    if names is not None and len(names) != n_labels:
-        raise InputError(
-            f"--label-names has {len(names)} names, expected {n_labels} as {path.name}"
-        )
     return Source(
         name=path.name,
         path=str(path),
         score_key=path.stem,
         n_samples=shape[0],
-        n_labels=n_labels,
-        label_names=names,
-        read=read,
+        n_labels=shape[1],
+        label_names=names_for(path.name, shape[1], wanted),
+        read=partial(_in_blocks, whole),
+        read_whole=partial(_at_once, whole),
         **more,
     )
+
+
+def names_for(name: str, n_labels: int, wanted: Wanted) -> tuple[str, ...] | None:
+    """Return the label names that are asked for, one for each label of a file."""
+    names = wanted.label_names
+    if names is not None and len(names) != n_labels:
+        raise InputError(f"--label-names has {len(names)} names, expected {n_labels} as {name}")
+    return names
 
 
 def shape_of(of: str, shape: Sequence[int]) -> tuple[int, int]:
@@ -125,52 +137,19 @@ def shape_of(of: str, shape: Sequence[int]) -> tuple[int, int]:
     return n_samples, n_labels
 
 
-def slices(whole: Callable[[], Matrix]) -> Iterator[Matrix]:
-    """Cut a matrix that is read as a whole into rows."""
-    cells = whole()
-    yield from (cells[rows] for rows in row_slices(*cells.shape))
+def _in_blocks(whole: Callable[[], Matrix], _: bool) -> Iterator[Block]:
+    """Return the rows of a matrix in order, a few megabytes at a time."""
+    return map(Block, _slices(whole()))
 
 
-def _whole_dense(archive: Archive, key: str, shape: tuple[int, int]) -> Dense:
-    """Read a dense matrix."""
-    return archive.array(key).reshape(shape)
+def _at_once(whole: Callable[[], Matrix]) -> Block:
+    """Return all rows of a matrix."""
+    return Block(whole())
 
 
-def _whole_sparse(
-    archive: Archive, of: str, names: Sequence[str], kind: str, shape: tuple[int, int]
-) -> Matrix:
-    """Read a sparse matrix as CSR."""
-    from scipy import sparse
-
-    # Indices are those of columns and pointers, of rows and pointers, or of rows and columns.
-    data, first, second = (archive.array(name) for name in names[:3])
-    first = _indices(of, first, shape[1 if kind == "csr" else 0] - 1)
-    second = _indices(of, second, shape[1] - 1 if kind == "coo" else 2**63 - 1)
-    if kind != "coo" and (
-        second[:1].any() or (np.diff(second) < 0).any() or (second[-1:] != data.size).any()
-    ):
-        expected = f"rise from 0 to {data.size:,}, the number of entries"
-        raise _malformed(of, f"index pointers do not {expected}")
-    makers = {"csr": sparse.csr_array, "csc": sparse.csc_array, "coo": sparse.coo_array}
-    parts = (data, (first, second)) if kind == "coo" else (data, first, second)
-    try:
-        matrix = makers[kind](parts, shape=shape).tocsr()
-    except (ValueError, TypeError) as error:
-        raise _malformed(of, error) from None
-    if matrix.nnz != data.size:  # SciPy has added them up.
-        raise _malformed(of, "it has a cell twice")
-    return matrix
-
-
-def _indices(of: str, numbers: Dense, most: int) -> Dense:
-    """Return whole numbers from 0 to `most` in the narrowest index dtype of SciPy that holds them."""
-    if numbers.dtype.kind not in "iu":
-        raise _malformed(of, f"its indices have dtype {numbers.dtype}, expected whole numbers")
-    lowest, highest = int(numbers.min(initial=0)), int(numbers.max(initial=0))
-    if lowest < 0 or highest > most:
-        found = lowest if lowest < 0 else highest
-        raise _malformed(of, f"an index is {found:,}, expected 0 to {most:,}")
-    return numbers.astype(np.int32 if highest < 2**31 else np.int64, copy=False)
+def _slices(cells: Matrix) -> Iterator[Matrix]:
+    """Cut a matrix into rows."""
+    return (cells[rows] for rows in row_slices(*cells.shape))
 
 
 def _malformed(of: str, error: object) -> InputError:

@@ -13,32 +13,37 @@ from pathlib import Path
 import numpy as np
 
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
-from thresholds._checks import InputError, names_of_labels, shown
+from thresholds._checks import InputError, names_of_labels, sample_weights, shown
 from thresholds._checks.boundary import reading
 from thresholds.files.accounting import noted
-from thresholds.files.arrays import matrices
-from thresholds.files.arrays.archive import Archive, Header, mapped, read_header
-from thresholds.files.arrays.matrices import StoredMatrix
+from thresholds.files.arrays.archive import Archive, mapped, read_header, refuse_objects
+from thresholds.files.arrays.matrices import (
+    CSR_PARTS,
+    PARTS,
+    StoredMatrix,
+    names_for,
+    of_one_matrix,
+    shape_of,
+    sparse_matrix,
+    stored_matrix,
+)
 from thresholds.files.keys import check_array, together
 from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers
 from thresholds.files.unknown import as_read
 
 _SHOWN = 8  # arrays, in a message
-_ENDINGS = tuple(f"_{part}" for part in matrices.CSR_PARTS)
+_ENDINGS = tuple(f"_{part}" for part in CSR_PARTS)
 
 
 def open_npy(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     """Open a single array of scores, or of truth, which is mapped into memory."""
     with open(path, "rb") as stream:
         header = read_header(stream)
-    if header.dtype.hasobject:
-        as_numbers = f"save it as {path.stem}.astype(float)"
-        raise InputError(f"{path.name} is an array of objects, expected numbers: {as_numbers}")
+    refuse_objects(path.name, path.stem, header.dtype)
     refuse_other_numbers(path.name, path.stem, header.dtype)
-    shape = matrices.shape_of(str(path), header.shape)
-    whole = partial(_mapped, path, header, shape)
-    matrix = StoredMatrix(shape, True, whole, partial(matrices.slices, whole))
-    return matrix.source(path, wanted)
+    shape = shape_of(str(path), header.shape)
+    whole = partial(mapped, path, header._replace(shape=shape), header.n_bytes)
+    return of_one_matrix(path, wanted, shape, whole, is_mapped=True)
 
 
 def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
@@ -46,17 +51,16 @@ def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     archive = Archive(path)
     is_named = any(key.startswith(("y_score", "y_true")) for key in archive.headers)
     if not is_named and {"format", "shape", "data"} <= set(archive.headers):
-        kind = _kind_of_scipy(archive)
-        matrix = matrices.sparse_matrix(archive, path.name, matrices.PARTS[kind], kind)
-        return matrix.source(path, wanted)
+        only = _of_scipy(archive)
+        return of_one_matrix(path, wanted, only.shape, only.whole, is_mapped=only.is_mapped)
 
     # Truth alone takes the place of the scores.
     score_key = _chosen(archive, wanted, "y_true" if truth_only else "y_score")
-    scores = matrices.stored_matrix(archive, score_key)
+    scores = stored_matrix(archive, score_key)
     truth_key, truth = None, None
     if wanted.with_truth and not truth_only and (wanted.truth or "y_true" in _kinds(archive)):
         truth_key = _chosen(archive, wanted, "y_true")
-        truth = matrices.stored_matrix(archive, truth_key)
+        truth = stored_matrix(archive, truth_key)
         if truth.shape != scores.shape:
             raise InputError(
                 f"truth {truth_key!r} of {path.name} has shape {truth.shape}, expected {scores.shape}, that of the"
@@ -125,7 +129,7 @@ class _Rows:
     def vectors(self) -> tuple[Dense | None, Dense | None, Floats | None]:
         """Return groups, keys and weights of the rows, each where it is asked for."""
         wanted = self.wanted
-        groups = None if wanted.groups is None else self._vector(wanted.groups, "group")
+        groups = None if wanted.groups is None else self._of_rows(wanted.groups, "group")
         keys = self.keys() if wanted.keys else None
         weights = None if wanted.weights is None else self._weights(wanted.weights)
         return groups, keys, weights
@@ -134,7 +138,7 @@ class _Rows:
         """Return the key of each row, of one array or several."""
         several, columns = len(self.wanted.keys) > 1, list[Dense]()
         for key in self.wanted.keys:
-            values = self._vector(key, "key")
+            values = self._of_rows(key, "key")
             columns.append(check_array(self.archive.name, key, values, one_of_several=several))
         keys = together(columns)
         assert keys is not None, "it is asked for"
@@ -157,47 +161,34 @@ class _Rows:
 
     def _weights(self, key: str) -> Floats:
         """Return the weight of each row."""
-        of, weights = f"{key} of {self.archive.name}", self._vector(key, "weight")
-        if weights.dtype.kind not in "biuf":
-            raise InputError(f"{of} has dtype {weights.dtype}, expected a number for each row")
-        weights = weights.astype(np.float64)
-        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-        if bad.size:
-            row = bad[0]
-            raise InputError(f"{of} has {weights[row]} at row {row}, expected finite weights >= 0")
-        return weights
+        weights = self._of_rows(key, "weight")
+        return sample_weights(weights, len(weights), f"{key} of {self.archive.name}")
 
-    def _vector(self, key: str, what: str) -> Dense:
+    def _of_rows(self, key: str, what: str) -> Dense:
         """Return an array that has something for each row, (n_samples,)."""
-        name, expected = self.archive.name, self.scores.shape[:1]
         if key not in self.archive.headers:
-            there = f"it has {_listed(self.archive)}"
-            raise InputError(
-                f"{name} has no array {key!r}, expected the {what} of each row; {there}"
-            )
-        shape = self.archive.headers[key].shape
-        if shape != expected:
-            one = f"expected {expected}, one {what} for each row"
-            raise InputError(f"{key} of {name} has shape {shape}, {one}")
-        return self.archive.array(key, "numbers" if what == "weight" else "text")
+            expected = f"expected the {what} of each row; it has {_listed(self.archive)}"
+            raise InputError(f"{self.archive.name} has no array {key!r}, {expected}")
+        kind = "numbers" if what == "weight" else "text"
+        one = f"one {what} for each row"
+        return _vector(self.archive, key, self.scores.shape[0], one, kind)
 
 
-def _mapped(path: Path, header: Header, shape: tuple[int, int]) -> Dense:
-    """Map the cells of an `.npy` into memory."""
-    return mapped(path, header, header.n_bytes).reshape(shape)
+def _vector(archive: Archive, key: str, n: int, what: str, kind: str) -> Dense:
+    """Return an array of `n` cells, numbers or text, (n,)."""
+    shape = archive.header(key, kind).shape
+    if shape != (n,):
+        raise InputError(f"{key} of {archive.name} has shape {shape}, expected {(n,)}, {what}")
+    return archive.array(key, kind)
 
 
-def _kind_of_scipy(archive: Archive) -> str:
-    """Return the kind of the only matrix of an archive."""
-    found = "of several"
-    if archive.header("format", "text").shape in ((), (1,)):
-        found = str(archive.array("format", "text").astype(str).reshape(-1)[0])
-    if found not in matrices.PARTS:
-        expected = ", ".join(matrices.PARTS)
-        raise InputError(
-            f"{archive.name} has a matrix in the format {shown(found)}, expected {expected}"
-        )
-    return found
+def _of_scipy(archive: Archive) -> StoredMatrix:
+    """Find the only matrix of an archive, as SciPy saves it."""
+    kind = str(archive.array("format", "text").astype(str).item())
+    if kind not in PARTS:
+        found = f"has a matrix in the format {shown(kind)}"
+        raise InputError(f"{archive.name} {found}, expected {', '.join(PARTS)}")
+    return sparse_matrix(archive, archive.name, kind, PARTS[kind])
 
 
 def _kinds(archive: Archive) -> dict[str, str]:
@@ -217,22 +208,19 @@ def _chosen(archive: Archive, wanted: Wanted, usual: str) -> str:
     if usual == "y_true":
         what, option, asked_for = "truth", "--truth-column", wanted.truth
     kinds, there = _kinds(archive), _listed(archive)
+    named = usual if asked_for is None else asked_for
+    if named in kinds:
+        return named
     if asked_for is not None:
-        if asked_for not in kinds:
-            raise InputError(f"{archive.name} has no {what} {asked_for!r}, expected one of {there}")
-        return asked_for
-    if usual in kinds:
-        return usual
+        raise InputError(f"{archive.name} has no {what} {asked_for!r}, expected one of {there}")
     keys = [key for key in kinds if key.startswith(usual) and not key.endswith(_ENDINGS)]
-    if not keys:
-        raise InputError(
-            f"{archive.name} has no {usual}, expected the {what} under that key, or its name as {option}; it has"
-            f" {there}"
-        )
-    if len(keys) > 1:
+    if len(keys) == 1:
+        return keys[0]
+    if keys:
         found = f"{archive.name} has the {what} {', '.join(keys)}"
         raise InputError(f"{found}, expected one of them as {option}")
-    return keys[0]
+    expected = f"expected the {what} under that key, or its name as {option}"
+    raise InputError(f"{archive.name} has no {usual}, {expected}; it has {there}")
 
 
 def _listed(archive: Archive) -> str:
@@ -248,15 +236,11 @@ def _listed(archive: Archive) -> str:
 
 def _label_names(archive: Archive, wanted: Wanted, n_labels: int) -> tuple[str, ...] | None:
     """Return the label names: asked for, or the file's own."""
-    of, names = f"label_names of {archive.name}", wanted.label_names
-    if names is None and "label_names" not in archive.headers:
-        return None
-    shape = (len(names),) if names is not None else archive.header("label_names", "text").shape
-    if len(shape) != 1:
-        raise InputError(f"{of} has shape {shape}, expected {(n_labels,)}")
-    if shape[0] != n_labels:
-        raise InputError(f"{of} has {shape[0]} names, expected {n_labels}")
-    return names or names_of_labels(archive.array("label_names", "text"))
+    names = names_for(archive.name, n_labels, wanted)
+    if names is not None or "label_names" not in archive.headers:
+        return names
+    own = _vector(archive, "label_names", n_labels, "one name for each label", "text")
+    return names_of_labels(own)
 
 
 def _row_numbers(archive: Archive, key: str, n_samples: int) -> Ints | None:

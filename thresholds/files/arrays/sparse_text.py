@@ -12,12 +12,11 @@ Labels are positions from 0. A row may have none. Source: http://manikvarma.org/
 """
 
 import codecs
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -27,17 +26,11 @@ from thresholds.errors import need
 from thresholds.files.arrays.matrices import MOST_EMPTY, of_one_matrix, shape_of
 from thresholds.files.source import Block, Source, Wanted
 
-_BLOCK_BYTES = 2**22  # of text that is read at once
+_BLOCK_BYTES = 2**20  # of text whose rows are made a matrix at once
 _LONGEST_LINE = 2**24  # in bytes
 _LONGEST_HEADER = 200  # in bytes
-_LARGEST = 2**53  # up to which floats have all whole numbers
 
-# "++" and "*+" give nothing back: a line is looked at once, however long it is.
-_SCORE = rb"[-+]?(?:(?:\d++\.?\d*+|\.\d++)(?:[eE][-+]?\d++)?+|nan|inf)"
-_PAIRS = re.compile(rb"\s*+(?:\d++:" + _SCORE + rb"(?:\s++|$))*+")
-_LABELS = re.compile(rb"(?:\d++(?:,\d++)*+)?+")
-_FIRST_WORD = re.compile(rb"(?:[^\s:]++(?!:))?+")  # of a row: its labels, where it has some
-_TO_SPACES = bytes.maketrans(b":,", b"  ")
+Line = tuple[int, bytes]  # its number, from 1, and what it has
 
 
 def is_xmc(path: Path) -> bool:
@@ -48,246 +41,194 @@ def is_xmc(path: Path) -> bool:
 def open_xmc(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     """Open a `.txt` of extreme classification: scores, or truth alone, as a file of pairs does not say which."""
     need("scipy", f"the sparse matrix of {path}")
-    name, (header, numbers) = path.name, _header(path)
+    header, numbers = _header(path)
     if not numbers:
         expected = "the numbers of rows and labels, or of rows, features and labels"
         raise InputError(f"{path} begins with {shown(header)}, expected a header: {expected}")
-    shape = shape_of(name, (numbers[0], numbers[-1]))
+    shape = shape_of(path.name, (numbers[0], numbers[-1]))
     n_labels, most = shape[1], path.stat().st_size + MOST_EMPTY
     if n_labels > most:
         expected = f"expected at most {most:,} in so small a file"
-        raise InputError(f"{name} has {n_labels:,} labels, {expected}")
+        raise InputError(f"{path.name} has {n_labels:,} labels, {expected}")
 
     # A header of three numbers is that of a data set: labels stand before pairs, and are truth.
     is_data_set = len(numbers) == 3
-    has_truth = is_data_set and not truth_only and wanted.with_truth
-    if has_truth or (is_data_set and truth_only):
-        _refuse_unknown(name, wanted)
-    if is_data_set and not truth_only and numbers[1] != n_labels:
+    if is_data_set and numbers[1] != n_labels and not truth_only:
         may_be_truth = "; a data set may be --truth" if "--truth" in wanted.offered else ""
         raise InputError(
-            f"{name} has {numbers[1]:,} features for {n_labels:,} labels, expected scores: a header of two numbers and"
-            f" label:score pairs{may_be_truth}"
+            f"{path.name} has {numbers[1]:,} features for {n_labels:,} labels, expected scores: a header of two numbers"
+            f" and label:score pairs{may_be_truth}"
         )
-    rows = _Rows(path, shape, is_data_set, has_truth, truth_only)
-    return of_one_matrix(
-        path,
-        wanted,
-        shape,
-        rows.blocks,
-        read_whole=rows.truth if truth_only else None,
-        truth_key=f"{path.stem} (labels)" if has_truth else None,
-        of_text=True,
-    )
+    has_truth = is_data_set and (truth_only or wanted.with_truth)
+    if has_truth:
+        _refuse_unknown(path.name, wanted)
+    rows = _Rows(path, partial(_rows_of_xmc, path, shape[0]), n_labels, is_data_set, has_truth)
+    source = of_one_matrix(path, wanted, shape, rows.truth, of_text=True)
+    if truth_only:
+        return source
+    truth_key = f"{path.stem} (labels)" if has_truth else None
+    return replace(source, read=rows.blocks, read_whole=None, truth_key=truth_key)
 
 
 def open_svmlight(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     """Open rows of svmlight, whose labels are truth; they are read now, as nothing else says how many there are."""
     need("scipy", f"the sparse matrix of {path}")
+    from scipy import sparse
+
     if not truth_only:
         may_be_truth = "it as --truth of " if "--truth" in wanted.offered else ""
         expected = f"expected {may_be_truth}a file of scores"
         raise InputError(f"{path.name} has labels and features, no scores, {expected}")
     _refuse_unknown(path.name, wanted)
-    truth = _truth_of_svmlight(path)
+    most = path.stat().st_size + MOST_EMPTY
+    truth = _Rows(path, partial(_rows_of_svmlight, path), most, is_data_set=True).truth()
+    truth.resize(truth.shape[0], int(truth.indices.max(initial=0)) + 1)
 
     # Scores may have more labels than occur here, and names for all of them.
-    return of_one_matrix(
-        path,
-        replace(wanted, label_names=None),
-        truth.shape,
-        partial(_once, truth),
-        read_whole=partial(Block, truth),
-        of_text=True,
-        more_labels=True,
-    )
+    unnamed = replace(wanted, label_names=None)
+    as_read = partial(sparse.csr_array, truth)
+    return of_one_matrix(path, unnamed, truth.shape, as_read, of_text=True, more_labels=True)
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of a file of extreme classification."""
+    """The rows of a file."""
 
     path: Path
-    shape: tuple[int, int]
-    is_data_set: bool  # has labels before the pairs
-    has_truth: bool  # beside scores
-    truth_only: bool
+    lines: Callable[[], Iterator[Line]]  # that are rows
+    n_labels: int
+    is_data_set: bool  # labels stand before pairs
+    has_truth: bool = True  # which they are
 
     def blocks(self, with_truth: bool) -> Iterator[Block]:
-        """Return the rows in order, a few megabytes of text at a time."""
-        n_labels = self.shape[1]
-        for numbers, rows in self._lines():
-            if not self.is_data_set:
-                yield Block(_csr(self.path, rows, numbers, n_labels))
-                continue
-            heads = [_first_word(row) for row in rows]
-            y_true = _csr(self.path, heads, numbers, n_labels, are_pairs=False)
-            if self.truth_only:
-                yield Block(y_true)
-                continue
-            pairs = [row[len(head) :] for row, head in zip(rows, heads, strict=True)]
-            scores = _csr(self.path, pairs, numbers, n_labels)
-            yield Block(scores, y_true if with_truth and self.has_truth else None)
+        """Return scores, and truth that stands before them, about a megabyte of text at a time."""
+        for lines in _in_blocks(self.lines()):
+            has_truth = with_truth and self.has_truth
+            y_true = self._matrix(lines, of_labels=True) if has_truth else None
+            yield Block(self._matrix(lines, of_labels=False), y_true)
 
-    def truth(self) -> Block:
-        """Return all rows of a file of truth alone."""
+    def truth(self) -> Matrix:
+        """Return all rows of a file of truth, (n_samples, n_labels)."""
         from scipy import sparse
 
-        blocks = [block.y_score for block in self.blocks(False)]
-        return Block(sparse.csr_array(sparse.vstack(blocks, "csr")))
+        of_labels = self.is_data_set
+        blocks = [self._matrix(lines, of_labels=of_labels) for lines in _in_blocks(self.lines())]
+        if not blocks:
+            raise InputError(f"{self.path} has no rows, expected at least one")
+        return sparse.csr_array(sparse.vstack(blocks, "csr"))
 
-    def _lines(self) -> Iterator[tuple[range, list[bytes]]]:
-        """Return as many lines as the header says, and their numbers; only empty ones may follow."""
-        n_samples, n_read = self.shape[0], 0
-        with _opened(self.path) as stream:
-            stream.readline(_LONGEST_HEADER)
-            for numbers, lines in _blocks_of_lines(self.path, stream, 2):
-                n_rows = min(len(lines), n_samples - n_read)
-                for number, line in zip(numbers[n_rows:], lines[n_rows:], strict=True):
-                    if line.strip():
-                        expected = f"no more than the {n_samples:,} rows of its header"
-                        raise _refusal(self.path, line, number, expected)
-                n_read += n_rows
-                if n_rows:
-                    yield numbers[:n_rows], lines[:n_rows]
-        if n_read < n_samples:
-            expected = f"expected {n_samples:,} as its header says"
-            raise InputError(f"{self.path} has {n_read:,} rows, {expected}")
+    def _matrix(self, lines: Iterable[Line], *, of_labels: bool) -> Matrix:
+        """Return the labels of some rows, or their pairs, (n_rows, n_labels)."""
+        from scipy import sparse
 
-
-def _truth_of_svmlight(path: Path) -> Matrix:
-    """Read the labels of each row, (n_samples, n_labels)."""
-    from scipy import sparse
-
-    blocks = [
-        _csr(path, [_first_word(row) for row in rows], numbers, are_pairs=False)
-        for numbers, rows in _rows_of_svmlight(path)
-    ]
-    if not blocks:
-        raise InputError(f"{path} has no rows, expected at least one")
-    n_labels = max(block.shape[1] for block in blocks)
-    if n_labels > path.stat().st_size + MOST_EMPTY:
-        raise InputError(f"{path} has the label {n_labels - 1:,}, expected positions from 0")
-    for block in blocks:
-        block.resize(block.shape[0], n_labels)
-    return sparse.csr_array(sparse.vstack(blocks, "csr"))
+        rows = list[dict[int, float]]()
+        for number, line in lines:
+            labels, pairs = _parted(line) if self.is_data_set else (b"", line)
+            rows.append(_cells(self.path, number, labels if of_labels else pairs, self.n_labels))
+        places = np.fromiter(chain.from_iterable(rows), np.int64)
+        values = np.fromiter(chain.from_iterable(row.values() for row in rows), np.float64)
+        starts = np.cumsum([0, *map(len, rows)])
+        cells = (values.astype(np.uint8) if of_labels else values, places, starts)
+        matrix = sparse.csr_array(cells, shape=(len(rows), self.n_labels))
+        matrix.sort_indices()
+        return matrix
 
 
-def _rows_of_svmlight(path: Path) -> Iterator[tuple[list[int], list[bytes]]]:
-    """Return the lines that are no comments, and their numbers; empty ones at the end are none."""
+def _rows_of_xmc(path: Path, n_samples: int) -> Iterator[Line]:
+    """Return as many lines behind the header as it says; only empty ones may follow."""
+    number = 1
+    for number, line in _lines(path):
+        if 1 < number <= n_samples + 1:
+            yield number, line
+        elif number > 1 and line:
+            expected = f"no more than the {n_samples:,} rows of its header"
+            raise _refusal(path, number, _said(line), expected)
+    if number <= n_samples:
+        expected = f"expected {n_samples:,} as its header says"
+        raise InputError(f"{path} has {number - 1:,} rows, {expected}")
+
+
+def _rows_of_svmlight(path: Path) -> Iterator[Line]:
+    """Return the lines that are no comments; empty ones at the end are none."""
     empty = 0  # number of the first empty line
-    with _opened(path) as stream:
-        for numbers, lines in _blocks_of_lines(path, stream, 1):
-            rows = dict[int, bytes]()  # by the numbers of their lines
-            for number, line in zip(numbers, lines, strict=True):
-                row = line.partition(b"#")[0]
-                if not line.strip():
-                    empty = empty or number
-                elif empty:
-                    found = f"{path} has nothing in line {empty:,}"
-                    raise InputError(f"{found}, expected labels and features")
-                elif row.strip():
-                    rows[number] = row
-            if rows:
-                yield list(rows), list(rows.values())
-
-
-def _once(truth: Matrix, _: bool) -> Iterator[Block]:
-    """Return all rows of truth."""
-    yield Block(truth)
-
-
-def _opened(path: Path) -> BinaryIO:
-    """Open a file behind the mark of UTF-8 that some programs put at its beginning."""
-    stream = open(path, "rb")  # noqa: SIM115
-    if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
-        stream.seek(0)
-    return stream
+    for number, line in _lines(path):
+        row = line.partition(b"#")[0].strip()
+        if not line:
+            empty = empty or number
+        elif empty:
+            raise _refusal(path, empty, "nothing", "labels and features")
+        elif row:
+            yield number, row
 
 
 def _header(path: Path) -> tuple[str, list[int]]:
     """Return the first line, and its two or three whole numbers; none where it has something else."""
-    with _opened(path) as stream:
-        line = stream.readline(_LONGEST_HEADER)
-    words = line.split()
+    _, line = next(_lines(path), (1, b""))
+    words = line[:_LONGEST_HEADER].split()
     is_header = len(words) in (2, 3) and all(word.isdigit() for word in words)
-    return line.decode(errors="replace").strip(), [int(word) for word in words if is_header]
+    return line.decode(errors="replace"), [int(word) for word in words if is_header]
 
 
-def _blocks_of_lines(
-    path: Path, stream: BinaryIO, first: int
-) -> Iterator[tuple[range, list[bytes]]]:
-    """Return lines, a few megabytes at a time, and their numbers from `first` on."""
-    while text := stream.read(_BLOCK_BYTES):
-        text += stream.readline(_LONGEST_LINE + 1)
-        lines = text.removesuffix(b"\n").split(b"\n")
-        numbers = range(first, first + len(lines))
-        longest = max(lines, key=len)
-        if len(longest) > _LONGEST_LINE:
-            at = numbers[lines.index(longest)]
-            found = f"{path} has more than {_LONGEST_LINE:,} bytes in line {at:,}"
-            raise InputError(f"{found}, expected fewer")
-        yield numbers, lines
-        first = numbers.stop
+def _lines(path: Path) -> Iterator[Line]:
+    """Return the lines of a file, without the spaces around them."""
+    with open(path, "rb") as stream:
+        for number in count(1):
+            line = stream.readline(_LONGEST_LINE + 1)
+            if not line:
+                return
+            if len(line) > _LONGEST_LINE:
+                raise _refusal(path, number, f"more than {_LONGEST_LINE:,} bytes", "fewer")
+            if number == 1:  # Some programs put the mark of UTF-8 before it.
+                line = line.removeprefix(codecs.BOM_UTF8)
+            yield number, line.strip()
 
 
-def _first_word(row: bytes) -> bytes:
-    """Return the labels at the beginning of a row; nothing where it begins with a space or a pair."""
-    found = _FIRST_WORD.match(row)
-    return b"" if found is None else found[0]
+def _in_blocks(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """Return lines, about a megabyte of text at a time."""
+    for first in lines:
+        block, n_bytes = [first], len(first[1])
+        while n_bytes < _BLOCK_BYTES and (line := next(lines, None)):
+            block.append(line)
+            n_bytes += len(line[1]) + 1
+        yield block
 
 
-def _csr(
-    path: Path,
-    rows: Sequence[bytes],
-    numbers: Sequence[int],
-    n_labels: int | None = None,
-    *,
-    are_pairs: bool = True,
-) -> Matrix:
-    """Return rows of pairs, or of labels alone, as a CSR array (n_rows, n_labels); `numbers` are those of lines.
-
-    There are as many labels as occur where it is not said how many there are.
-    """
-    from scipy import sparse
-
-    # Whatever fits the pattern is numbers and what parts them.
-    pattern, expected = _LABELS, "labels as positions from 0, with commas between them"
-    if are_pairs:
-        pattern, expected = _PAIRS, "pairs of label:score, labels from 0"
-    for row, number in zip(rows, numbers, strict=True):
-        if pattern.fullmatch(row) is None:
-            raise _refusal(path, row, number, expected)
-    text = b" ".join(rows).translate(_TO_SPACES)
-    found = np.fromstring(text, sep=" ") if text.strip() else np.empty(0)
-    lengths = [row.count(b":") if are_pairs else row.count(b",") + bool(row) for row in rows]
-    starts = np.append(0, np.cumsum(lengths))  # (n_rows + 1,)
-    place = np.repeat(np.arange(len(rows)), lengths)  # of the row of each entry, (n_entries,)
-
-    # The largest label stands for all that are larger.
-    values = found[1::2].copy() if are_pairs else np.ones(found.size, np.uint8)
-    labels = np.minimum(found[:: 1 + are_pairs], _LARGEST).astype(np.int64)
-    if n_labels is None:
-        n_labels = int(labels.max(initial=0)) + 1
-    wrong = np.flatnonzero(labels >= n_labels)
-    if wrong.size:
-        label, line = labels[wrong[0]], numbers[place[wrong[0]]]
-        named = f"the label {label}" if label < _LARGEST else "a label of more than 15 digits"
-        expected = f"expected positions from 0 to {n_labels - 1:,}"
-        raise InputError(f"{path} has {named} in line {line:,}, {expected}")
-    matrix = sparse.csr_array((values, labels, starts), shape=(len(rows), n_labels))
-    matrix.sort_indices()
-    again = np.flatnonzero((np.diff(matrix.indices) == 0) & (np.diff(place) == 0))
-    if again.size:
-        label, line = matrix.indices[again[0]], numbers[place[again[0]]]
-        twice = f"{path} has the label {label} twice in line {line:,}"
-        raise InputError(f"{twice}, expected each label once")
-    return matrix
+def _parted(line: bytes) -> tuple[bytes, bytes]:
+    """Part the labels before the pairs of a row from these; both are pairs then, labels with a 1."""
+    head, *rest = line.split(maxsplit=2) or [b""]
+    if not head or b":" in head:
+        return b"", line
+    labels = head.replace(b",", b":1 ") + b":1"
+    if rest and b":" not in rest[0]:  # a label behind a space, which is refused
+        labels += b" " + rest[0]
+    return labels, b" ".join(rest)
 
 
-def _refusal(path: Path, line: bytes, number: int, expected: str) -> InputError:
+def _cells(path: Path, number: int, pairs: bytes, n_labels: int) -> dict[int, float]:
+    """Return the score of each label in a row of pairs."""
+    cells = dict[int, float]()
+    for pair in pairs.split():
+        label, _, score = pair.partition(b":")
+        if not label.isdigit() or int(label) >= n_labels:
+            expected = f"positions from 0 to {n_labels - 1:,}"
+            raise _refusal(path, number, f"the label {_said(label)}", expected)
+        place = int(label)
+        if place in cells:
+            raise _refusal(path, number, f"the label {place} twice", "each label once")
+        try:
+            cells[place] = float(score)
+        except ValueError:
+            raise _refusal(path, number, _said(pair), "pairs of label:score") from None
+    return cells
+
+
+def _said(found: bytes) -> str:
+    """Show what is found in a file."""
+    return shown(found.decode(errors="replace"))
+
+
+def _refusal(path: Path, number: int, found: str, expected: str) -> InputError:
     """Say that something else is expected in a line."""
-    found = shown(line.strip().decode(errors="replace"))
     return InputError(f"{path} has {found} in line {number:,}, expected {expected}")
 
 
