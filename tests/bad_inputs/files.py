@@ -186,7 +186,7 @@ JSON = [
         wanted=Wanted(truth="tags", label_names=NAMES),
     ),
     json_rows(
-        r"column 'tags' of s.jsonl has no value at row 1, label 'dog', expected one in each row; --unknown nan ",
+        r"column 'tags' of s.jsonl has no value at row 1, label 'dog', expected one in each row; --unknown=nan ",
         {"p": [0.5, 0.5], "tags": [0.0, 1.0]},
         {"p": [0.5, 0.5], "tags": [0.0, None]},
         what="truth that is not known, without the option",
@@ -636,7 +636,7 @@ OTHERS = [
         "npy: a pickle",
         lambda folder: np.save(folder / "s.npy", np.array([None, 1], object), allow_pickle=True),
         "s.npy",
-        r".*s.npy cannot be read as a .npy file",
+        r"s.npy is an array of objects, expected numbers: save it as s.astype\(float\)",
     ),
     BadFile(
         "npy: groups",
@@ -656,7 +656,7 @@ OTHERS = [
         "npz: no such truth",
         arrays(y_true=TRUTH),
         "s.npz",
-        r"s.npz has no truth 'gold', expected one of y_true",
+        r"s.npz has no truth 'gold', expected one of 'y_score' \(3, 2\) float64 and 'y_true' \(3, 2\) uint8",
         Wanted(truth="gold"),
     ),
 ]
