@@ -4,7 +4,7 @@
 an `.npz`, is what the door takes; it is held against `pyarrow.csv.read_csv` of the two files. Rounds alternate, and
 medians are shown.
 
-    python -m experiments.files.csv_and_truth
+    python experiments/files/csv_and_truth.py
 """
 
 import resource

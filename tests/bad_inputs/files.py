@@ -186,7 +186,7 @@ JSON = [
         wanted=Wanted(truth="tags", label_names=NAMES),
     ),
     json_rows(
-        r"column 'tags' of s.jsonl has no value at row 1, label 'dog', expected one in each row; --unknown nan ",
+        r"column 'tags' of s.jsonl has no value at row 1, label 'dog', expected one in each row; --unknown=nan ",
         {"p": [0.5, 0.5], "tags": [0.0, 1.0]},
         {"p": [0.5, 0.5], "tags": [0.0, None]},
         what="truth that is not known, without the option",

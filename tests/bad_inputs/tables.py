@@ -318,7 +318,8 @@ TABLES = [
         "csv with a header that is not UTF-8",
         text("s.csv", "caf\u00e9,dog\n0.5,0.5\n".encode("latin-1")),
         "s.csv",
-        r"s.csv is not in UTF-8 \(its header has 'caf.*'\), expected --encoding to name its encoding, such as --encoding cp1252",
+        r"s.csv is not in UTF-8 \(its header has 'caf.*'\), expected --encoding to name its encoding, such as"
+        r" --encoding cp1252",
     ),
     BadTable(
         "csv in UTF-16 without a mark",
@@ -501,14 +502,16 @@ LABELS = [
         "truth in another case",
         gold("cat,dog\n0.5,0.25\n", "cat,Dog\n1,0\n"),
         "s.csv",
-        r"truth 'all columns' of t.csv lacks 'dog' and has 'Dog' \(these look alike: 'Dog' and 'dog' differ in case\), expected",
+        r"truth 'all columns' of t.csv lacks 'dog' and has 'Dog' \(these look alike: 'Dog' and 'dog' differ in case\),"
+        r" expected the same labels as the scores",
         **JOINED,
     ),
     BadTable(
         "truth with a space before a name",
         gold("cat,dog\n0.5,0.25\n", " cat,dog\n1,0\n"),
         "s.csv",
-        r"truth 'all columns' of t.csv lacks 'cat' and has ' cat' \(these look alike: ' cat' begins with a space\), expected",
+        r"truth 'all columns' of t.csv lacks 'cat' and has ' cat' \(these look alike: ' cat' begins with a space\),"
+        r" expected the same labels as the scores",
         **JOINED,
     ),
     BadTable(

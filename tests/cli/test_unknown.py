@@ -96,10 +96,10 @@ def test_several_things_stand_for_it(said: list[str], capsys: pytest.CaptureFixt
     assert SAID in flat(capsys.readouterr().out)
     assert run("fit", "scores.npz", "--unknown=-1", "-o", "out.json") == 0
     assert Path("both.json").read_text().replace("both.npz", "scores.npz") == Path("out.json").read_text()
-    for one, hint in (("nan", "nan,-1 (in Python unknown=('nan', -1))"), ("-1", "nan,-1 (in Python")):
+    for one in ("nan", "-1"):
         capsys.readouterr()
         assert run("fit", "both.npz", f"--unknown={one}", "-o", "out.json") == 1
-        assert f"; --unknown {hint}" in flat(capsys.readouterr().err)
+        assert "; --unknown=nan,-1 if that is not known" in flat(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("value", ["0", "1", "inf", "none", "?", "nan,0", "nan,", ",", "nan;-1"])

@@ -181,10 +181,10 @@ def test_cells_that_would_be_read_otherwise_stand_in_quotes(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"label_names": ("cat", "Ω")}, "cannot have the column 'Ω', as cp1252, the encoding of the scores, lacks 'Ω'"),
-        ({"label_names": ("cat", "Ω"), "label_column": "class"}, "cannot have the label 'Ω'"),
-        ({"label_names": ("a", "b"), "key": "№"}, "cannot have the column '№'"),
-        ({"label_names": ("a", "b"), "key": "id"}, "cannot have the key 'Ωmega'"),
+        ({"label_names": ("cat", "Ω")}, "cannot have the character 'Ω', which cp1252, the encoding of the scores,"),
+        ({"label_names": ("cat", "Ω"), "label_column": "class"}, "cannot have the character 'Ω'"),
+        ({"label_names": ("a", "b"), "key": "№"}, "cannot have the character '№'"),
+        ({"label_names": ("a", "b"), "key": "id"}, "cannot have the character 'Ω'"),
     ],
 )
 def test_what_the_encoding_lacks_is_refused(more: dict[str, Any], said: str, tmp_path: Path) -> None:

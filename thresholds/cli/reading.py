@@ -175,10 +175,9 @@ def _in_words_of_commands(message: str) -> str:
     """Name options as they are written here: weights, and how to leave out what is not known."""
 
     def option(argument: re.Match[str]) -> str:
-        values = re.sub(r"[(' )]", "", argument[1])
-        return f"; --unknown{'=' if values.startswith('-') else ' '}{values} "
+        return "; --unknown=" + re.sub(r"[(' )]", "", argument[1])
 
-    message = re.sub(r"; unknown=(\(.*?\)|\S+) ", option, message)
+    message = re.sub(r"; unknown=(\(.*?\)|\S+)", option, message)
     return message.replace("sample_weight ", "--weights ", 1)
 
 

@@ -4,11 +4,12 @@ In a key of several columns numbers may have decimals, as times do, and are comp
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from thresholds._arrays.types import Dense
+from thresholds._arrays.types import Dense, Ints
 from thresholds._checks import InputError, shown
 
 KINDS = ("text", "int", "none")  # of columns; one of nothing but nulls is refused where it is read
@@ -63,60 +64,42 @@ def as_one(keys: Dense) -> Dense:
 
 def places_of(
     wanted: Dense, known: Dense, name: str, other: str, *, may_lack: bool = False
-) -> Dense:
+) -> Ints:
     """Find the row of `known`, the keys of the file `other`, for each of the keys `wanted` of the file `name`.
 
     Where `known` may lack some, these have -1; that it lacks all of them is refused.
     """
-    wanted, known = as_one(wanted), as_one(known)
-    first, second = _comparable(wanted, known)
-    _refuse_doubled(first, wanted, name)
-    _refuse_doubled(second, known, other)
-    order = np.argsort(second, kind="stable")
-    places = order[np.minimum(np.searchsorted(second, first, sorter=order), second.size - 1)]
-    is_missing = second[places] != first  # (n_wanted,)
-    missing = np.flatnonzero(is_missing)
-    if may_lack and missing.size < wanted.size:
-        return np.where(is_missing, -1, places)
-    if missing.size:
+    asked, there = as_one(wanted).tolist(), as_one(known).tolist()
+    _refuse_doubled(asked, name)
+    _refuse_doubled(there, other)
+
+    # Whole numbers are looked up in text as text.
+    first, second = asked, there
+    if _kind(wanted) != _kind(known):
+        first, second = list(map(str, asked)), list(map(str, there))
+    rows = {key: row for row, key in enumerate(second)}
+    places = np.array([rows.get(key, -1) for key in first], np.intp)  # (n_wanted,)
+    missing = np.flatnonzero(places < 0)
+    if missing.size and not (may_lack and missing.size < places.size):
         more = f" ({missing.size:,} keys are)" if missing.size > 1 else ""
         raise InputError(
-            f"key {shown_key(wanted[missing[0]])} of {name} is missing in {other}{more}, expected a row there for each"
-            f" row of scores (keys are {_kind(wanted)} in {name}, {_kind(known)} such as {shown_key(known[0])} in"
+            f"key {shown(asked[missing[0]])} of {name} is missing in {other}{more}, expected a row there for each"
+            f" row of scores (keys are {_kind(wanted)} in {name}, {_kind(known)} such as {shown(there[0])} in"
             f" {other})"
         )
     return places
 
 
-def _refuse_doubled(keys: Dense, as_given: Dense, name: str) -> None:
+def _refuse_doubled(keys: Sequence[object], name: str) -> None:
     """Refuse keys that stand on several rows."""
-    ordered = np.sort(keys)
-    again = ordered[1:] == ordered[:-1]
-    if again.any():
-        doubled, counts = np.unique(ordered[1:][again], return_counts=True)
-        at = int(np.isin(keys, doubled).argmax())
-        times = int(counts[np.searchsorted(doubled, keys[at])]) + 1
-        more = f", and {doubled.size - 1:,} more are doubled" if doubled.size > 1 else ""
-        raise InputError(
-            f"key {shown_key(as_given[at])} stands on {times} rows of {name}{more}, expected each key once"
-        )
-
-
-def _comparable(first: Dense, second: Dense) -> tuple[Dense, Dense]:
-    """Return keys as whole numbers of one dtype where both are some, else as the bytes of text."""
-    if first.dtype.kind in "iu" and second.dtype.kind in "iu":
-        dtype = np.result_type(first, second)
-        if dtype.kind in "iu":
-            return first.astype(dtype, copy=False), second.astype(dtype, copy=False)
-        # uint64 beside int64, for which NumPy would take float64.
-        if min(first.min(initial=0), second.min(initial=0)) >= 0:
-            return first.astype(np.uint64), second.astype(np.uint64)
-    return _as_bytes(first.tolist()), _as_bytes(second.tolist())
-
-
-def _as_bytes(keys: Sequence[object]) -> Dense:
-    """Return text, or numbers as text, in a form that sorts fast; NumPy would drop zeros at the end."""
-    return np.array([f"{key}.".encode() for key in keys], np.bytes_)
+    if len(set(keys)) == len(keys):
+        return
+    doubled = {key: n_rows for key, n_rows in Counter(keys).items() if n_rows > 1}
+    key, n_rows = next(iter(doubled.items()))
+    more = f", and {len(doubled) - 1:,} more are doubled" if len(doubled) > 1 else ""
+    raise InputError(
+        f"key {shown(key)} stands on {n_rows} rows of {name}{more}, expected each key once"
+    )
 
 
 def _kind(keys: Dense) -> str:

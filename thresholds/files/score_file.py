@@ -11,7 +11,7 @@ from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.data.growing import Gathered
-from thresholds.files.source import Block, Source, row_slices
+from thresholds.files.source import Block, Source
 from thresholds.files.unknown import count_unknown, noted
 from thresholds.results import Shown, Table, as_plain_values, counted, wrapped
 
@@ -55,27 +55,15 @@ class ScoreFile(Shown):
     sample_weight: Floats | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON: what there is, without the matrices."""
-        n_samples, n_labels = self.y_score.shape
-        facts = {
-            "name": self.name,
-            "n_samples": n_samples,
-            "n_labels": n_labels,
-            "score_key": self.score_key,
-            "dtype": dtype_of(self.y_score),
-            "truth_key": self.truth_key,
-            "label_names": self.label_names,
-            "n_calib": None if self.calib_idx is None else len(self.calib_idx),
-            "n_test": None if self.test_idx is None else len(self.test_idx),
-            "notes": self.notes,
-            "left_out": self.left_out,
+        """Return plain values for JSON: what there is, arrays by their shape."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {
+            name: as_plain_values(getattr(value, "shape", value)) for name, value in values.items()
         }
-        return {name: as_plain_values(value) for name, value in facts.items()}
 
     def __repr__(self) -> str:
         """Say what there is in brief."""
-        n_samples, n_labels = self.y_score.shape
-        scores = f"y_score=<{dtype_of(self.y_score)} ({n_samples}, {n_labels})>"
+        scores = f"y_score=<{dtype_of(self.y_score)} {self.y_score.shape}>"
         truth = "" if self.y_true is None else f", y_true=<{dtype_of(self.y_true)}>"
         return f"{type(self).__name__}(name={shown(self.name)}, {scores}{truth})"
 
@@ -91,36 +79,40 @@ class ScoreFile(Shown):
         if named:
             yield ", ".join(named)
 
-    def _records(self) -> list[dict[str, Any]]:
+    def _records(self) -> dict[str, Any]:
         """Return the number of scores that each label has, and of positives."""
-        names = self.label_names or range(self.y_score.shape[1])
-        columns = {"label": list(names), "scores": _counts(self.y_score, stored=True)}
+        n_samples, n_labels = self.y_score.shape
+        n_scores = np.full(n_labels, n_samples)
+        if is_sparse(self.y_score):
+            n_scores = np.bincount(self.y_score.indices, minlength=n_labels)
+        columns = {"label": list(self.label_names or range(n_labels)), "scores": n_scores}
         if self.y_true is not None:
-            columns["positives"] = _counts(self.y_true, stored=False)
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            columns["positives"] = np.asarray((self.y_true == 1).sum(axis=0))
+        return columns
 
     def halves(self) -> tuple[Ints, Ints, str]:
         """Return the rows to fit on and the rows to judge on, and say which of them the file names."""
-        n = self.y_score.shape[0]
         fit, judge = self.calib_idx, self.test_idx
-        if fit is None and judge is None:
+        if fit is not None and judge is not None:
+            if np.intersect1d(fit, judge).size:
+                raise InputError(
+                    f"calib_idx and test_idx of {self.name} share rows, expected different ones"
+                )
+            return fit, judge, "calib_idx and test_idx of the file"
+
+        # One half is named, the other are all other rows.
+        key, named = ("test_idx", judge) if fit is None else ("calib_idx", fit)
+        if named is None:
             raise InputError(
                 f"{self.name} has neither calib_idx nor test_idx, expected at least one of them"
             )
-        if fit is None or judge is None:
-            named, key = (fit, "calib_idx") if fit is not None else (judge, "test_idx")
-            rest = np.delete(np.arange(n), np.asarray(named))
-            if rest.size == 0:
-                raise InputError(
-                    f"{key} of {self.name} holds every row, expected some left for the other half"
-                )
-            fit, judge = (rest, judge) if fit is None else (fit, rest)
-            return np.asarray(fit), np.asarray(judge), f"{key} of the file, and the rows it leaves"
-        if np.intersect1d(fit, judge).size:
+        rest = np.setdiff1d(np.arange(self.y_score.shape[0]), named)
+        if not rest.size:
             raise InputError(
-                f"calib_idx and test_idx of {self.name} share rows, expected different ones"
+                f"{key} of {self.name} holds every row, expected some left for the other half"
             )
-        return fit, judge, "calib_idx and test_idx of the file"
+        fit, judge = (rest, named) if fit is None else (named, rest)
+        return fit, judge, f"{key} of the file, and the rows it leaves"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -146,6 +138,8 @@ def gather(
             f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
             f" {rows.y_score.shape}, that of the scores {source.score_key!r}"
         )
+
+    # What is left out, and what is not known.
     unknown = None
     notes = source.notes
     if source.drop_unscored:
@@ -156,22 +150,19 @@ def gather(
         n_unknown = count_unknown(rows.y_true)
         unknown = UNKNOWN if n_unknown else None
         notes = (*notes, noted(n_unknown, rows.y_true.shape))
+
     return ScoreFile(
         name=source.name,
         score_key=source.score_key,
-        y_score=rows.y_score,
-        y_true=rows.y_true,
         label_names=source.label_names,
         calib_idx=source.calib_idx,
         test_idx=source.test_idx,
-        groups=rows.groups,
         truth_key=source.truth_key,
         about=source.about,
         notes=notes,
         left_out=source.left_out,
         unknown=unknown,
-        keys=rows.keys,
-        sample_weight=rows.sample_weight,
+        **rows._asdict(),
     )
 
 
@@ -204,20 +195,6 @@ def described(
     return wrapped("\n".join([f"{data.name}: {about}", *data.notes]))
 
 
-def _counts(matrix: Matrix, *, stored: bool) -> list[int]:
-    """Count the stored cells of each column, or those of 1, some rows at a time."""
-    n_samples, n_labels = matrix.shape
-    if is_sparse(matrix):
-        kept = matrix.indices if stored else matrix.indices[matrix.data == 1]
-        return [int(n) for n in np.bincount(kept, minlength=n_labels)]
-    if stored:
-        return [n_samples] * n_labels
-    total = np.zeros(n_labels, np.int64)
-    for rows in row_slices(n_samples, n_labels):
-        total += np.count_nonzero(np.asarray(matrix[rows]) == 1, axis=0)
-    return [int(n) for n in total]
-
-
 def dtype_of(matrix: Matrix) -> str:
     """Say what scores are."""
     return "CSR" if is_sparse(matrix) else str(matrix.dtype)
@@ -235,38 +212,32 @@ def collected(
     n_expected = source.n_samples or source.n_about
     scores = Gathered("y_score", spill, n_rows=n_expected)
     truth = Gathered("y_true", spill, n_rows=n_expected)
-    vectors: dict[str, list[Dense]] = {"groups": [], "keys": [], "sample_weight": []}
-    n_dropped = 0
+    vectors = []  # groups, keys and weights of each block
+    n_read = 0
     for block in source.blocks():
+        kept = _scored(block) if source.drop_unscored else block
+        scores.add(kept.y_score)
+        if kept.y_true is not None:
+            truth.add(kept.y_true)
+        vectors.append((kept.groups, kept.keys, kept.sample_weight))
         n_rows = block.y_score.shape[0]
-        some = _scored(block) if source.drop_unscored else block
-        n_dropped += n_rows - some.y_score.shape[0]
-        scores.add(some.y_score)
-        if some.y_true is not None:
-            truth.add(some.y_true)
-        for name, parts in vectors.items():
-            part = getattr(some, name)
-            if part is not None:
-                parts.append(part)
+        n_read += n_rows
         if step is not None:
             step(n_rows)
     if not scores.n_rows:
-        with_scores = " with scores" if n_dropped else ""
+        with_scores = " with scores" if n_read else ""
         raise InputError(f"{source.name} has no rows{with_scores}, expected at least one")
-    joined = {name: np.concatenate(parts) for name, parts in vectors.items() if parts}
-    rows = Block(scores.matrix(), truth.matrix() if truth.n_rows else None, **joined)
-    return rows, n_dropped
+    joined = [
+        None if parts[0] is None else np.concatenate(parts) for parts in zip(*vectors, strict=True)
+    ]
+    rows = Block(scores.matrix(), truth.matrix() if truth.n_rows else None, *joined)
+    return rows, n_read - scores.n_rows
 
 
 def _scored(block: Block) -> Block:
     """Return the rows in which each label has a score."""
-    scores = block.y_score
-    if is_sparse(scores):
-        row = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
-        kept = np.ones(scores.shape[0], np.bool_)
-        kept[row[np.isnan(scores.data)]] = False
-    else:
-        kept = ~np.isnan(scores).any(axis=1)  # (n_rows,)
+    is_nan = block.y_score != block.y_score  # (n_rows, n_labels), also of sparse scores
+    kept = np.asarray(is_nan.sum(axis=1)) == 0  # (n_rows,)
     if kept.all():
         return block
     return Block(*(None if part is None else part[kept] for part in block))

@@ -9,17 +9,14 @@ from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell, first_value
-from thresholds._checks.unknown import Unknown, is_unknown, said, unknown_values
+from thresholds._checks.unknown import Unknown, is_unknown, unknown_values
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.results import percent
-
-_OTHER = 2  # cells that are neither 0 nor 1, nor stand for what is not known
 
 
 def as_read(
@@ -33,21 +30,23 @@ def as_read(
 
     `first_row` is the number of the first row, `what` it is for messages.
     """
+    stored = cells.data if is_sparse(cells) else cells
     stands_for = unknown_values(unknown)
-    stored = _coded(cells.data if is_sparse(cells) else cells, stands_for)
-    if (stored == _OTHER).any():
 
-        def is_other(some: Dense) -> Booleans:
-            return np.asarray(_coded(some, stands_for) == _OTHER)
+    def is_other(some: Dense) -> Booleans:
+        return ~is_truth(some, unknown)
 
+    if is_other(stored).any():
         found = first_bad_cell(cells, is_other, label_names, first_row=first_row)
         hint = hint_of(first_value(cells, is_other), stands_for)
         *others, last = ["no value" if math.isnan(value) else f"{value:g}" for value in stands_for]
         expected = f"{', '.join(['0', '1', *others])} or {last}, as --unknown says"
         raise InputError(f"{what} has {found}, expected {expected}{hint}")
+    coded = (stored == 1).astype(np.int8)
+    coded[is_unknown(stored, stands_for)] = UNKNOWN
     if is_sparse(cells):
-        return type(cells)((stored, cells.indices, cells.indptr), shape=cells.shape)
-    return stored
+        return type(cells)((coded, cells.indices, cells.indptr), shape=cells.shape)
+    return coded
 
 
 def is_truth(cells: Dense, unknown: object) -> Booleans:
@@ -66,10 +65,8 @@ def hint_of(cell: object, unknown: Unknown = ()) -> str:
         more = float(cell)
     else:
         return ""
-    together = unknown_values((*unknown, more))
-    words = ",".join(f"{value:g}" for value in together)
-    space = "=" if words.startswith("-") else " "
-    return f"; --unknown{space}{words} (in Python unknown={said(together)}) if that is not known"
+    words = ",".join(f"{value:g}" for value in unknown_values((*unknown, more)))
+    return f"; --unknown={words} if that is not known"
 
 
 def count_unknown(truth: Matrix) -> int:
@@ -85,12 +82,3 @@ def noted(n_unknown: int, shape: tuple[int, int]) -> str:
     n_cells = math.prod(shape)
     share = percent(n_unknown / n_cells)
     return f"truth of {n_unknown:,} of {n_cells:,} cells ({share}) is not known; they are left out"
-
-
-def _coded(cells: Dense, stands_for: Unknown) -> npt.NDArray[np.int8]:
-    """Code cells as 0, 1, -1 for what is not known, and 2 for all else."""
-    coded = np.full(cells.shape, _OTHER, np.int8)
-    coded[cells == 0] = 0
-    coded[cells == 1] = 1
-    coded[is_unknown(cells, stands_for)] = UNKNOWN
-    return coded

@@ -6,46 +6,27 @@ from contextlib import contextmanager
 
 from thresholds._checks import InputError
 
-# The arguments of `thresholds.read` that messages about files name as options: `score_column` as `--score-column`.
-OF_READ = frozenset(
-    {
-        "score_column",
-        "truth",
-        "truth_column",
-        "true_words",
-        "label_column",
-        "label_names",
-        "label_separator",
-        "key",
-        "groups",
-        "weights",
-        "unknown",
-        "encoding",
-        "logits",
-        "drop_unscored",
-    }
+# The options that `thresholds.read` has as arguments: `--score-column` is `score_column`.
+_OPTIONS = (
+    "score-column|truth|truth-column|true-words|label-column|label-names|label-separator"
+    "|key|groups|weights|unknown|encoding|logits|drop-unscored"
 )
-OF_SOURCES = frozenset(("label_names", "unknown"))  # of `gather` and all that take a source
-_FLAGS = ("logits", "drop_unscored")
-_SYNONYMS = {"score_key": "score_column"}
+OF_SOURCES = ("label_names", "unknown")  # of `gather` and all that take a source
 
-# An option, and its value where one follows. A word is a value only of an option that has such values.
+# An option, and its value where one follows. A word is a value only where messages have such values.
 _VALUES = (
-    r"=[-\w.|]+(?:,[-\w.]+)*",
+    r"=[-\w.,|]*[-\w|]",
     r" '[^']*'",
     r"(?<=-column) \S+(?= if )",
-    r"(?<=--unknown) nan(?:,[-\d.]+)*\b",
-    r"(?<=--encoding) [a-z]+[-_]?\d[\w-]*\b",
-    r"(?<=--true-words) \w+(?:,\w+)+\b",
+    r"(?<=--encoding) [a-z]+[-_]?\d[\w-]*",
 )
-_OPTION = re.compile(rf"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)({'|'.join(_VALUES)})?")
-_ASIDE = re.compile(r" \(in Python (?:[^()]|\([^()]*\))*\)")
+_OPTION = re.compile(rf"(?<![\w'-])--({_OPTIONS})(?![\w-])({'|'.join(_VALUES)})?")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 @contextmanager
-def in_python_words(known: Collection[str] = OF_READ) -> Iterator[None]:
-    """Have a refusal name arguments of Python in place of options; those that are not `known`, as of `read`."""
+def in_python_words(known: Collection[str] | None = None) -> Iterator[None]:
+    """Have a refusal name arguments of Python in place of options: those `known`, and others as of `read`."""
     try:
         yield
     except InputError as error:
@@ -53,24 +34,21 @@ def in_python_words(known: Collection[str] = OF_READ) -> Iterator[None]:
         raise
 
 
-def rewritten(message: str, known: Collection[str] = OF_READ) -> str:
+def rewritten(message: str, known: Collection[str] | None = None) -> str:
     """Return a message with arguments of Python in place of options of the command line."""
 
     def argument(option: re.Match[str]) -> str:
         name = option[1].replace("-", "_")
-        name = _SYNONYMS.get(name, name)
-        if name not in OF_READ:
-            return option[0]
-        written = name
-        if name in _FLAGS:
-            written = f"{name}=True"
+        value = ""
+        if name in ("logits", "drop_unscored"):
+            value = "=True"
         elif option[2] is not None:
-            written = f"{name}={_literal(option[2][1:])}"
-        if name in known:
-            return written
-        return f"thresholds.read(..., {written if '=' in written else f'{written}=...'})"
+            value = f"={_literal(option[2][1:])}"
+        if known is None or name in known:
+            return name + value
+        return f"thresholds.read(..., {name}{value or '=...'})"
 
-    return _OPTION.sub(argument, _ASIDE.sub("", message))
+    return _OPTION.sub(argument, message)
 
 
 def _literal(value: str) -> str:

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -17,8 +17,9 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 from thresholds.data import label_lists
 from thresholds.errors import need
@@ -63,14 +64,13 @@ def write_blocks(
         )
     columns = (key,) if isinstance(key, str) else key or ()
     form = _Form(path, n_labels, label_names, columns, label_column, dialect, quote_formulas)
-    reserved = _reserved(form)
+    if path.suffix == ".csv":
+        _refuse_wide(form)
     for column in columns:
-        if column in reserved:
+        if column in form.reserved:
             raise InputError(
                 f"--key is {column!r}, a name that decisions are written under, expected another"
             )
-    if path.suffix == ".csv":
-        _check_csv(form)
     write = _WRITERS[path.suffix]
     write_atomically(path, lambda stream: write(stream, blocks, form))
 
@@ -96,13 +96,11 @@ class _Form:
     dialect: Dialect
     quote_formulas: bool
 
-    def keys(self, decided: Decided) -> dict[str, Dense]:
-        """Return the columns of the keys, (n_rows,) each."""
-        if decided.keys is None:
+    def keys(self, keys: Dense | None) -> dict[str, Dense]:
+        """Return the columns of the keys of some rows, (n_rows,) each."""
+        if keys is None:
             return {}
-        keys = decided.keys
-        columns = [keys] if keys.ndim == 1 else list(keys.T)
-        return dict(zip(self.key, columns, strict=True))
+        return dict(zip(self.key, np.atleast_2d(keys.T), strict=True))
 
     @property
     def labels(self) -> Sequence[str]:
@@ -114,21 +112,18 @@ class _Form:
         """The columns of a csv behind the key."""
         return self.labels if self.label_column is None else (self.label_column,)
 
-
-def _reserved(form: _Form) -> Collection[str]:
-    """Return the names that decisions are written under, which no key may have."""
-    if form.path.suffix == ".csv":
-        return set(form.columns)
-    if form.path.suffix == ".npz":
-        return ("y_pred", *_OF_CSR, "label_names")
-    return (_LABELS,)
+    @property
+    def reserved(self) -> Sequence[str]:
+        """The names that decisions are written under, which no key may have."""
+        of_npz = ("y_pred", *_OF_CSR, "label_names")
+        return {".csv": self.columns, ".npz": of_npz}.get(self.path.suffix, (_LABELS,))
 
 
 def _write_json_lines(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
     """Write `{"labels": ["cat", "emu"]}` in each line, after the key."""
     for decided in blocks:
         lists = label_lists.to_label_lists(decided.y_pred, form.label_names)
-        columns = {column: keys.tolist() for column, keys in form.keys(decided).items()}
+        columns = {column: keys.tolist() for column, keys in form.keys(decided.keys).items()}
         columns[_LABELS] = lists
         rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -148,7 +143,7 @@ def _write_parquet(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) ->
                 column: pa.array(keys)
                 if keys.dtype.kind in "iu"
                 else pa.array(keys.tolist(), pa.string())
-                for column, keys in form.keys(decided).items()
+                for column, keys in form.keys(decided.keys).items()
             }
 
             # The labels of all rows, one after another, and where each row begins.
@@ -168,15 +163,15 @@ def _write_parquet(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) ->
 
 def _write_npz(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
     """Write the CSR matrix `y_pred`, in compressed arrays, when all positions are known."""
-    positions = [np.zeros(0, np.int32)]
+    positions = []
     lengths = [np.zeros(1, np.int32)]  # of rows, behind a 0, so that their sums are index pointers
-    keys: dict[str, list[Dense]] = {column: [] for column in form.key}
+    keys = []
     for decided in blocks:
         columns, offsets = label_lists.lists_of(decided.y_pred)
         positions.append(columns.astype(np.int32))
         lengths.append(np.diff(offsets).astype(np.int32))
-        for column, some in form.keys(decided).items():
-            keys[column].append(some)
+        if decided.keys is not None:
+            keys.append(decided.keys)
 
     indices = np.concatenate(positions)  # (n_stored,)
     indptr = np.cumsum(np.concatenate(lengths), dtype=np.int64)  # (n_rows + 1,)
@@ -187,10 +182,9 @@ def _write_npz(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> Non
     arrays: dict[str, Dense] = dict(zip(_OF_CSR, (ones, indices, indptr, shape), strict=True))
     if form.label_names is not None:
         arrays["label_names"] = np.array(form.label_names)
-    for column, vectors in keys.items():
-        if vectors:
-            joined = np.concatenate(vectors)
-            arrays[column] = joined.astype(np.str_) if joined.dtype.hasobject else joined
+    joined = np.concatenate(keys) if keys else None
+    for column, values in form.keys(joined).items():
+        arrays[column] = values.astype(np.str_) if values.dtype.hasobject else values
 
     # `numpy.savez` takes no array that is called `file`, as a key may be.
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -206,48 +200,38 @@ def _write_csv(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> Non
     """
     separator, encoding, line_end = form.dialect
     encoder = codecs.getincrementalencoder(encoding)()  # writes a byte-order mark once
+
+    def write(lines: Iterable[str]) -> None:
+        text = "".join(line + line_end for line in lines)
+        try:
+            stream.write(encoder.encode(text))
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{form.path} cannot have the character {text[error.start]!r}, which {encoding}, the encoding of the"
+                " scores, lacks; expected a .jsonl, .parquet or .npz file, or scores in UTF-8"
+            ) from None
+
     cell = _cell_of(form)
-    header = separator.join(map(cell, [*form.key, *form.columns]))
-    stream.write(encoder.encode(header + line_end))
+    write([separator.join(map(cell, [*form.key, *form.columns]))])
     labels = list(map(cell, form.labels))
     for decided in blocks:
         # The key of each row is what its lines begin with.
-        rows = [""] * decided.y_pred.shape[0]
-        for keys in form.keys(decided).values():
-            texts = list(map(str, keys.tolist()))
-            _refuse_unwritable(form, "the key", texts)
-            rows = [f"{row}{cell(text)}{separator}" for row, text in zip(rows, texts, strict=True)]
+        y_pred = decided.y_pred
+        rows = [""] * y_pred.shape[0]
+        for keys in form.keys(decided.keys).values():
+            texts = [cell(str(key)) + separator for key in keys.tolist()]
+            rows = [row + text for row, text in zip(rows, texts, strict=True)]
 
-        lines: Iterable[tuple[str, str]]
         if form.label_column is None:
-            lines = zip(rows, _cells_of_rows(decided.y_pred, separator), strict=True)
+            dense = y_pred.toarray() if is_sparse(y_pred) else y_pred
+            marks = (dense + ord("0")).astype(np.uint8)  # the characters 0 and 1
+            cells = (separator.join(some.tobytes().decode()) for some in marks)
+            write(row + text for row, text in zip(rows, cells, strict=True))
         else:
-            lines = _labels_of_rows(decided.y_pred, rows, labels)
-        text = "".join(f"{row}{cells}{line_end}" for row, cells in lines)
-        stream.write(encoder.encode(text))
-    stream.write(encoder.encode("", final=True))
-
-
-def _cells_of_rows(y_pred: Matrix, separator: str) -> Iterator[str]:
-    """Return the cells of each row, 0 or 1, with separators between them."""
-    n_rows, n_labels = y_pred.shape
-    cells = np.full((n_rows, 2 * n_labels), ord("0"), np.uint8)
-    cells[:, 1::2] = ord(",")
-    positions, offsets = label_lists.lists_of(y_pred)
-    cells[np.repeat(np.arange(n_rows), np.diff(offsets)), 2 * positions] = ord("1")
-    text = cells.tobytes().decode("ascii").replace(",", separator)
-    width = 2 * n_labels
-    return (text[start : start + width - 1] for start in range(0, n_rows * width, width))
-
-
-def _labels_of_rows(
-    y_pred: Matrix, rows: list[str], labels: list[str]
-) -> Iterator[tuple[str, str]]:
-    """Return each row with each label that is predicted there."""
-    positions, offsets = label_lists.lists_of(y_pred)
-    places = np.repeat(np.arange(len(rows)), np.diff(offsets))  # (n_stored,) rows of the labels
-    for place, position in zip(places.tolist(), positions.tolist(), strict=True):
-        yield rows[place], labels[position]
+            positions, offsets = label_lists.lists_of(y_pred)
+            places = np.repeat(np.arange(len(rows)), np.diff(offsets))  # (n_stored,) their rows
+            pairs = zip(places.tolist(), positions.tolist(), strict=True)
+            write(rows[place] + labels[position] for place, position in pairs)
 
 
 def _cell_of(form: _Form) -> Callable[[str], str]:
@@ -265,30 +249,14 @@ def _cell_of(form: _Form) -> Callable[[str], str]:
     return cell
 
 
-def _check_csv(form: _Form) -> None:
-    """Refuse more columns than a csv may have, and names that its encoding cannot express."""
+def _refuse_wide(form: _Form) -> None:
+    """Refuse more columns than a csv may have."""
     most = MOST_COLUMNS - len(form.key)
-    if form.label_column is None and form.n_labels > most:
+    if len(form.columns) > most:
         raise InputError(
             f"{form.path} would have columns for {form.n_labels:,} labels, expected at most {most:,}: a .npz, .parquet"
             " or .jsonl file takes more"
         )
-    _refuse_unwritable(form, "the column", [*form.key, *form.columns])
-    _refuse_unwritable(form, "the label", form.labels)
-
-
-def _refuse_unwritable(form: _Form, what: str, texts: Iterable[str]) -> None:
-    """Refuse the first text that the encoding of a csv cannot express."""
-    encoding = form.dialect.encoding
-    for text in texts:
-        try:
-            text.encode(encoding)
-        except UnicodeEncodeError as error:
-            character = text[error.start]
-            raise InputError(
-                f"{form.path} cannot have {what} {shown(text)}, as {encoding}, the encoding of the scores, lacks"
-                f" {character!r}; expected a .jsonl, .parquet or .npz file, or scores in UTF-8"
-            ) from None
 
 
 _Write = Callable[[IO[bytes], Iterable[Decided], _Form], None]
