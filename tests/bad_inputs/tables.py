@@ -318,14 +318,14 @@ TABLES = [
         "csv with a header that is not UTF-8",
         text("s.csv", "caf\u00e9,dog\n0.5,0.5\n".encode("latin-1")),
         "s.csv",
-        r"s.csv is not in UTF-8 \(its header has 'caf.*'\), expected --encoding to name its encoding, such as"
+        r"s.csv is not in UTF-8 \(it has 'caf.*'\), expected --encoding to name its encoding, such as"
         r" --encoding cp1252",
     ),
     BadTable(
         "csv in UTF-16 without a mark",
         text("s.csv", "cat,dog\n0.5,0.5\n".encode("utf-16-le")),
         "s.csv",
-        r"s.csv is not in UTF-8 \(its header has 'c.*'\), expected --encoding .* such as --encoding utf-16",
+        r"s.csv is not in UTF-8 \(it has 'c.*'\), expected --encoding .* such as --encoding utf-16",
     ),
     BadTable(
         "csv with a key that is not UTF-8",

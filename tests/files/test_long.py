@@ -56,7 +56,7 @@ def test_windows_of_recordings_are_rows(tmp_path: Path) -> None:
     assert "rows by 'File', 'Start (s)', 'End (s)', labels in 'Scientific name'" in data.notes[0]
     source = open_scores(tmp_path / "s.jsonl")
     assert source.key_columns == WINDOWS
-    assert source.keys().tolist() == [["a.wav", "0", "3"], ["b.wav", "0", "3"], ["a.wav", "3", "6"]]
+    assert source.keys().tolist() == [["a.wav", "0.0", "3.0"], ["b.wav", "0.0", "3.0"], ["a.wav", "3.0", "6.0"]]
 
 
 def test_rows_and_labels_are_those_of_a_plain_loop(tmp_path: Path) -> None:

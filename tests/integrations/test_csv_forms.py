@@ -84,7 +84,7 @@ def test_what_a_finder_of_birds_writes(tmp_path: Path) -> None:
     assert data.label_names == ("Parus major", "Turdus merula")
     assert data.y_score.toarray().tolist() == [[0.25, 0.9], [0.5, 0]]
     assert data.left_out == {"Common name": "text"}
-    assert open_scores(tmp_path / "s.csv").keys().tolist() == [["a.wav", "0", "3"], ["007.wav", "3", "6"]]
+    assert open_scores(tmp_path / "s.csv").keys().tolist() == [["a.wav", "0.0", "3.0"], ["007.wav", "3.0", "6.0"]]
 
 
 def test_long_tables_in_parquet_and_in_shards(tmp_path: Path) -> None:
@@ -161,11 +161,11 @@ def test_decisions_of_a_long_table_are_one(tmp_path: Path) -> None:
     rule.save(tmp_path / "rule.json")
     assert run("predict", tmp_path / "rule.json", tmp_path / "s.csv", "-o", tmp_path / "o.csv") == 0
     assert (tmp_path / "o.csv").read_text() == (
-        "File,Start (s),End (s),Scientific name\na.wav,0,3,Turdus merula\n007.wav,3,6,Parus major\n"
+        "File,Start (s),End (s),Scientific name\na.wav,0.0,3.0,Turdus merula\n007.wav,3.0,6.0,Parus major\n"
     )
     for name in ("o.npz", "o.parquet"):
         assert run("predict", tmp_path / "rule.json", tmp_path / "s.csv", "-o", tmp_path / name) == 0
-    assert np.load(tmp_path / "o.npz")["Start (s)"].tolist() == ["0", "3"]
+    assert np.load(tmp_path / "o.npz")["Start (s)"].tolist() == ["0.0", "3.0"]
 
 
 def test_a_csv_of_decisions_is_written_whole_or_not_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

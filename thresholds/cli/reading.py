@@ -280,6 +280,11 @@ def order_of(source: "Source | ScoreFile", rule: "Rule", path: str) -> "Ints | N
     from thresholds._checks import places
 
     names = rule.label_names
+    if names is None and not getattr(source, "has_order", True):
+        raise InputError(
+            f"{path} has no label names, and {source.name} has its labels in no order, expected --label-names, in the"
+            " order of the rule"
+        )
     try:
         return places(source.label_names, names, source.name, f"those of {path}")
     except InputError as error:

@@ -27,6 +27,7 @@ _OF_GROUPS = re.compile(
     r"|singer|observer|family|household|hospital|site|group)s?([ _.-]?(id|ids|no|nr|number|name|key))?",
     re.IGNORECASE,
 )
+_LIKE_NUMBER = re.compile(r"\s*[-+]?(\d+([.,']\d+)*|\d*[.,]\d+)\s*%?\s*")
 _MOSTLY = 0.5  # of the text in the first block; from there on a column is one of numbers, with other cells among them
 
 
@@ -36,6 +37,11 @@ class FirstText(NamedTuple):
     n_rows: int
     n_numbers: int
     odd: tuple[int, str] | None  # the first row that is none, and what it has
+
+
+def is_like_number(text: str) -> bool:
+    """Whether text is a number, of whatever country, perhaps a percentage."""
+    return is_number(text) or _LIKE_NUMBER.fullmatch(text) is not None
 
 
 def is_zero_or_one(text: str) -> bool:
@@ -59,8 +65,10 @@ def refuse_other_than_numbers(table: Table, choice: ColumnChoice, expected: str)
         column = table.columns[key]
         if column.kind not in (*NUMBERS, "none") and choice.form == "wide":
             odd = _odd(table, key)
+            hint = "; --true-words says what is true" if odd and expected == "0 and 1" else ""
             raise InputError(
                 f"column {key!r} of {table.name} holds {column.type}, expected {expected}{f' ({odd})' if odd else ''}"
+                f"{hint}"
             )
 
 
@@ -234,9 +242,12 @@ def _first_texts(
             continue
         texts = [str(text) for text in batch.columns[key]]
         fitting = [fits(text) for text in texts]
+        n_numbers = sum(fitting)
+        if fits is is_number:
+            n_numbers = sum(map(is_like_number, texts))
         odd = (
             None
             if all(fitting)
             else (batch.first + fitting.index(False), texts[fitting.index(False)])
         )
-        yield key, FirstText(len(texts), sum(fitting), odd)
+        yield key, FirstText(len(texts), n_numbers, odd)

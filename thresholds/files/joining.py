@@ -12,6 +12,7 @@ from thresholds._checks import InputError, in_order, places
 from thresholds.files.keys import places_of
 from thresholds.files.score_file import collected
 from thresholds.files.source import Block, Source, Wanted
+from thresholds.files.tables.truth import refuse_no_order
 from thresholds.files.unknown import as_read
 from thresholds.results import counted
 
@@ -136,6 +137,8 @@ def truth_of_arrays(source: Source, wanted: Wanted, scores: Source) -> Source:
         raise InputError(
             f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}"
         )
+    if source.label_names is None:
+        refuse_no_order(f"truth of {source.name}", scores.has_order)
     names = scores.label_names
     order = places(source.label_names, names, source.name, f"those of {scores.name}")
     read = partial(_as_truth, source, wanted.unknown, order, scores)

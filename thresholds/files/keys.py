@@ -39,7 +39,7 @@ def together(columns: Sequence[Dense]) -> Dense | None:
     keys = np.empty((len(columns[0]), len(columns)), object)
     for place, column in enumerate(columns):
         texts = column.tolist() if column.dtype.kind in "OU" else column.astype(np.str_).tolist()
-        keys[:, place] = [plain(text) for text in texts]
+        keys[:, place] = texts
     return keys
 
 
@@ -52,11 +52,11 @@ def plain(text: str) -> str:
 
 
 def as_one(keys: Dense) -> Dense:
-    """Return keys (n_rows,), those of several columns as one text each, which no others give."""
+    """Return keys (n_rows,), those of several columns as one text each, which no others give: 3.0 is 3."""
     if keys.ndim == 1:
         return keys
     texts = [
-        _BETWEEN.join(part.replace("\\", r"\\").replace("|", r"\|") for part in key)
+        _BETWEEN.join(plain(part).replace("\\", r"\\").replace("|", r"\|") for part in key)
         for key in keys.tolist()
     ]
     return np.array(texts, object)

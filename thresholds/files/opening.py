@@ -11,7 +11,7 @@ from thresholds._checks import InputError, names_of_labels
 from thresholds._checks.boundary import reading, reading_json
 from thresholds._checks.unknown import unknown_values
 from thresholds.errors import need
-from thresholds.files.arrays.npz import open_npy, open_npz
+from thresholds.files.arrays.npz import array_names, open_npy, open_npz
 from thresholds.files.arrays.sparse_text import is_xmc, open_svmlight, open_xmc
 from thresholds.files.converting import from_logits
 from thresholds.files.joining import joined, truth_of_arrays
@@ -171,12 +171,15 @@ def _open_both(path: Any, truth_path: Any, wanted: Wanted) -> Source:
     with reading(_name_of(truth_path)):
         open_matrix = _opens_matrix(truth_path)
         table = _open_table(truth_path, wanted) if open_matrix is None else None
+        names = set(table.columns) if table is not None else set()
+        if open_matrix is open_npz:
+            names = array_names(Path(truth_path))
 
-    # What the table of the truth has is not asked of the scores.
+    # What the file of the truth has is not asked of the scores.
     of_truth: dict[str, Any] = {"scores": None, "with_truth": True, "drop_unscored": False}
     of_scores: dict[str, Any] = {"truth": None, "with_truth": False}
     for name in ("groups", "weights"):
-        has_it = table is not None and getattr(wanted, name) in table.columns
+        has_it = getattr(wanted, name) in names
         (of_scores if has_it else of_truth)[name] = None
     scores = _open(path, replace(wanted, **of_scores))
     keys = wanted.key or scores.key_columns or None
@@ -253,11 +256,13 @@ def _shards_in(folder: Path) -> list[Path]:
         file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_"))
     )
     shards = [file for file in files if _suffix(file.name) in _TABLES]
+    # A text beside shards tells of them, such as readme.txt.
+    shards = [file for file in shards if file.suffix != ".txt"] or shards
     suffixes = sorted({_suffix(shard.name) for shard in shards})
     if len(suffixes) > 1:
         raise InputError(
             f"{folder} holds shards that end in {', '.join(suffixes)}, expected one kind: name them, as"
-            f" '{folder}/*.parquet'"
+            f" '{folder}/*{suffixes[0]}'"
         )
     if not shards:
         raise InputError(

@@ -235,9 +235,11 @@ def collected(
 
 
 def _scored(block: Block) -> Block:
-    """Return the rows in which each label has a score."""
+    """Return the rows in which each label has a score; of sparse scores, those that have some."""
     is_nan = block.y_score != block.y_score  # (n_rows, n_labels), also of sparse scores
     kept = np.asarray(is_nan.sum(axis=1)) == 0  # (n_rows,)
+    if is_sparse(block.y_score):
+        kept &= np.diff(block.y_score.indptr) > 0
     if kept.all():
         return block
     return Block(*(None if part is None else part[kept] for part in block))

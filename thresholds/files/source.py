@@ -103,6 +103,8 @@ class Source:
     read: Read
     truth_key: str | None = None
     label_names: tuple[str, ...] | None = None
+    # Whether labels have an order that the file or the caller gives: else none is told by its position.
+    has_order: bool = True
     key_columns: tuple[str, ...] = ()
     label_column: str | None = None  # of a file with one label a line
     n_samples: int | None = None  # None where that takes reading them all

@@ -46,6 +46,11 @@ def open_npy(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     return of_one_matrix(path, wanted, shape, whole, is_mapped=True)
 
 
+def array_names(path: Path) -> set[str]:
+    """Return the names of the arrays of an `.npz`."""
+    return set(Archive(path).headers)
+
+
 def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     """Open an archive of named arrays, or of one sparse matrix, as SciPy saves it."""
     archive = Archive(path)

@@ -15,7 +15,7 @@ import codecs
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +34,9 @@ Line = tuple[int, bytes]  # its number, from 1, and what it has
 
 
 def is_xmc(path: Path) -> bool:
-    """Whether a file of text begins as those of extreme classification do: with two or three whole numbers."""
-    return bool(_header(path)[1])
+    """Whether a text begins as those of extreme classification: with two or three whole numbers, and pairs, if any."""
+    rows = [line for _, line in islice(_lines(path), 2)]
+    return bool(_header(path)[1]) and (len(rows) < 2 or not rows[1] or b":" in rows[1])
 
 
 def open_xmc(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:

@@ -227,11 +227,17 @@ def values_of(array: Any, column: Column, *, nullable: bool = False) -> Values:
         return _mapping(array, column.names or (), nullable=nullable)
     if column.form == "list":
         return _lists(array, nullable=nullable)
-    if array.null_count:
+    if array.null_count and not nullable:
         raise NoValue("", int(_nulls(array).argmax()), "")
     pairs = _as_lists(array).flatten()  # structs, one row behind another
-    labels, scores = (_lists_of(array, pairs.field(name)) for name in column.fields or ())
-    return NamedLists(labels, scores)
+    label, score = column.fields or ("", "")
+    if not len(pairs):
+        nothing = ListColumn(np.empty(0, np.int64), np.zeros(len(array) + 1, np.int64), ())
+        return NamedLists(nothing, nothing._replace(values=np.empty(0)))
+    return NamedLists(
+        _lists_of(array, pairs.field(label)),
+        _lists_of(array, pairs.field(score), nullable=nullable),
+    )
 
 
 def _flat(array: Any, *, nullable: bool = False) -> Dense:

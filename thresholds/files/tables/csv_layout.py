@@ -56,9 +56,10 @@ def layout_of(path: Path, encoding: str | None) -> Layout:
         raise InputError(
             f"{path.name} has several columns named {listed(doubled)}, expected each name once"
         )
-    if len(layout.names) + layout.n_unnamed > MOST_COLUMNS:
+    n_columns = len(layout.names) + layout.n_unnamed
+    if n_columns > MOST_COLUMNS:
         raise InputError(
-            f"{path} has {len(layout.names):,} columns, expected at most {MOST_COLUMNS:,}, or lists"
+            f"{path} has {n_columns:,} columns, expected at most {MOST_COLUMNS:,}, or lists"
         )
     return layout
 

@@ -45,7 +45,12 @@ _EXPECTED = {
     "string": "UTF-8",
     "null": "nothing behind the last column with a name",
 }
-_TYPES = {"double": "number", "binary": NOT_UTF8, "null": "nothing"}  # for people
+_TYPES = {
+    "double": "number",
+    "int64": "number",
+    "binary": NOT_UTF8,
+    "null": "nothing",
+}  # for people
 
 
 class _Numbers(NamedTuple):
@@ -118,13 +123,15 @@ def _rows_about(path: Path, layout: Layout) -> int:
 def _notes(path: Path, layout: Layout, written: Mapping[str, _Numbers]) -> tuple[str, ...]:
     """Say what was assumed."""
     assumed = {
-        "is read as UTF-16": layout.dialect.encoding == "utf-16",
-        "has decimal commas": any(numbers.with_comma for numbers in written.values()),
-        "has percent signs: its numbers with one are divided by 100": any(
+        f"{path.name} is read as UTF-16": layout.dialect.encoding == "utf-16",
+        f"numbers of {path.name} have decimal commas": any(
+            numbers.with_comma for numbers in written.values()
+        ),
+        f"numbers of {path.name} with a percent sign are divided by 100": any(
             numbers.with_percent for numbers in written.values()
         ),
     }
-    return tuple(f"{path.name} {words}" for words, is_so in assumed.items() if is_so)
+    return tuple(note for note, is_so in assumed.items() if is_so)
 
 
 def _written_numbers(path: Path, first: Any, text: Collection[str | None]) -> dict[str, _Numbers]:

@@ -232,14 +232,14 @@ def _count(path: Path, encoding: str, lines: _Lines) -> int:
     starts = starts[starts < cells.size]
     first = lines.text.lstrip()[:1]
     others = starts[cells[starts] != ord(first or b" ")]
+    if first not in (b"", b"{", b"["):
+        raise _odd_line(path, lines, lines.text.lstrip().split(b"\n", 1)[0])
     n_blank = 0
     for start in others.tolist():
         line = lines.text[start : lines.text.find(b"\n", start) + 1 or None].strip()
         n_blank += not line
-        if line and (line[:1] != first or first not in (b"{", b"[")):
+        if line and line[:1] != first:
             raise _odd_line(path, lines, line)
-    if first and first not in (b"{", b"["):
-        raise _odd_line(path, lines, lines.text.split(b"\n", 1)[0])
     return starts.size - n_blank
 
 

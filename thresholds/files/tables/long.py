@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from thresholds._arrays.types import Booleans, Dense, Ints, Matrix
 from thresholds._checks import InputError, listed, names_of_labels, shown
+from thresholds._checks.labels import alike
 from thresholds._checks.unknown import reads_absent
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import need
@@ -89,6 +90,8 @@ def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | No
     truth = _truth_column(table, wanted)
     if truth is not None and truth not in table.columns and wanted.labels is None:
         return None  # a prefix of wide columns
+    if truth == label:
+        truth = None  # as the caller says: every line names a label that is true
     if not wanted.keys:
         raise InputError(
             f"{table.name} has one label a line, in {label!r}, expected --key, the columns that say to which row of"
@@ -130,7 +133,7 @@ def source_of_lines(
     accounting.refuse_two_roles(table.name, roles)
     used = {column for columns in roles.values() for column in columns}
     left_out = accounting.left_out(table, used)
-    if scores is not None and choice.truth is None:
+    if scores is not None and choice.truth is None and wanted.truth is None:
         _refuse_truth_left_out(table, left_out, choice)
 
     # Which label and row each line is about.
@@ -175,6 +178,7 @@ def source_of_lines(
         label_names=None if scores is not None else names_of_labels(names),
         key_columns=choice.keys,
         label_column=choice.label,
+        has_order=scores is not None or (wanted.label_names or wanted.rule_names) is not None,
         n_samples=shape[0],
         about=table.about,
         notes=(
@@ -278,7 +282,8 @@ def _truth_matrix(
 def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
     """Read all lines: rows and labels as numbers, and the other columns."""
     may_be_empty = wanted.label_names is not None  # then other labels are left out
-    rows = dict[Any, int]()  # numbers of rows, by their keys
+    rows = dict[Any, int]()  # numbers of rows, by what their keys are compared by
+    first_keys = list[Any]()  # of each row as its first line has it
     labels = dict[str, int]()
     read: list[list[Dense]] = [
         [],
@@ -292,6 +297,7 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
     words = Words(wanted) if choice.truth is not None and wanted.true_words else None
     columns = [*choice.text, choice.score, choice.truth, wanted.groups, wanted.weights]
     nullable = [choice.truth] if choice.truth and reads_absent(wanted.unknown) else []
+    nullable += [choice.score] if choice.score and wanted.drop_unscored else []
     text = text_columns(wanted, (*choice.text, None if words is None else choice.truth))
 
     def said_of(cell: NoValue) -> str:
@@ -303,7 +309,11 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
         keys = keys_in(batch, choice.keys)
         assert keys is not None
         dtype = keys.dtype
-        found = keys.tolist() if keys.ndim == 1 else list(map(tuple, keys.tolist()))
+        compared = as_one(keys).tolist()
+        for key, one in zip(keys.tolist(), compared, strict=True):
+            if one not in rows:
+                rows[one] = len(rows)
+                first_keys.append(key)
         named = [str(label) for label in np.asarray(batch.columns[choice.label]).tolist()]
         if "" in named and not may_be_empty:
             raise InputError(
@@ -311,7 +321,7 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
                 " name of a label in each line; a row without labels has no line"
             )
         parts = (
-            _numbered(found, rows),
+            _numbered(compared, rows),
             _numbered(named, labels),
             None if choice.score is None else np.asarray(batch.columns[choice.score]),
             _truth_of(batch, choice, wanted, words),
@@ -326,7 +336,7 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
     row, label, *others = (np.concatenate(values) if values else None for values in read)
     assert row is not None
     assert label is not None
-    return _Lines(row, label, np.array(list(rows), dtype), tuple(labels), *others)
+    return _Lines(row, label, np.array(first_keys, dtype), tuple(labels), *others)
 
 
 def _truth_of(
@@ -364,7 +374,9 @@ def _by_name(
         of = "of the rule"
         if scores is not None:
             of = f"of {scores.name}; --label-names names those to use"
-        raise InputError(f"{name} has {listed(others)}, expected the labels {of}")
+        raise InputError(
+            f"{name} has {listed(others)}{alike(others, names)}, expected the labels {of}"
+        )
     left = counted(int(np.count_nonzero(~kept)), "line")
     labels = counted(len(others), "label")
     return kept, label[kept], (f"left out of {name}: {left} of {labels} not in --label-names",)
@@ -546,7 +558,8 @@ def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumn
         if None not in found and len(found) > 1:
             raise InputError(
                 f"column {key!r} of {table.name} may say whether the label in {choice.label!r} is true, expected"
-                " --truth-column to name that column (--true-words what is true in text), or a file without it"
+                f" --truth-column to name that column (--true-words what is true in text), or {choice.label!r} if"
+                " every line names a true label"
             )
 
 

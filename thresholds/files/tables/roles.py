@@ -108,7 +108,11 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
         return _single_column(columns, lists[0])
     if scores is not None:
         return None
-    texts = [key for key, column in others.items() if column.is_text]
+    texts = [
+        key
+        for key, column in others.items()
+        if column.form == "flat" and column.kind in ("text", "int")
+    ]
     if wanted.label_separator is not None and len(texts) == 1:
         return _single_column(columns, texts[0])
     wide = tuple(_of_numbers(others))
@@ -167,8 +171,10 @@ def _signs_of_names(table: Table, names: str, scores: str) -> str:
     assert isinstance(labels, ListColumn)
     assert isinstance(cells, ListColumn)
     lengths = np.diff(labels.offsets)  # (n_rows,)
-    if (lengths != np.diff(cells.offsets)).any() or lengths.max(initial=0) < 2:
+    if (lengths != np.diff(cells.offsets)).any():
         return "none"
+    if lengths.max(initial=0) < 2:
+        return "open" if len(labels.words or ()) > 1 else "none"
     if len(set(lengths.tolist())) > 1:
         return "as many in each row as there are scores"
     rows = np.sort(labels.values.reshape(lengths.size, -1), axis=1)  # (n_rows, n_names)

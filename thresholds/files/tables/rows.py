@@ -1,5 +1,6 @@
 """A table with a row in each line as a source: of scores, or of the truth of scores in another file."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +11,7 @@ import numpy as np
 from thresholds._arrays.types import Dense, Floats, Matrix
 from thresholds._checks import InputError, listed, names_of_labels, places
 from thresholds._checks.cells import label_at
+from thresholds._checks.labels import alike
 from thresholds.data import label_lists
 from thresholds.files import accounting, keys
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
@@ -35,19 +37,21 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
         accounting.refuse_mostly_numbers(table, accounting.of_text(table, left_out))
 
     # Put scores and truth in the order of the labels.
-    names = _label_names(table, scores, wanted)
+    names, of_names = _label_names(table, scores, wanted)
     scores = ordered(scores, names)
     n_labels = _n_labels(table, scores, names, wanted)
     because = partial(accounting.because, table, scores)
     truth = None
+    has_order = scores.form != "named" or (wanted.label_names or wanted.rule_names) is not None
     if choice is not None:
-        truth = Truth(table, choice, names, n_labels, because, wanted)
+        truth = Truth(table, choice, names, n_labels, because, wanted, has_order=has_order)
     rows = _Rows(table, wanted, names, n_labels, scores, truth)
-    notes = (*accounting.assumed(scores), *accounting.noted(left_out))
+    notes = (*accounting.assumed(scores), *accounting.noted(left_out), *of_names)
     return replace(
         rows.source(scores.key, left_out, notes),
         truth_key=None if choice is None else choice.key,
         has_unknown=choice is not None and wanted.unknown is not None,
+        has_order=has_order,
         because=because,
     )
 
@@ -59,7 +63,8 @@ def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
     choice = choose_truth(table, named, None)
     assert choice is not None, "a file of truth alone has some, or is refused"
     left_out = _left_out(table, wanted, (), choice.columns)
-    truth = Truth(table, choice, scores.label_names, scores.n_labels, scores.because, wanted)
+    names, n_labels, has_order = scores.label_names, scores.n_labels, scores.has_order
+    truth = Truth(table, choice, names, n_labels, scores.because, wanted, has_order=has_order)
     if choice.key in ("label columns", "all columns") and wanted.names_of_columns is None:
         accounting.refuse_other_labels(table, choice, left_out, scores, wanted.unknown)
     rows = _Rows(table, wanted, scores.label_names, scores.n_labels, None, truth)
@@ -148,20 +153,22 @@ class _Rows:
         """Return the scores of some rows; those beside names as CSR."""
         if scores.form != "named":
             return numbers_of(batch, scores, self.n_labels)
-        return _by_name(batch, scores, self.label_names or (), self.wanted)
+        return _by_name(batch, scores, self.label_names or ())
 
     def _said_of(self, cell: NoValue) -> str:
         """Say of which label a cell without a value is, and what may be done."""
         truth = self.truth
         if truth is not None and cell.column in truth.choice.columns:
-            hint = hint_of(None) if truth.has_cells else ""
+            hint = hint_of(None) if truth.has_cells else "; [] is a row without a true label"
             return (
                 f"{_label_of(cell, truth.choice, self.label_names)}, expected one in each row{hint}"
             )
         label, hint = "", ""
         if self.scores is not None and cell.column in self.scores.columns:
             label = _label_of(cell, self.scores, self.label_names)
-            if "--truth" in self.wanted.offered:
+            if self.scores.form == "mapping":
+                hint = "; lists of labels with their scores may lack some labels in a row"
+            elif "--truth" in self.wanted.offered:
                 hint = "; --drop-unscored leaves out rows without scores"
         return f"{label}, expected one in each row{hint}"
 
@@ -251,9 +258,7 @@ def weights_of(batch: Batch, column: str | None) -> Floats | None:
     return weights
 
 
-def _by_name(
-    batch: Batch, choice: ColumnChoice, label_names: Sequence[str], wanted: Wanted
-) -> Matrix:
+def _by_name(batch: Batch, choice: ColumnChoice, label_names: Sequence[str]) -> Matrix:
     """Return scores that stand beside names as CSR: what is not named in a row has no score there."""
     lists = _named_lists(batch, choice)
     what = f"column {choice.columns[0]!r} of {batch.name}"
@@ -263,13 +268,9 @@ def _by_name(
     positions = known[lists.labels.values] if known.size else np.empty(0, np.int64)
     offsets = lists.labels.offsets
     cells = lists.scores.values
-    kept = positions >= 0
-    if not kept.all():
-        if wanted.label_names is None:
-            others = [word for word, place in zip(words, known, strict=True) if place < 0]
-            raise InputError(f"{what} has {listed(others)}, expected the labels of the rule")
-        positions, cells = positions[kept], cells[kept]
-        offsets = np.append(0, np.cumsum(kept))[offsets]
+    kept = positions >= 0  # Others are left out, as a note says.
+    positions, cells = positions[kept], cells[kept]
+    offsets = np.append(0, np.cumsum(kept))[offsets]
     ones = label_lists.indicator_of(positions, offsets, len(label_names), what, batch.first)
     # The ones are in the order of the labels: so are the scores put.
     row = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
@@ -331,12 +332,16 @@ def check_columns(table: Table, wanted: Wanted) -> None:
             raise keys.refuse_kind(table.name, key, column.type)
 
 
-def _label_names(table: Table, scores: ColumnChoice, wanted: Wanted) -> tuple[str, ...] | None:
-    """Find the label names: asked for, of the scores' columns, the file's own, what numbers stand for, the rule's."""
+def _label_names(
+    table: Table, scores: ColumnChoice, wanted: Wanted
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Find the label names: asked for, of the scores' columns, the file's own, what numbers stand for, the rule's.
+
+    Beside them a note stands, where names beside scores are left out.
+    """
     names = wanted.label_names
     if scores.form == "named":
-        given = names or wanted.rule_names
-        return names_of_labels(given if given is not None else _names_in_lists(table, scores))
+        return _names_in_lists(table, scores, wanted)
     places(names, scores.names, "--label-names", f"the same labels as {table.name}", "")
     class_names = {
         column.names for column in table.columns.values() if column.form == "list" and column.names
@@ -344,19 +349,34 @@ def _label_names(table: Table, scores: ColumnChoice, wanted: Wanted) -> tuple[st
     only_class_names = class_names.pop() if len(class_names) == 1 else None
     for candidate in (names, scores.names, table.label_names, only_class_names, wanted.rule_names):
         if candidate is not None:
-            return names_of_labels(candidate)
-    return None
+            return names_of_labels(candidate), ()
+    return None, ()
 
 
-def _names_in_lists(table: Table, choice: ColumnChoice) -> tuple[str, ...]:
-    """Read all names beside scores, in the order of the alphabet."""
-    found = set[str]()
-    for batch in read_batches(table, choice.columns, lambda _: ", expected one in each row"):
+def _names_in_lists(
+    table: Table, choice: ColumnChoice, wanted: Wanted
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the labels whose scores are read, else all of them in the order of the alphabet, and what is left out."""
+    times = Counter[str]()
+    for batch in table.batches(choice.columns, 1, choice.columns):
         labels = _named_lists(batch, choice).labels
-        found.update(labels.words or ())
-    if not found:
+        n_times = np.bincount(labels.values, minlength=len(labels.words or ())).tolist()
+        times.update(dict(zip(labels.words or (), n_times, strict=True)))
+    if not times:
         raise InputError(f"{table.name} has no names beside its scores, expected some")
-    return tuple(sorted(found))
+    names = names_of_labels(wanted.label_names or wanted.rule_names or tuple(sorted(times)))
+    others = [label for label in times if label not in names]
+    if not others:
+        return names, ()
+    if wanted.label_names is None or len(others) == len(times):
+        expected = "--label-names" if wanted.label_names is not None else "the rule"
+        raise InputError(
+            f"column {choice.columns[0]!r} of {table.name} has {listed(others)}{alike(others, names)}, expected the"
+            f" labels of {expected}"
+        )
+    scores = counted(sum(times[label] for label in others), "score")
+    labels_left = f"{counted(len(others), 'label')} not in --label-names, {listed(others)}"
+    return names, (f"left out of {table.name}: {scores} of {labels_left}{alike(others, names)}",)
 
 
 def _n_labels(
@@ -370,8 +390,13 @@ def _n_labels(
     if width is None:
         # So many labels that a row is a block: lists may be long, and one tells their length.
         batches = table.batches([column], BLOCK_CELLS, [column])
-        lists = next((batch.columns[column] for batch in batches), None)
-        width = int(np.diff(lists.offsets)[0]) if isinstance(lists, ListColumn) else 0
+        width = 0
+        for batch in batches:
+            lists = batch.columns[column]
+            assert isinstance(lists, ListColumn)
+            width = int(np.diff(lists.offsets).max(initial=0))
+            if width or not wanted.drop_unscored:
+                break
     if width == 0:
         raise InputError(
             f"{table.name} has no scores in the first row, expected at least one row and one label"

@@ -247,7 +247,10 @@ def _refuse_other_columns(
 def _are_alike(was: Column, now: Column, *, numbers_alike: bool) -> bool:
     """Whether columns hold the same; the labels of mappings may be in any order."""
     if "none" in (was.kind, now.kind):
-        return was.form == now.form or "flat" in (was.form, now.form)
+        # An empty list may be one of any kind.
+        return (
+            was.form == now.form or "flat" in (was.form, now.form) or "list" in (was.form, now.form)
+        )
     if was.form == "mapping" == now.form:
         return set(was.names or ()) == set(now.names or ())
     if numbers_alike and was.kind in NUMBERS and now.kind in NUMBERS:

@@ -39,7 +39,10 @@ class Truth:
         n_labels: int,
         because: Callable[[str], str],
         wanted: Wanted,
+        *,
+        has_order: bool = True,
     ) -> None:
+        self._has_order = has_order or n_labels == 1
         self._names = label_names
         self._n_labels = n_labels
         self._wanted = wanted
@@ -80,8 +83,9 @@ class Truth:
 
     def _is_of_cells(self, table: Table, choice: ColumnChoice) -> bool:
         """Whether a column of text has all labels of a row, parted as the caller has said."""
-        is_text = choice.names is None and table.columns[choice.columns[0]].is_text
-        return self._wanted.label_separator is not None and is_text
+        column = table.columns[choice.columns[0]]
+        is_one = choice.names is None and column.form == "flat" and column.kind in ("text", "int")
+        return self._wanted.label_separator is not None and is_one
 
     def _refuse_text(self, table: Table, choice: ColumnChoice) -> None:
         """Refuse one column of text, which may have the labels of a row; say how to part them."""
@@ -108,7 +112,9 @@ class Truth:
         if self._is_of_cells(table, choice):
             self._take_lists(truth, has_names=False)
             self.text = self.nullable = choice.columns
-            cells = LabelCells(table, column, self._wanted, self._names, self._n_labels)
+            cells = LabelCells(
+                table, column, self._wanted, self._names, self._n_labels, self._has_order
+            )
             self.notes = cells.notes
             return cells.decode
         self._refuse_unused(truth, choice, table)
@@ -129,6 +135,8 @@ class Truth:
             return self._zeros_and_ones
 
         kind = table.columns[column].kind
+        if kind != "text" and choice.names is None:
+            refuse_no_order(truth, self._has_order)
         names = self._names
         if kind not in ("text", *NUMBERS, "none"):
             raise InputError(f"{truth} holds {table.columns[column].type}, expected labels")
@@ -228,6 +236,15 @@ class Truth:
 _ABSENT = ("nan", "na", "n/a", "null", "none")  # words for no value
 
 
+def refuse_no_order(truth: str, has_order: bool) -> None:
+    """Refuse to tell labels by their positions where the scores have them in no order."""
+    if not has_order:
+        raise InputError(
+            f"{truth} has labels by their positions, and the scores name theirs in no order, expected --label-names, in"
+            " the order of the truth"
+        )
+
+
 class Words:
     """Text of cells that are true, as the caller has said; all others have one other word, or all nothing."""
 
@@ -256,7 +273,8 @@ class Words:
         if word != self._false:
             row = first + texts.tolist().index(text)
             beside = "" if self._false is None else f" beside {shown(self._false)}"
-            hint = "; --unknown nan if that is not known" if word in ("", *_ABSENT) else ""
+            may_be_unknown = {word, self._false} & {"", *_ABSENT}
+            hint = "; --unknown nan if a cell without a word is not known" if may_be_unknown else ""
             raise InputError(
                 f"{what} has {shown(text)} at row {row}{beside}, expected one word, or nothing, for what is not true"
                 f" beside the --true-words{hint}"
@@ -281,6 +299,7 @@ class LabelCells:
         wanted: Wanted,
         label_names: tuple[str, ...] | None,
         n_labels: int,
+        has_order: bool,
     ) -> None:
         self._column = column
         self._separator = wanted.label_separator or ","
@@ -291,7 +310,13 @@ class LabelCells:
                 times.update(labels)
         names = label_names or ()
         if times and not set(names) & times.keys() and all(map(str.isdigit, times)):
-            names = tuple(map(str, range(n_labels)))  # labels are told by their positions
+            beyond = [label for label in times if int(label) >= n_labels]
+            if beyond:
+                raise InputError(
+                    f"{self._what} has the label {beyond[0]}, expected names, or positions from 0 to {n_labels - 1}"
+                )
+            refuse_no_order(self._what, has_order)
+            names = tuple(map(str, range(n_labels)))
         self._names = names
         self._left_out = times.keys() - set(names) if wanted.label_names is not None else set()
         self.notes: tuple[str, ...] = ()
@@ -334,9 +359,10 @@ _OBJECTS = "expected objects of .jsonl with 0 or 1 for each label, a column for 
 
 def _labels_in(cell: str, separator: str) -> list[str]:
     """Return the labels of a cell, of which some may be a list or a set as Python writes them."""
-    if cell[:1] + cell[-1:] not in ("[]", "()", "{}"):
-        return [part.strip() for part in cell.split(separator) if part.strip()]
     inner = cell[1:-1]
+    is_list = cell[:1] + cell[-1:] in ("[]", "()", "{}") and separator == ","
+    if not is_list or not (set(inner) & set("'\"") or not inner.strip(" ,0123456789")):
+        return [part.strip() for part in cell.split(separator) if part.strip()]
     return [next(filter(None, found)).strip() for found in _IN_LISTS.findall(inner)]
 
 
