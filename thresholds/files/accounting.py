@@ -36,6 +36,7 @@ class FirstText(NamedTuple):
 
     n_rows: int
     n_numbers: int
+    n_alike: int  # numbers, of whatever country
     odd: tuple[int, str] | None  # the first row that is none, and what it has
 
 
@@ -80,12 +81,14 @@ def refuse_mostly_numbers(
 ) -> None:
     """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them."""
     for key, texts in _first_texts(table, columns, fits):
-        if texts is not None and texts.n_numbers >= max(1, _MOSTLY * texts.n_rows):
+        if texts is not None and texts.n_alike >= max(1, _MOSTLY * texts.n_rows):
+            are = f"{texts.n_numbers:,} of its first {texts.n_rows:,} values are {what}"
+            if not texts.n_numbers:
+                are = "its first values look like numbers"
             odd = "" if texts.odd is None else f" (row {texts.odd[0]} has {shown(texts.odd[1])})"
             raise InputError(
-                f"column {key!r} of {table.name} is text, though {texts.n_numbers:,} of its first {texts.n_rows:,}"
-                f" values are {what}{odd}, expected numbers in every row of a label; --label-names or --score-column"
-                " names the columns to use"
+                f"column {key!r} of {table.name} is text, though {are}{odd}, expected numbers in every row of a label;"
+                " --label-names or --score-column names the columns to use"
             )
 
 
@@ -242,12 +245,10 @@ def _first_texts(
             continue
         texts = [str(text) for text in batch.columns[key]]
         fitting = [fits(text) for text in texts]
-        n_numbers = sum(fitting)
-        if fits is is_number:
-            n_numbers = sum(map(is_like_number, texts))
+        n_alike = sum(map(is_like_number, texts)) if fits is is_number else sum(fitting)
         odd = (
             None
             if all(fitting)
             else (batch.first + fitting.index(False), texts[fitting.index(False)])
         )
-        yield key, FirstText(len(texts), n_numbers, odd)
+        yield key, FirstText(len(texts), sum(fitting), n_alike, odd)
