@@ -85,7 +85,9 @@ def json_rows(message: str, *bad: object, what: str, wanted: Wanted = NAMED) -> 
 JSON = [
     json_rows(r".*s.jsonl has no rows", "", what="no rows"),
     json_rows(r"s.jsonl has no JSON at row 1: Missing a name", GOOD[0], "{", what="no JSON"),
-    json_rows(r"s.jsonl has the line '\\x00' behind row 0, expected an object in each line", "\ufeff\x00", what="binary"),
+    json_rows(
+        r"s.jsonl has the line '\\x00' behind row 0, expected an object in each line", "\ufeff\x00", what="binary"
+    ),
     json_rows(
         r"s.jsonl has the key 'id' twice in one object at row 1",
         GOOD[0],
@@ -103,7 +105,9 @@ JSON = [
         '{"id": "b", "p": [1e500, 0.5], "tags": []}',
         what="a number beyond float64",
     ),
-    json_rows(r"s.jsonl has the line '\[1\]' behind row 0, expected an object in each line", GOOD[0], [1], what="no object"),
+    json_rows(
+        r"s.jsonl has the line '\[1\]' behind row 0, expected an object in each line", GOOD[0], [1], what="no object"
+    ),
     json_rows(
         r"column 'p' of s.jsonl has no value at row 1, expected one in each row",
         GOOD[0],

@@ -282,7 +282,7 @@ def json_cases() -> list[Case]:
 def arrow_cases() -> list[Case]:
     """Tables of the formats that pyarrow reads, but for JSON."""
     import pyarrow as pa
-    from pyarrow import csv, parquet
+    from pyarrow import csv, orc, parquet
 
     scores, truth, known = DATA["scores"], DATA["truth"], rules()
     ids = pa.array(DATA["ids"].tolist())
@@ -313,6 +313,7 @@ def arrow_cases() -> list[Case]:
     long = pa.table({"id": [c[0] for c in cells], "label": [c[1] for c in cells], "score": [c[2] for c in cells]})
     true = pa.table({"id": [c[0] for c in cells if c[3]], "label": [c[1] for c in cells if c[3]]})
     text = of(csv.write_csv, wide)
+    signed = wide.cast(pa.schema([(name, pa.int32() if "true" in name else pa.float32()) for name in names]))
     keyed = of(csv.write_csv, wide.append_column("id", ids))
     sheet = "sep=;\r\n# of Sunday\r\n" + text.decode().replace(",", ";").replace(".", ",").replace("\n", ";;\r\n")
     cells_of_tags = text_lines(
@@ -398,6 +399,7 @@ def arrow_cases() -> list[Case]:
             ("shards/0.parquet", "shards/2.parquet"),
             commands("shards"),
         ),
+        Case("orc", known | {"s.orc": of(orc.write_table, signed)}, ("s.orc",), commands("s.orc")),
         Case("feather", known | {"s.feather": of(feather, wide)}, ("s.feather",), commands("s.feather")),
         Case("dataset", known | listed | dataset, tuple(dataset), commands("d", **named, groups="who")),
         Case("packed dataset", known | listed | small | one, tuple(small), commands("d", **named)),

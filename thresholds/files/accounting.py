@@ -81,7 +81,7 @@ def refuse_mostly_numbers(
 ) -> None:
     """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them."""
     for key, texts in _first_texts(table, columns, fits):
-        if texts is not None and texts.n_alike >= max(1, _MOSTLY * texts.n_rows):
+        if texts.n_alike >= max(1, _MOSTLY * texts.n_rows):
             are = f"{texts.n_numbers:,} of its first {texts.n_rows:,} values are {what}"
             if not texts.n_numbers:
                 are = "its first values look like numbers"
@@ -95,7 +95,7 @@ def refuse_mostly_numbers(
 def refuse_scores_of_text(table: Table, columns: Sequence[str], label: str) -> None:
     """Refuse to pass over columns that are called as scores are, of cells such as `0,9`, `90 %`, or numbers and `?`."""
     for key, texts in _first_texts(table, columns, is_number):
-        if texts is None or texts.odd is None:
+        if texts.odd is None:
             continue
         row, odd = texts.odd
         if _DIGITS_FIRST.match(odd) or texts.n_numbers >= _MOSTLY * texts.n_rows:
@@ -110,8 +110,8 @@ def refuse_scores_called_truth(table: Table) -> None:
     column = table.columns.get("y_true")
     if column is None or column.form != "flat" or column.kind != "float":
         return
-    for key, batch in table.first_rows(["y_true"]):
-        cells = np.empty(0) if batch is None else np.asarray(batch.columns[key], np.float64)
+    for key, batch in table.first_rows(["y_true"]).items():
+        cells = np.asarray(batch.columns[key], np.float64)
         parts = np.flatnonzero(cells % 1 != 0)
         if parts.size:
             row = int(parts[0])
@@ -123,26 +123,21 @@ def refuse_scores_called_truth(table: Table) -> None:
 
 def of_text(table: Table, columns: Collection[str]) -> list[str]:
     """Return those of the columns that hold one text in each row."""
-    return [
-        key
-        for key in columns
-        if table.columns[key].form == "flat" and table.columns[key].kind == "text"
-    ]
+    return [key for key in columns if table.columns[key].is_text]
 
 
 def look_like_truth(table: Table, columns: Collection[str], unknown: object) -> set[str]:
-    """Return those of the columns that hold numbers, and in the first block only 0, 1 and what is not known."""
-    described = {key: table.columns[key] for key in columns}
+    """Return those of the columns that hold numbers, and in the first rows only 0, 1 and what is not known."""
     numbers = [
         key
-        for key, column in described.items()
-        if column.form == "flat" and column.kind in NUMBERS and not is_index(key, column)
+        for key in columns
+        if table.columns[key].is_number and not is_index(key, table.columns[key])
     ]
     nullable = numbers if reads_absent(unknown) else ()
     return {
         key
-        for key, batch in table.first_rows(numbers, nullable)
-        if batch is not None and is_truth(np.asarray(batch.columns[key], np.float64), unknown).all()
+        for key, batch in table.first_rows(numbers, nullable).items()
+        if is_truth(np.asarray(batch.columns[key], np.float64), unknown).all()
     }
 
 
@@ -225,30 +220,21 @@ def assumed(choice: ColumnChoice) -> tuple[str, ...]:
 
 def _odd(table: Table, key: str) -> str:
     """Say which is the first row of a column of text that has no number."""
-    column = table.columns[key]
-    is_text = column.form == "flat" and column.kind == "text"
-    texts = dict(_first_texts(table, [key], is_number)).get(key) if is_text else None
-    return (
-        ""
-        if texts is None or texts.odd is None
-        else f"row {texts.odd[0]} has {shown(texts.odd[1])}"
-    )
+    columns = [key] if table.columns[key].is_text else []
+    for _, texts in _first_texts(table, columns, is_number):
+        if texts.odd is not None:
+            return f"row {texts.odd[0]} has {shown(texts.odd[1])}"
+    return ""
 
 
 def _first_texts(
     table: Table, columns: Sequence[str], fits: Callable[[str], bool]
-) -> Iterator[tuple[str, FirstText | None]]:
-    """Look at the first block of each column of text; None where it lacks values."""
-    for key, batch in table.first_rows(columns):
-        if batch is None:
-            yield key, None
-            continue
+) -> Iterator[tuple[str, FirstText]]:
+    """Look at the first rows of each column of text that has a value in each of them."""
+    for key, batch in table.first_rows(columns).items():
         texts = [str(text) for text in batch.columns[key]]
         fitting = [fits(text) for text in texts]
         n_alike = sum(map(is_like_number, texts)) if fits is is_number else sum(fitting)
-        odd = (
-            None
-            if all(fitting)
-            else (batch.first + fitting.index(False), texts[fitting.index(False)])
-        )
+        at = -1 if all(fitting) else fitting.index(False)
+        odd = None if at < 0 else (batch.first + at, texts[at])
         yield key, FirstText(len(texts), sum(fitting), n_alike, odd)

@@ -24,6 +24,7 @@ from thresholds.files.tables.formats import (
     is_dataset,
     open_arrow,
     open_dataset,
+    open_orc,
     open_parquet,
     open_saved_dataset,
 )
@@ -57,12 +58,14 @@ _TABLES: dict[str, Callable[[Path, Wanted], Table]] = {
     ".pq": open_parquet,
     ".feather": open_arrow,
     ".arrow": open_arrow,
+    ".orc": open_orc,
     ".csv": open_csv,
     ".csv.gz": open_csv,
     ".tsv": open_csv,
     ".tsv.gz": open_csv,
     ".txt": open_csv,
     ".jsonl": open_json_lines,
+    ".jsonl.gz": open_json_lines,
     ".ndjson": open_json_lines,
 }
 

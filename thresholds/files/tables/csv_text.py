@@ -8,7 +8,7 @@ import io
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from thresholds._checks import InputError, shown
 from thresholds._checks.boundary import unreadable
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import NOT_UTF8
-from thresholds.files.tables.csv_layout import Layout, is_number, layout_of
+from thresholds.files.tables.csv_layout import Layout, layout_of
 from thresholds.files.tables.table import Piece, Table, table_of
 from thresholds.files.tables.text import Stream, pieces
 from thresholds.results import counted
@@ -180,6 +180,7 @@ def _is_absent(cell: str) -> bool:
     return cell.strip() in ("", *_absent_words())
 
 
+@cache
 def _absent_words() -> list[str]:
     """Return the words that stand for no value."""
     from pyarrow import csv
@@ -214,29 +215,23 @@ def _read(file: _Csv, columns: Sequence[str], _: int, text: Collection[str]) -> 
 def _as_numbers(array: Any, numbers: _Numbers, what: str, first: int) -> Any:
     """Return numbers as spreadsheets show them as floats."""
     import pyarrow as pa
+    from pyarrow import compute
 
-    absent = {"", *_absent_words()}
-    cells = list[float | None]()
-    for row, cell in enumerate(array.to_pylist(), first):
-        number = None if cell.strip() in absent else _number(cell.strip(), numbers)
-        if number != number:
-            like = "a number with a decimal comma" if numbers.with_comma else "a number"
-            sign = " and a percent sign" if numbers.with_percent else ""
-            raise InputError(f"{what} has {shown(cell)} at row {row}, expected {like}{sign}")
-        cells.append(number)
-    return pa.array(cells, pa.float64())
-
-
-def _number(cell: str, numbers: _Numbers) -> float:
-    """Return a cell as a number; NaN for other text."""
-    if numbers.with_percent != cell.endswith("%") or (numbers.with_comma and "." in cell):
-        return float("nan")
-    cell = cell.removesuffix("%").rstrip()
-    if numbers.with_comma:
-        cell = cell.replace(",", ".")
-    if not is_number(cell):
-        return float("nan")
-    return float(cell) / 100 if numbers.with_percent else float(cell)
+    cells = compute.utf8_trim_whitespace(array)
+    absent = compute.is_in(cells, value_set=pa.array(_absent_words()))
+    cells = compute.if_else(absent, None, cells)
+    point, sign = "," if numbers.with_comma else r"\.", " *%" if numbers.with_percent else ""
+    form = rf"^[-+]?(\d+{point}?|{point}\d)\d*([eE][-+]?\d+)?{sign}$"
+    odd = compute.index(compute.match_substring_regex(cells, form), False).as_py()
+    if odd >= 0:
+        like = "a number with a decimal comma" if numbers.with_comma else "a number"
+        with_sign = " and a percent sign" if numbers.with_percent else ""
+        raise InputError(
+            f"{what} has {shown(array[odd].as_py())} at row {first + odd}, expected {like}{with_sign}"
+        )
+    digits = compute.utf8_ltrim(compute.utf8_rtrim(cells, " %"), "+")
+    floats = compute.replace_substring(digits, ",", ".").cast(pa.float64())
+    return compute.divide(floats, 100.0) if numbers.with_percent else floats
 
 
 def _first_block(file: _Csv) -> Any:

@@ -63,6 +63,24 @@ def _read_nothing(*_: object) -> Iterator[Any]:
     return iter(())
 
 
+def open_orc(path: Path, _: Wanted) -> Table:
+    """Open an ORC file, as Hive and Spark write it."""
+    from pyarrow import orc
+
+    file = orc.ORCFile(path)
+    piece = Piece(path.name, str(path), partial(_read_orc, path), file.nrows)
+    return table_of(path.name, file.schema, [piece])
+
+
+def _read_orc(path: Path, columns: Sequence[str], _: int, __: Collection[str]) -> Iterator[Any]:
+    """Read stripe by stripe."""
+    from pyarrow import orc
+
+    file = orc.ORCFile(path)
+    for stripe in range(file.nstripes):
+        yield file.read_stripe(stripe, columns=list(columns))
+
+
 def open_arrow(path: Path, _: Wanted) -> Table:
     """Open a file of Arrow's batches: a feather file, or a stream as Hugging Face's library writes."""
     return _of_batches(path, [path], None)

@@ -548,9 +548,7 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | N
 def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumns) -> None:
     """Refuse to take every line for a true label where a column has marks for what is true and what is not."""
     columns = [key for key in left if _is(table, key, *NUMBERS, "text")]
-    for key, batch in table.first_rows(columns, columns):
-        if batch is None:
-            continue
+    for key, batch in table.first_rows(columns, columns).items():
         found = {
             _MARKS.get(str(cell).strip().lower())
             for cell in np.asarray(batch.columns[key]).tolist()

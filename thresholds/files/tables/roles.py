@@ -163,11 +163,10 @@ def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
 
 def _signs_of_names(table: Table, names: str, scores: str) -> str:
     """Look for signs that names stand beside scores in the first rows: "none", "open", or what tells it."""
-    first = dict(table.first_rows([names, scores]))
-    parts = [None if batch is None else batch.columns[key] for key, batch in first.items()]
-    if len(parts) < 2 or not all(isinstance(part, ListColumn) for part in parts):
+    first = table.first_rows([names, scores])
+    if len(first) < 2:
         return "none"
-    labels, cells = parts
+    labels, cells = (first[column].columns[column] for column in (names, scores))
     assert isinstance(labels, ListColumn)
     assert isinstance(cells, ListColumn)
     lengths = np.diff(labels.offsets)  # (n_rows,)

@@ -190,9 +190,8 @@ class _Rows:
             for column in columns
             if described[column].form == "flat" and described[column].kind in ("int", "text")
         ]
-        for column, batch in self.table.first_rows(flat):
-            if batch is not None:
-                yield column, np.asarray(batch.columns[column])
+        for column, batch in self.table.first_rows(flat).items():
+            yield column, np.asarray(batch.columns[column])
 
     def keys(self) -> Dense:
         """Return the key of every row."""

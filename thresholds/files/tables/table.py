@@ -6,6 +6,7 @@ stands here: values become arrays of NumPy, and whatever cannot be read is said 
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -115,27 +116,23 @@ class Table:
 
     def first_rows(
         self, columns: Sequence[str], nullable: Collection[str] = (), text: Collection[str] = ()
-    ) -> Iterator[tuple[str, Batch | None]]:
-        """Read each column of some first rows; None where it lacks a value. A table without rows gives nothing."""
-        if not columns:
-            return
-        for piece in self.pieces:
+    ) -> dict[str, Batch]:
+        """Read each column of some first rows, but for columns that lack a value there, and tables without rows."""
+        columns = [column for column in columns if column not in self.differences]
+        found = dict[str, Batch]()
+        for piece in self.pieces if columns else ():
             with reading(piece.path):
                 rows = next(_cut(piece, columns, _FIRST_ROWS, text), None)
                 if rows is None:
                     continue
+                first = piece.first_row
                 for column in columns:
-                    first = piece.first_row
-                    if column in self.differences:
-                        continue
-                    try:
+                    with suppress(NoValue):
                         values = self._values(piece, rows, first, column, column in nullable)
-                    except NoValue:
-                        yield column, None
-                    else:
-                        yield column, Batch(piece.name, first, {column: values})
+                        found[column] = Batch(piece.name, first, {column: values})
                 break
         _give_memory_back()
+        return found
 
     def _values(self, piece: Piece, rows: Any, first: int, column: str, nullable: bool) -> Values:
         """Return the values of a column; what is refused is said with its row in the file."""

@@ -211,7 +211,7 @@ class Truth:
         if described.width is not None or described.kind in ("bool", "float"):
             return True
         # A cell without a value is no position: it is refused, with a hint, or is one that is not known.
-        batch = dict(table.first_rows([column], [column])).get(column)
+        batch = table.first_rows([column], [column]).get(column)
         if batch is None:
             return False
         lists = batch.columns[column]
@@ -284,7 +284,7 @@ class Words:
 
 def _first_cells(table: Table, column: str) -> list[str]:
     """Return the first cells of a column of text that have some."""
-    batch = dict(table.first_rows([column])).get(column)
+    batch = table.first_rows([column]).get(column)
     cells = [] if batch is None else np.asarray(batch.columns[column]).tolist()
     return [str(cell) for cell in cells if str(cell).strip()]
 
