@@ -95,6 +95,14 @@ def test_dense_arrays(save: Any, order: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_blocks_of_megabytes(save: Any, tmp_path: Path) -> None:
+    scores = np.tile(SCORES, (1400, 10))  # 8 MB
+    save(tmp_path / "s.npz", y_score=scores, y_true=scores > 0.5)
+    np.testing.assert_array_equal(read(tmp_path / "s.npz").y_score, scores)
+    assert len(list(opened(tmp_path / "s.npz").blocks())) == 2
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 @pytest.mark.usefixtures("small_blocks")
 def test_sparse_arrays(save: Any, tmp_path: Path) -> None:
     stored = np.where(SCORES > 0.5, SCORES, 0)

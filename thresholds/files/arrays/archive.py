@@ -25,7 +25,7 @@ _MOST_UNPACKED = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # bytes th
 _LONGEST_HEADER = 10_000  # of an array, in bytes: as NumPy has it
 _LONGEST_TEXT = 2**16  # of a name or key, in bytes
 _LONGEST_DIRECTORY = 2**20  # of an archive, in bytes: room for 10,000 arrays
-_CHUNK = 2**20  # bytes that are read at once, no more than of a directory
+_CHUNK = 2**20  # bytes that are read at once
 
 
 class Header(NamedTuple):
@@ -130,7 +130,7 @@ class Archive:
     def _opened(self, key: str) -> Iterator[tuple[IO[bytes], int]]:
         """Open an array at its header, and tell which byte of the file that is, if it is stored."""
         with (
-            _Limited(self.path) as file,
+            open(self.path, "rb") as file,
             zipfile.ZipFile(file) as archive,
             archive.open(f"{key}.npy") as stream,
         ):
