@@ -164,6 +164,7 @@ def joined(folder: Path, scores: str, truth: str, **wanted: Any) -> ScoreFile:
     """Scores and truth of two files, which are the matrices above."""
     data = gather(open_scores(folder / scores, Wanted(**wanted), truth_path=folder / truth))
     np.testing.assert_array_equal(data.y_score.toarray(), SCORES)
+    assert data.y_true is not None
     np.testing.assert_array_equal(data.y_true.toarray(), TRUTH)
     assert data.y_score.format == "csr"
     return data
