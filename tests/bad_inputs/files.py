@@ -643,7 +643,7 @@ OTHERS = [
         "npy: a pickle",
         lambda folder: np.save(folder / "s.npy", np.array([None, 1], object), allow_pickle=True),
         "s.npy",
-        r"s.npy is an array of objects, expected numbers: save it as s.astype\(float\)",
+        r"s.npy is an array of objects, expected text or numbers: save it as",
     ),
     BadFile(
         "npy: groups",

@@ -227,7 +227,10 @@ BAD_FILES: dict[str, tuple[dict[str, Any], str]] = {
     "shapes": ({"y_true": np.zeros((59, 4), np.uint8)}, "truth 'y_true' of s.npz has shape (59, 4), expected (60, 4)"),
     "no truth": ({"y_true": None}, "has no y_true"),
     "no scores": ({"y_score": None}, "has no y_score"),
-    "names": ({"label_names": np.array(["a", "b"])}, "label_names of s.npz has shape (2,), expected (4,)"),
+    "names": (
+        {"label_names": np.array(["a", "b"])},
+        "label_names of s.npz has shape (2,), expected (4,), one name for each label",
+    ),
     "same names": ({"label_names": np.array(["a", "b", "a", "c"])}, "label_names has 'a' twice"),
     "row numbers": ({"calib_idx": np.array([0, 99])}, "calib_idx of s.npz runs from 0 to 99"),
     "fractional rows": ({"calib_idx": np.array([0.5])}, "expected row numbers"),

@@ -164,6 +164,7 @@ def joined(folder: Path, scores: str, truth: str, **wanted: Any) -> ScoreFile:
     """Scores and truth of two files, which are the matrices above."""
     data = gather(open_scores(folder / scores, Wanted(**wanted), truth_path=folder / truth))
     np.testing.assert_array_equal(data.y_score.toarray(), SCORES)
+    assert data.y_true is not None
     np.testing.assert_array_equal(data.y_true.toarray(), TRUTH)
     assert data.y_score.format == "csr"
     return data
@@ -191,7 +192,7 @@ def test_scores_of_text_are_joined_to_truth(name: str, make: Any, tmp_path: Path
     [
         ("t.svm", ["7 1:0.5"], r"t.svm has 8 labels, expected 7 as s.txt"),
         ("t.svm", ["0 1:0.5"], r"t.svm has 1 rows, expected 30 as s.txt has"),
-        ("t.txt", ["30 2 6", "0 1:0.5"], r"t.txt has 1 rows, expected 30"),
+        ("t.txt", ["30 2 7", "0 1:0.5"], r"t.txt has 1 rows, expected 30"),
     ],
 )
 def test_truth_of_other_rows_or_labels_is_refused(name: str, rows: list[str], message: str, tmp_path: Path) -> None:

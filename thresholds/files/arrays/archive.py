@@ -25,7 +25,7 @@ _MOST_UNPACKED = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # bytes th
 _LONGEST_HEADER = 10_000  # of an array, in bytes: as NumPy has it
 _LONGEST_TEXT = 2**16  # of a name or key, in bytes
 _LONGEST_DIRECTORY = 2**20  # of an archive, in bytes: room for 10,000 arrays
-_CHUNK = 2**20  # bytes that are read at once, no more than of a directory
+_CHUNK = 2**20  # bytes that are read at once
 
 
 class Header(NamedTuple):
@@ -72,16 +72,16 @@ class Archive:
             for member in members:
                 self._describe(archive, member)
 
-    def header(self, key: str, expected: str = "numbers") -> Header:
-        """Return what an array says of itself, if it can be read; it should have `expected`, numbers or text."""
-        refuse_objects(f"{key} of {self.name}", key, self.headers[key].dtype, expected)
+    def header(self, key: str) -> Header:
+        """Return what an array says of itself, if it can be read."""
+        refuse_objects(f"{key} of {self.name}", key, self.headers[key].dtype)
         if key in self._odd:
             raise ValueError(f"{key} {self._odd[key]}")
         return self.headers[key]
 
-    def array(self, key: str, expected: str = "numbers") -> Dense:
+    def array(self, key: str) -> Dense:
         """Map an array into memory, or unpack it; its checksum is right."""
-        header = self.header(key, expected)
+        header = self.header(key)
         with self._opened(key) as (stream, start):
             if key in self.packed:
                 return npy.read_array(stream, allow_pickle=False)
@@ -130,7 +130,7 @@ class Archive:
     def _opened(self, key: str) -> Iterator[tuple[IO[bytes], int]]:
         """Open an array at its header, and tell which byte of the file that is, if it is stored."""
         with (
-            _Limited(self.path) as file,
+            open(self.path, "rb") as file,
             zipfile.ZipFile(file) as archive,
             archive.open(f"{key}.npy") as stream,
         ):
@@ -148,12 +148,11 @@ def read_header(stream: IO[bytes]) -> Header:
     return Header(shape, is_fortran, dtype, beginning.tell())
 
 
-def refuse_objects(of: str, key: str, dtype: np.dtype[Any], expected: str = "numbers") -> None:
+def refuse_objects(of: str, key: str, dtype: np.dtype[Any]) -> None:
     """Refuse an array of Python objects, which would have to be unpickled."""
     if dtype.hasobject:
-        kind = "str" if expected == "text" else "float"
-        as_kind = f"save it as {key}.astype({kind})"
-        raise InputError(f"{of} is an array of objects, expected {expected}: {as_kind}")
+        expected = f"save it as {key}.astype(str), or of numbers as {key}.astype(float)"
+        raise InputError(f"{of} is an array of objects, expected text or numbers: {expected}")
 
 
 def mapped(path: Path, header: Header, start: int) -> Dense:

@@ -87,10 +87,13 @@ def sparse_matrix(archive: Archive, of: str, kind: str, keys: Sequence[str]) -> 
         if key != keys[0] and dtype.kind not in "iu":
             raise _malformed(of, f"{key} has dtype {dtype}, expected whole numbers")
     refuse_other_numbers(archive.name, keys[0], archive.header(keys[0]).dtype)
+    sizes = [math.prod(archive.header(key).shape) for key in keys]
+    n_entries, _, n_pointers, n_dimensions = sizes
+    if n_dimensions != 2:
+        raise _malformed(of, f"it has {n_dimensions:,} dimensions, expected 2")
 
     # The shape costs nothing: entries bound how many labels, and rows, it may claim.
-    n_rows, n_labels = shape_of(of, archive.array(keys[3]).tolist())
-    n_entries, _, n_pointers, _ = (math.prod(archive.header(key).shape) for key in keys)
+    n_rows, n_labels = shape_of(of, archive.array(keys[3]).ravel().tolist())
     most = n_entries + MOST_EMPTY
     for what, n, bound in (("rows", n_rows, most + n_pointers), ("labels", n_labels, most)):
         if n > bound:

@@ -4,6 +4,7 @@ An `.npz` has `y_score` (or `y_score_...`), perhaps `y_true`, each dense or as t
 (`NAME_data`, `NAME_indices`, `NAME_indptr`, `NAME_shape`), and perhaps `label_names`, `calib_idx` and `test_idx`.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -174,22 +175,22 @@ class _Rows:
         if key not in self.archive.headers:
             expected = f"expected the {what} of each row; it has {_listed(self.archive)}"
             raise InputError(f"{self.archive.name} has no array {key!r}, {expected}")
-        kind = "numbers" if what == "weight" else "text"
-        one = f"one {what} for each row"
-        return _vector(self.archive, key, self.scores.shape[0], one, kind)
+        return _vector(self.archive, key, self.scores.shape[0], f"one {what} for each row")
 
 
-def _vector(archive: Archive, key: str, n: int, what: str, kind: str) -> Dense:
-    """Return an array of `n` cells, numbers or text, (n,)."""
-    shape = archive.header(key, kind).shape
+def _vector(archive: Archive, key: str, n: int, what: str) -> Dense:
+    """Return an array of `n` cells, (n,)."""
+    shape = archive.header(key).shape
     if shape != (n,):
         raise InputError(f"{key} of {archive.name} has shape {shape}, expected {(n,)}, {what}")
-    return archive.array(key, kind)
+    return archive.array(key)
 
 
 def _of_scipy(archive: Archive) -> StoredMatrix:
     """Find the only matrix of an archive, as SciPy saves it."""
-    kind = str(archive.array("format", "text").astype(str).item())
+    kind = "of several"
+    if math.prod(archive.header("format").shape) == 1:
+        kind = str(archive.array("format").astype(str).item())
     if kind not in PARTS:
         found = f"has a matrix in the format {shown(kind)}"
         raise InputError(f"{archive.name} {found}, expected {', '.join(PARTS)}")
@@ -244,8 +245,7 @@ def _label_names(archive: Archive, wanted: Wanted, n_labels: int) -> tuple[str, 
     names = names_for(archive.name, n_labels, wanted)
     if names is not None or "label_names" not in archive.headers:
         return names
-    own = _vector(archive, "label_names", n_labels, "one name for each label", "text")
-    return names_of_labels(own)
+    return names_of_labels(_vector(archive, "label_names", n_labels, "one name for each label"))
 
 
 def _row_numbers(archive: Archive, key: str, n_samples: int) -> Ints | None:
