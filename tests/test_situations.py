@@ -1,4 +1,4 @@
-"""Situations that people ask about: the right values are counted by hand, or come of trying every cut."""
+"""Situations that people ask about: the right values are counted by hand, or those of the exhaustive twin."""
 
 from typing import Any
 
@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
 import thresholds
-from tests.all_cuts import best_f1, f1
+from tests.naive import exhaustive
+from tests.naive.exhaustive import best_known_macro
 from thresholds import InputError, metrics
 
 NAMES = ["cat", "dog", "emu"]
@@ -77,7 +78,7 @@ def test_counts_are_exact_beyond_what_float32_holds() -> None:
 def test_half_precision_is_read_as_it_is() -> None:
     scores = np.array([[0.5015], [0.5068], [0.4597], [0.5176], [0.4873], [0.5049]], np.float16)
     truth = np.array([[1], [0], [1], [1], [0], [0]])
-    assert objective(truth, scores) == best_f1(truth, scores.astype(float))
+    assert objective(truth, scores) == best_known_macro(truth, scores.astype(float))
     with pytest.raises(InputError, match=r"\+inf"):
         objective(truth, np.where(scores > 0.51, np.float16(np.inf), scores))
 
@@ -89,7 +90,7 @@ def test_half_precision_is_read_as_it_is() -> None:
 def test_logits_and_their_probabilities_are_decided_alike() -> None:
     logits = np.log(SCORES / (1 - SCORES))
     of_logits, of_scores = (thresholds.fit_empirical(TRUTH, scores) for scores in (logits, SCORES))
-    assert of_logits.objective == of_scores.objective == best_f1(TRUTH, SCORES)
+    assert of_logits.objective == of_scores.objective == best_known_macro(TRUTH, SCORES)
     assert np.array_equal(of_logits.predict(logits), of_scores.predict(SCORES))
 
 
@@ -100,8 +101,8 @@ def test_a_threshold_may_be_0_or_negative(threshold: float, row: list[float]) ->
 
 @pytest.mark.parametrize("form", [sparse.lil_matrix, sparse.csc_matrix, sparse.dok_matrix])
 def test_matrices_of_scikit_multilearn_are_read(form: Any) -> None:
-    assert objective(form(TRUTH), form(SCORES)) == best_f1(TRUTH, SCORES)
-    assert objective(form(TRUTH.astype(np.int8)), SCORES) == best_f1(TRUTH, SCORES)
+    assert objective(form(TRUTH), form(SCORES)) == best_known_macro(TRUTH, SCORES)
+    assert objective(form(TRUTH.astype(np.int8)), SCORES) == best_known_macro(TRUTH, SCORES)
 
 
 def test_batches_of_two_precisions_are_refused() -> None:
@@ -119,7 +120,7 @@ def test_a_label_may_have_only_negatives(zero_division: int) -> None:
     truth = TRUTH.copy()
     truth[:, 1] = 0
     rule = thresholds.fit_empirical(truth, SCORES, zero_division=float(zero_division))
-    assert rule.objective == best_f1(truth, SCORES, zero_division=zero_division)
+    assert rule.objective == best_known_macro(truth, SCORES, zero_division=zero_division)
     assert rule.unsupported.tolist() == [False, True, False]
     assert not rule.predict(SCORES)[:, 1].any()
 
@@ -127,7 +128,7 @@ def test_a_label_may_have_only_negatives(zero_division: int) -> None:
 def test_a_row_may_have_no_label_in_truth_and_in_decisions() -> None:
     truth = np.vstack([TRUTH, np.zeros((5, 3), int)])
     scores = np.vstack([SCORES, np.full((5, 3), 0.05)])
-    assert objective(truth, scores) == best_f1(truth, scores)
+    assert objective(truth, scores) == best_known_macro(truth, scores)
     rows = [[0, 0], [1, 0]]
     by_row = [metrics.f1_score(rows, rows, average="samples", zero_division=value) for value in (0, 1, np.nan)]
     assert by_row == [0.5, 1, 1]
@@ -136,9 +137,9 @@ def test_a_row_may_have_no_label_in_truth_and_in_decisions() -> None:
 def test_a_fit_finds_the_cut_between_close_scores_that_a_grid_misses() -> None:
     scores = np.array([[0.5001], [0.5002], [0.5003], [0.5004]])
     truth = np.array([[0], [1], [1], [0]])
-    grid = max(f1(truth[:, 0] == 1, scores[:, 0] > cut) for cut in np.linspace(0, 1, 100))
+    grid = max(exhaustive.macro(truth, scores > cut, 1.0, 0.0) for cut in np.linspace(0, 1, 100))
     assert float(grid) == pytest.approx(2 / 3)
-    assert objective(truth, scores) == best_f1(truth, scores) == pytest.approx(4 / 5)
+    assert objective(truth, scores) == best_known_macro(truth, scores) == pytest.approx(4 / 5)
 
 
 # Frames and names
@@ -146,7 +147,7 @@ def test_a_fit_finds_the_cut_between_close_scores_that_a_grid_misses() -> None:
 
 def test_frames_are_matched_by_name() -> None:
     truth, scores = pd.DataFrame(TRUTH, columns=NAMES), pd.DataFrame(SCORES, columns=NAMES)
-    assert objective(truth[["emu", "cat", "dog"]], scores) == best_f1(TRUTH, SCORES)
+    assert objective(truth[["emu", "cat", "dog"]], scores) == best_known_macro(TRUTH, SCORES)
     with pytest.raises(InputError, match="'Cat'"):
         objective(truth.rename(columns={"cat": "Cat"}), scores)
 
@@ -157,7 +158,7 @@ def test_a_pivot_table_is_scores_and_its_holes_are_named() -> None:
     categories = long.assign(label=long["label"].astype("category"))
     wide = categories.pivot_table(index="id", columns="label", values="score", observed=False)
     truth = pd.DataFrame(TRUTH, columns=NAMES, index=wide.index)
-    assert objective(truth, wide) == best_f1(TRUTH, SCORES)
+    assert objective(truth, wide) == best_known_macro(TRUTH, SCORES)
     holes = long[long["score"] > 0.15].pivot(index="id", columns="label", values="score")
     with pytest.raises(InputError, match="at row 0, label 'emu'"):
         objective(truth, holes)
@@ -167,6 +168,6 @@ def test_a_pivot_table_is_scores_and_its_holes_are_named() -> None:
 def test_a_binarizer_of_scikit_learn_and_back(is_sparse: bool) -> None:
     coder = MultiLabelBinarizer(sparse_output=is_sparse)
     rule = thresholds.fit_empirical(coder.fit_transform(LISTS), SCORES, label_names=coder.classes_)
-    assert rule.objective == best_f1(TRUTH, SCORES)
+    assert rule.objective == best_known_macro(TRUTH, SCORES)
     decided = rule.predict(SCORES)
     assert [list(row) for row in coder.inverse_transform(decided)] == thresholds.to_label_lists(decided, NAMES)

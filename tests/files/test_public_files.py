@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import thresholds
-from tests.all_cuts import best_f1
+from tests.naive.exhaustive import best_known_macro
 from tests.words import flat
 from thresholds import cli
 
@@ -104,7 +104,7 @@ def test_shards_may_name_their_labels_in_another_order() -> None:
         scores = [{NAMES[label]: SCORES[row, label] for label in order[::-1]} for row in rows]
         pairs = zip(truth, scores, strict=True)
         write_objects(f"all/{number}.jsonl", *({"y_true": y_true, "y_score": y_score} for y_true, y_score in pairs))
-    assert objective("all") == best_f1(TRUTH, SCORES)
+    assert objective("all") == best_known_macro(TRUTH, SCORES)
 
 
 def test_a_detector_numbers_its_labels_and_writes_a_detection_a_line() -> None:
@@ -141,7 +141,7 @@ def test_rows_that_nobody_labelled_are_minus_one_and_keys_come_in_another_order(
     write_table("s.csv", ["id", *NAMES], *((f"{row:04x}", *SCORES[row]) for row in range(7)))
     write_table("t.csv", ["id", *NAMES], *((f"{row:04x}", *truth[row]) for row in (3, 6, 0, 5, 1, 2, 4)))
     found = objective("s.csv", "--truth", "t.csv", "--key", "id", "--unknown=-1")
-    assert found == best_f1(truth, SCORES, truth >= 0)
+    assert found == best_known_macro(truth, SCORES, truth >= 0)
 
 
 def test_groups_may_stand_in_the_table_of_the_truth() -> None:
@@ -171,8 +171,8 @@ def test_all_labels_of_a_row_in_one_cell_are_parted_by_an_option(
     write_table("t.csv", ["id", "found"], *enumerate(cells))
     asked = ["s.csv", "--truth", "t.csv", "--key", "id", "--truth-column", "found"]
     assert f"--label-separator '{separator}'" in refusal(capsys, *asked)
-    truth = [[name in cell for name in names] for cell in cells]
-    assert objective(*asked, "--label-separator", separator) == best_f1(truth, scores)
+    truth = np.array([[name in cell for name in names] for cell in cells])
+    assert objective(*asked, "--label-separator", separator) == best_known_macro(truth, scores)
 
 
 def test_a_key_on_several_rows_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,7 +220,7 @@ def test_numbered_columns_may_be_sorted_as_text() -> None:
     header = [f"prediction_{label}" for label in order] + [f"target_{label}" for label in range(12)]
     write_table("s.csv", header, *((*scores[row, order], *truth[row]) for row in range(20)))
     found = objective("s.csv", "--score-column", "prediction", "--truth-column", "target")
-    assert found == pytest.approx(best_f1(truth, scores), abs=1e-15)
+    assert found == pytest.approx(best_known_macro(truth, scores), abs=1e-15)
 
 
 # Arrays
@@ -237,4 +237,4 @@ def test_names_that_are_objects_are_told_what_to_become(capsys: pytest.CaptureFi
 def test_arrays_of_other_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     np.savez("s.npz", targets=TRUTH, probs=SCORES)
     assert "'probs' (7, 3) float64" in refusal(capsys, "s.npz")
-    assert objective("s.npz", "--score-column", "probs", "--truth-column", "targets") == best_f1(TRUTH, SCORES)
+    assert objective("s.npz", "--score-column", "probs", "--truth-column", "targets") == best_known_macro(TRUTH, SCORES)
