@@ -168,6 +168,17 @@ def best_macro(
     return best
 
 
+def best_known_macro(y_true: Array, y_score: Array, is_known: Array | bool = True, zero_division: float = 0) -> float:
+    """The highest macro F1 of the cells that are known, with a threshold for each label."""
+    known = np.broadcast_to(is_known, y_true.shape)  # (n_samples, n_labels)
+    total = Fraction(0)
+    for label in range(y_true.shape[1]):
+        rows, column = known[:, label], slice(label, label + 1)
+        [(_, f)] = best_macro(y_true[rows, column], y_score[rows, column], 1.0, zero_division)
+        total += f
+    return float(total / y_true.shape[1])
+
+
 def best_micro(
     y_true: Array, y_score: Array, beta: float, zero_division: float, sample_weight: Array | None = None
 ) -> tuple[list[float], Fraction]:

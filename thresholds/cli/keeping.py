@@ -9,11 +9,10 @@ the same, bit for bit.
 """
 
 import argparse
-import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,15 +32,10 @@ _CELL = 16  # bytes: no score of a file takes more with its truth
 _UNPACKED = 5  # times as large as compressed text, mostly
 
 
-class Size(NamedTuple):
-    """What rows take in memory, about."""
-
-    n_bytes: float
-    is_sparse: bool = False
-
-
 def folder_for(source: "Source", options: argparse.Namespace) -> str | None:
     """Return the folder to keep the rows of a source in, None for memory; what was not asked for is said on stderr."""
+    from thresholds.sources.folder import Folder
+
     asked_for = getattr(options, "spill", _AUTO)
     if asked_for == _NONE or source.is_mapped:
         return None
@@ -51,43 +45,42 @@ def folder_for(source: "Source", options: argparse.Namespace) -> str | None:
                 f"--spill is {asked_for!r}, expected a folder that exists, 'auto', or 'none' to keep rows in memory"
             )
         return str(asked_for)
+
+    # What takes much of the memory is kept in files, if a disk has room: of dense rows.
     left = memory.memory_left()
     if left is None:
         return None
-    size = size_of(source, options.file, SHARE * left)
-    if size.n_bytes <= SHARE * left:
+    n_bytes, of_sparse = size_of(source, options.file, SHARE * left)
+    if n_bytes <= SHARE * left:
         return None
-    return _in_files(source, size, left, has_option=hasattr(options, "spill"))
-
-
-def _in_files(source: "Source", size: Size, left: int, *, has_option: bool) -> str | None:
-    """Choose a folder where rows take much of the memory; refuse them where no place has room."""
-    from thresholds.sources.folder import Folder
-
-    folder = None if size.is_sparse else Folder.of(_AUTO)
-    if folder is not None and size.n_bytes <= folder.most:
+    folder = None if of_sparse else Folder.of(_AUTO)
+    if folder is not None and n_bytes <= folder.most:
         printing.print_error(
-            f"thresholds: note: {source.name} takes about {_gigabytes(size.n_bytes)} of memory, more than half of the"
+            f"thresholds: note: {source.name} takes about {_gigabytes(n_bytes)} of memory, more than half of the"
             f" {_gigabytes(left)} that are left: its rows are kept in temporary files in {folder.path}"
         )
         return folder.path
-    if size.n_bytes <= left:
+    if n_bytes <= left:
         return None
-    where = "sparse scores are kept nowhere else"
-    if not size.is_sparse:
-        room = 0 if folder is None else folder.most
-        where = f"temporary files may take {_gigabytes(room)}"
+
+    # Nothing has room.
+    where = f"temporary files may take {_gigabytes(0 if folder is None else folder.most)}"
+    if of_sparse:
+        where = "sparse scores are kept nowhere else"
     others = ", or TMPDIR on a disk with room"
-    if has_option:
+    if hasattr(options, "spill"):
         others = ", --spill FOLDER on a disk with room, or --spill none to try it all the same"
     raise InputError(
-        f"{source.name} takes about {_gigabytes(size.n_bytes)} of memory, of which {_gigabytes(left)} are left, and"
+        f"{source.name} takes about {_gigabytes(n_bytes)} of memory, of which {_gigabytes(left)} are left, and"
         f" {where}; expected more memory{others}"
     )
 
 
-def size_of(source: "Source", path: str, enough: float) -> Size:
-    """Estimate what all rows take in memory; of what takes no more than is `enough`, an upper bound will do."""
+def size_of(source: "Source", path: str, enough: float) -> tuple[float, bool]:
+    """Estimate the bytes that all rows take in memory, and say whether they are sparse.
+
+    Of what takes no more than is `enough`, an upper bound will do.
+    """
     from thresholds.files.opening import shards_of
 
     if source.n_samples is None:
@@ -96,24 +89,17 @@ def size_of(source: "Source", path: str, enough: float) -> Size:
         sizes = [
             os.path.getsize(file) * (_UNPACKED if file.endswith(".gz") else 1) for file in files
         ]
-        return Size(float(sum(sizes)))
+        return float(sum(sizes)), False
     at_most = source.n_samples * source.n_labels * _CELL
     if at_most <= enough:
-        return Size(float(at_most))
+        return float(at_most), False
 
     # The first block tells what a row takes.
-    block = next(iter(source.blocks()), None)
-    if block is None or not block.y_score.shape[0]:
-        return Size(0.0)
-    n_bytes = _bytes_of(block.y_score)
-    if block.y_true is not None:
-        n_bytes += (
-            math.prod(block.y_true.shape)
-            if not is_sparse(block.y_true)
-            else _bytes_of(block.y_true)
-        )
-    per_row = n_bytes / block.y_score.shape[0]
-    return Size(per_row * source.n_samples, is_sparse(block.y_score))
+    for block in source.blocks():
+        parts = [block.y_score] if block.y_true is None else [block.y_score, block.y_true]
+        per_row = sum(map(_bytes_of, parts)) / block.y_score.shape[0]
+        return per_row * source.n_samples, is_sparse(block.y_score)
+    return 0.0, False
 
 
 def _bytes_of(matrix: Matrix) -> int:
@@ -149,10 +135,10 @@ def _copied(matrix: Matrix, rows: Ints, labels: "Ints | slice") -> Matrix:
     from thresholds.data.growing import Gathered
     from thresholds.sources.folder import Folder
 
-    found = Folder.of(_AUTO)
-    folder = None if found is None or n_bytes > found.most else found.path
-    copy = Gathered("rows", folder, n_rows=len(rows))
-    with refusing_a_full_disk(folder, "TMPDIR"):
+    folder = Folder.of(_AUTO)
+    path = folder.path if folder is not None and n_bytes <= folder.most else None
+    copy = Gathered("rows", path, n_rows=len(rows))
+    with refusing_a_full_disk(path, "TMPDIR"):
         for piece in row_blocks(len(rows), matrix.shape[1]):
             copy.add(matrix[rows[piece]][:, labels])
     return copy.matrix()

@@ -1,6 +1,7 @@
 """What commands read: files, and rows of them."""
 
 import argparse
+import math
 import os
 import re
 import shlex
@@ -20,16 +21,10 @@ _NAMES_SHOWN = 5
 _OF_TRUTH = ("unknown", "true_words", "label_separator")  # options about truth alone
 _OFFERED = ("groups", "weights", "key", "truth")  # that a message names if a command has them
 
-# Of commands that fit or judge: what to do where rows belong together, "{}" being the column that tells.
-_ADVICE_ON_GROUPS = dict.fromkeys(
-    ("fit", "update", "compare", "report"),
-    "if rows of one are alike, say so with --groups {}",
-) | {
-    "diagnose": "if rows of one are alike, verdicts are too bold; thresholds report --groups {} counts groups"
-}
-
+_FITTING_OR_JUDGING = ("fit", "update", "compare", "report", "diagnose")
 _GROUPS_OF_VERDICTS = (
-    "verdicts count rows, which is too bold where rows of a group are alike; thresholds report --groups counts groups",
+    "verdicts count rows, which is too bold where rows of a group are alike; thresholds report --groups counts"
+    " groups"
 )
 
 if TYPE_CHECKING:
@@ -157,18 +152,22 @@ def _on_groups(
     from thresholds.files.accounting import look_like_groups
 
     command = options.run.__name__
-    advice = _ADVICE_ON_GROUPS.get(command)
-    if advice is None:
+    if command not in _FITTING_OR_JUDGING:
         return ()
     if options.groups is not None:
-        return _GROUPS_OF_VERDICTS if command in ("fit", "diagnose") else ()
+        return (_GROUPS_OF_VERDICTS,) if command in ("fit", "diagnose") else ()
     found = look_like_groups(source)
     if found is None:
         return ()
     name, n_values, n_rows = found
     first = "" if n_rows == data.y_score.shape[0] else "the first "
-    named = advice.format(shlex.quote(name))
-    return (f"column {name!r} has {n_values:,} values in {first}{n_rows:,} rows: {named}",)
+    told = f"--groups {shlex.quote(name)}"
+    advice = f"say so with {told}"
+    if command == "diagnose":
+        advice = f"verdicts are too bold; thresholds report {told} counts groups"
+    return (
+        f"column {name!r} has {n_values:,} values in {first}{n_rows:,} rows: if rows of one are alike, {advice}",
+    )
 
 
 def _in_words_of_commands(message: str) -> str:
@@ -218,50 +217,43 @@ def at(values: Dense | None, rows: Ints) -> Dense | None:
 
 def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:
     """Choose the rows to fit on, and say which they are."""
-    if split is None:
-        if data.calib_idx is None and data.test_idx is not None:
-            rows = data.halves()[0]
-            return rows, f"the {len(rows):,} rows outside test_idx"
-        split = "all" if data.calib_idx is None else "calib"
-    return rows_of(data, split)
+    return _rows(data, split, "calib", "test")
 
 
 def judging_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:
     """Choose the rows to judge a saved rule on, and say which they are."""
-    if split is None:
-        if data.test_idx is None and data.calib_idx is not None:
-            rows = data.halves()[1]
-            return rows, f"the {len(rows):,} rows outside calib_idx"
-        split = "all" if data.test_idx is None else "test"
-    return rows_of(data, split)
+    return _rows(data, split, "test", "calib")
 
 
-def rows_of(data: "ScoreFile", split: str) -> tuple["Ints", str]:
-    """Return the rows of a named split, and say which they are."""
+def _rows(data: "ScoreFile", split: str | None, usual: str, other: str) -> tuple["Ints", str]:
+    """Return the rows of a split, not given of the usual one; if the file names only the other, what that leaves."""
     import numpy as np
 
-    if split == "all":
-        return np.arange(data.y_score.shape[0]), f"all {data.y_score.shape[0]:,} rows"
-    rows = {"calib": data.calib_idx, "test": data.test_idx}[split]
-    if rows is None:
+    named = {"calib": data.calib_idx, "test": data.test_idx}
+    if split is None and named[usual] is None and named[other] is not None:
+        fit, judge, _ = data.halves()
+        rows = fit if usual == "calib" else judge
+        return rows, f"the {len(rows):,} rows outside {other}_idx"
+    if split == "all" or (split is None and named[usual] is None):
+        n_rows = data.y_score.shape[0]
+        return np.arange(n_rows), f"all {n_rows:,} rows"
+    split = split or usual
+    found = named[split]
+    if found is None:
         raise InputError(f"{data.name} has no {split}_idx, expected the rows of --split {split}")
-    which = f"the {len(rows):,} rows of {split}_idx"
-    _refuse_unknown_rows(data, rows, which)
-    return rows, which
+    which = f"the {len(found):,} rows of {split}_idx"
+    _refuse_unknown_rows(data, found, which)
+    return found, which
 
 
 def _refuse_unknown_rows(data: "ScoreFile", rows: "Ints", which: str) -> None:
     """Refuse rows of a file that has other ones of which something is known."""
-    import numpy as np
-
-    from thresholds._arrays.sparse import is_sparse
-    from thresholds._engine.unknown import UNKNOWN
+    from thresholds.files.unknown import count_unknown
 
     if data.unknown is None or data.y_true is None:
         return
     truth = taken(data.y_true, rows)
-    cells = truth.data if is_sparse(truth) else truth
-    if np.count_nonzero(cells == UNKNOWN) == truth.shape[0] * truth.shape[1]:
+    if count_unknown(truth) == math.prod(truth.shape):
         raise InputError(f"truth of {data.name} has no known cell in {which}, expected some")
 
 
@@ -289,12 +281,10 @@ def order_of(source: "Source | ScoreFile", rule: "Rule", path: str) -> "Ints | N
         return places(source.label_names, names, source.name, f"those of {path}")
     except InputError as error:
         # A label may be lacking because its column was left out.
-        left_out = sorted(set(names or ()) & set(source.left_out))
-        reasons = [
-            f"; column {shown(label)} of {source.name} is {source.left_out[label]}"
-            for label in left_out[:_NAMES_SHOWN]
-        ]
-        raise InputError(f"{error}{''.join(reasons)}") from None
+        message = str(error)
+        for label in sorted(set(names or ()) & set(source.left_out))[:_NAMES_SHOWN]:
+            message += f"; column {shown(label)} of {source.name} is {source.left_out[label]}"
+        raise InputError(message) from None
 
 
 def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:

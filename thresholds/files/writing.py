@@ -125,9 +125,9 @@ def _write_json_lines(stream: IO[bytes], blocks: Iterable[Decided], form: _Form)
         lists = label_lists.to_label_lists(decided.y_pred, form.label_names)
         columns = {column: keys.tolist() for column, keys in form.keys(decided.keys).items()}
         columns[_LABELS] = lists
-        rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        stream.write(lines.encode())
+        for row in zip(*columns.values(), strict=True):
+            cells = dict(zip(columns, row, strict=True))
+            stream.write(json.dumps(cells, ensure_ascii=False).encode() + b"\n")
 
 
 def _write_parquet(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
@@ -138,22 +138,14 @@ def _write_parquet(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) ->
     writer = None
     try:
         for decided in blocks:
-            # The key: whole numbers as they are, all else as text.
-            columns = {
-                column: pa.array(keys)
-                if keys.dtype.kind in "iu"
-                else pa.array(keys.tolist(), pa.string())
-                for column, keys in form.keys(decided.keys).items()
-            }
-
-            # The labels of all rows, one after another, and where each row begins.
-            positions, offsets = label_lists.lists_of(decided.y_pred)
-            labels = pa.array(positions.astype(np.int32))
-            if form.label_names is not None:
-                labels = pa.array(form.label_names, pa.string()).take(labels)
-            lists = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), labels)
-
-            table = pa.table(columns | {_LABELS: lists})
+            columns = {}
+            for column, keys in form.keys(decided.keys).items():
+                is_whole = keys.dtype.kind in "iu"
+                columns[column] = pa.array(keys, None if is_whole else pa.string())
+            lists = label_lists.to_label_lists(decided.y_pred, form.label_names)
+            label = pa.int32() if form.label_names is None else pa.string()
+            columns[_LABELS] = pa.array(lists, pa.list_(label))
+            table = pa.table(columns)
             writer = writer or parquet.ParquetWriter(stream, table.schema)
             writer.write_table(table)
     finally:

@@ -1,0 +1,240 @@
+"""Files as other programs write them, and as people publish them: read right, or refused in a sentence that helps."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thresholds
+from tests.naive.exhaustive import best_known_macro
+from tests.words import flat
+from thresholds import cli
+
+NAMES = ["cat", "dog", "emu"]
+TRUTH = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 1]])
+SCORES = np.array(
+    [
+        [0.9, 0.2, 0.1],
+        [0.3, 0.7, 0.2],
+        [0.8, 0.6, 0.1],
+        [0.4, 0.1, 0.3],
+        [0.35, 0.2, 0.2],
+        [0.1, 0.5, 0.1],
+        [0.6, 0.3, 0.9],
+    ]
+)
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A working folder; tables are read by PyArrow."""
+    pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str, *lines: str) -> None:
+    """Write lines of text."""
+    Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def write_table(name: str, header: Sequence[str], *rows: Iterable[object]) -> None:
+    """Write a csv."""
+    write(name, ",".join(header), *(",".join(map(str, row)) for row in rows))
+
+
+def write_objects(name: str, *rows: object) -> None:
+    """Write lines of JSON."""
+    write(name, *map(json.dumps, rows))
+
+
+def objective(*arguments: str) -> float:
+    """The macro F1 that a fit to these files claims, without folds and guard."""
+    status = cli.main(["fit", *arguments, "--guard", "none", "--cv", "0", "-o", "rule.json"])
+    assert status == 0
+    claimed = thresholds.load_rule("rule.json").objective
+    assert claimed is not None
+    return claimed
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What is said of files that no rule can be fitted to: one sentence, and nothing is written."""
+    assert cli.main(["fit", *arguments, "-o", "rule.json"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert not Path("rule.json").exists()
+    return err
+
+
+# Names beside scores
+
+RANKED = [
+    {"text": "a", "labels": ["sport", "news", "art"], "scores": [0.9, 0.3, 0.1], "gold": ["sport"]},
+    {"text": "b", "labels": ["art", "news", "sport"], "scores": [0.8, 0.6, 0.2], "gold": ["art", "news"]},
+    {"text": "c", "labels": ["news", "sport", "art"], "scores": [0.7, 0.4, 0.3], "gold": ["news"]},
+    {"text": "d", "labels": ["sport", "art", "news"], "scores": [0.6, 0.5, 0.2], "gold": ["sport"]},
+]
+
+
+def test_labels_of_a_zero_shot_classifier_stand_beside_their_scores_likeliest_first() -> None:
+    """Sport has 0.9, 0.2, 0.4, 0.6 in the rows, of 1, 0, 0, 1, and so on: all labels are parted by a cut."""
+    write("names.txt", "sport", "news", "art")
+    write_objects("rows.jsonl", *RANKED)
+    asked = ["--label-names", "names.txt", "--truth-column", "gold", "--score-column", "scores"]
+    assert objective("rows.jsonl", *asked) == 1.0
+
+
+def test_a_text_classifier_gives_each_row_a_list_of_labels_with_scores() -> None:
+    write_objects(
+        "rows.jsonl",
+        {"id": 1, "gold": ["joy"], "predictions": [{"label": "joy", "score": 0.9}, {"label": "fear", "score": 0.2}]},
+        {"id": 2, "gold": ["fear"], "predictions": [{"label": "fear", "score": 0.7}, {"label": "joy", "score": 0.1}]},
+    )
+    assert objective("rows.jsonl", "--truth-column", "gold", "--score-column", "predictions") == 1.0
+
+
+def test_shards_may_name_their_labels_in_another_order() -> None:
+    Path("all").mkdir()
+    for number, (rows, order) in enumerate([(range(4), (0, 1, 2)), (range(4, 7), (2, 0, 1))]):
+        truth = [{NAMES[label]: int(TRUTH[row, label]) for label in order} for row in rows]
+        scores = [{NAMES[label]: SCORES[row, label] for label in order[::-1]} for row in rows]
+        pairs = zip(truth, scores, strict=True)
+        write_objects(f"all/{number}.jsonl", *({"y_true": y_true, "y_score": y_score} for y_true, y_score in pairs))
+    assert objective("all") == best_known_macro(TRUTH, SCORES)
+
+
+def test_a_detector_numbers_its_labels_and_writes_a_detection_a_line() -> None:
+    """Label 18 has 0.9 where it is true and 0.95 where it is not: F1 is 2/3. Label 3 is parted by a cut."""
+    write_objects(
+        "s.jsonl",
+        {"image_id": 1, "category_id": 18, "score": 0.9},
+        {"image_id": 1, "category_id": 3, "score": 0.2},
+        {"image_id": 2, "category_id": 3, "score": 0.8},
+        {"image_id": 2, "category_id": 18, "score": 0.95},
+    )
+    write_objects("t.jsonl", {"image_id": 1, "category_id": 18}, {"image_id": 2, "category_id": 3})
+    asked = ["--key", "image_id", "--label-column", "category_id"]
+    assert objective("s.jsonl", "--truth", "t.jsonl", *asked) == pytest.approx((1 + 2 / 3) / 2)
+
+
+# Truth as it is published
+
+
+def test_verified_labels_have_a_line_and_others_were_not_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the known cells, cat has 0.9 of 1 and 0.6 of 0, dog 0.8 of 1 and 0.4 of 0; others would lower both."""
+    scores = [("i1", "cat", 0.9), ("i1", "dog", 0.4), ("i2", "dog", 0.8)]
+    scores += [("i2", "cat", 0.95), ("i3", "cat", 0.6), ("i3", "dog", 0.85)]
+    write_table("s.csv", ["id", "label", "score"], *scores)
+    verified = [("i1", "cat", 1), ("i1", "dog", 0), ("i2", "dog", 1), ("i3", "cat", 0)]
+    write_table("t.csv", ["id", "label", "y_true"], *verified)
+    assert objective("s.csv", "--truth", "t.csv", "--truth-column", "y_true", "--unknown", "nan") == 1.0
+    assert "truth of 2 of 6 cells (33 %) is not known" in flat(capsys.readouterr().out)
+
+
+def test_rows_that_nobody_labelled_are_minus_one_and_keys_come_in_another_order() -> None:
+    truth = TRUTH.copy()
+    truth[[1, 4]] = -1
+    write_table("s.csv", ["id", *NAMES], *((f"{row:04x}", *SCORES[row]) for row in range(7)))
+    write_table("t.csv", ["id", *NAMES], *((f"{row:04x}", *truth[row]) for row in (3, 6, 0, 5, 1, 2, 4)))
+    found = objective("s.csv", "--truth", "t.csv", "--key", "id", "--unknown=-1")
+    assert found == best_known_macro(truth, SCORES, truth >= 0)
+
+
+def test_groups_may_stand_in_the_table_of_the_truth() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random((24, 2)) < 0.5).astype(int)
+    scores = np.round(0.5 * truth + 0.5 * rng.random((24, 2)), 3)
+    write_table("s.csv", ["exam", "AF", "SB"], *((row, *scores[row]) for row in range(24)))
+    write_table("t.csv", ["exam", "patient", "AF", "SB"], *((row, f"p{row // 3}", *truth[row]) for row in range(24)))
+    asked = ["--truth", "t.csv", "--key", "exam", "--groups", "patient", "-o", "rule.json"]
+    assert cli.main(["fit", "s.csv", *asked]) == 0
+    rule: Any = thresholds.load_rule("rule.json")
+    assert "group" in rule.out_of_fold.how
+
+
+@pytest.mark.parametrize(
+    ("names", "separator", "cells"),
+    [
+        (["Mass", "Edema"], "|", ["Mass|Edema", "Mass", ""]),
+        (["Guitar", "Voice"], ",", ['"Guitar,Voice"', "Voice", "Guitar"]),
+    ],
+)
+def test_all_labels_of_a_row_in_one_cell_are_parted_by_an_option(
+    names: list[str], separator: str, cells: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = np.array([[0.9, 0.8], [0.7, 0.2], [0.1, 0.3]])
+    write_table("s.csv", ["id", *names], *((row, *scores[row]) for row in range(3)))
+    write_table("t.csv", ["id", "found"], *enumerate(cells))
+    asked = ["s.csv", "--truth", "t.csv", "--key", "id", "--truth-column", "found"]
+    assert f"--label-separator '{separator}'" in refusal(capsys, *asked)
+    truth = np.array([[name in cell for name in names] for cell in cells])
+    assert objective(*asked, "--label-separator", separator) == best_known_macro(truth, scores)
+
+
+def test_a_key_on_several_rows_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """As an image has that was cut into tiles."""
+    write_table("s.csv", ["id", "a"], (1, 0.9), (1, 0.8), (2, 0.2))
+    write_table("t.csv", ["id", "a"], (1, 1), (2, 0))
+    said = refusal(capsys, "s.csv", "--truth", "t.csv", "--key", "id")
+    assert "key '1' stands on 2 rows of s.csv" in said
+
+
+# Text as other programs write it
+
+
+def test_a_table_of_selections_is_text_parted_by_tabs() -> None:
+    """Robin has 0.87 where it is, Wren 0.77 where it is and 0.42 where it is not."""
+    head = ["Selection", "View", "Begin Time (s)", "End Time (s)", "Common Name", "Confidence", "Begin Path"]
+    rows = [
+        ["1", "S 1", "0.0", "3.0", "Robin", "0.87", "a.wav"],
+        ["2", "S 1", "3.0", "6.0", "Wren", "0.42", "a.wav"],
+        ["3", "S 1", "6.0", "9.0", "Wren", "0.77", "a.wav"],
+    ]
+    write("s.txt", *map("\t".join, [head, *rows]))
+    heard = ("a.wav", 0, 3, "Robin"), ("a.wav", 6, 9, "Wren")
+    write_table("t.csv", ["Begin Path", "Begin Time (s)", "End Time (s)", "Common Name"], *heard)
+    assert objective("s.txt", "--truth", "t.csv") == 1.0
+
+
+def test_a_space_may_follow_each_separator() -> None:
+    write("s.csv", "id, y_true_cat, y_score_cat", "1, 1, 0.9", "2, 0, 0.2")
+    assert objective("s.csv") == 1.0
+
+
+def test_comments_may_stand_before_the_header() -> None:
+    write("t.csv", "# made on Sunday", "# ids=2", "id,cat", "1,1", "2,0")
+    write_table("s.csv", ["id", "cat"], (1, 0.9), (2, 0.2))
+    assert objective("s.csv", "--truth", "t.csv", "--key", "id") == 1.0
+
+
+def test_numbered_columns_may_be_sorted_as_text() -> None:
+    """1, 10, 11, 2: labels are told by their names, never by their places."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random((20, 12)) < 0.5).astype(int)
+    scores = np.round(0.4 * truth + 0.6 * rng.random((20, 12)), 3)
+    order = sorted(range(12), key=str)
+    header = [f"prediction_{label}" for label in order] + [f"target_{label}" for label in range(12)]
+    write_table("s.csv", header, *((*scores[row, order], *truth[row]) for row in range(20)))
+    found = objective("s.csv", "--score-column", "prediction", "--truth-column", "target")
+    assert found == pytest.approx(best_known_macro(truth, scores), abs=1e-15)
+
+
+# Arrays
+
+
+def test_names_that_are_objects_are_told_what_to_become(capsys: pytest.CaptureFixture[str]) -> None:
+    """As `MultiLabelBinarizer.classes_` are."""
+    np.savez("s.npz", y_true=TRUTH, y_score=SCORES, label_names=np.array(NAMES, object))
+    said = refusal(capsys, "s.npz")
+    assert "label_names" in said
+    assert ".astype(str)" in said
+
+
+def test_arrays_of_other_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez("s.npz", targets=TRUTH, probs=SCORES)
+    assert "'probs' (7, 3) float64" in refusal(capsys, "s.npz")
+    assert objective("s.npz", "--score-column", "probs", "--truth-column", "targets") == best_known_macro(TRUTH, SCORES)
