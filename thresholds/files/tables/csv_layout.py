@@ -86,6 +86,8 @@ def _layout(path: Path, encoding: str, stream: TextIO) -> Layout:
         header += line
         n_lines += 1
     row = next((line for line in lines if line.strip()), "")
+    while row.count('"') % 2 and (line := next(lines, "")) and len(row) < LONGEST_LINE:
+        row += line
     if not header:
         raise InputError(f"{path} has no rows, expected at least one")
     if "\r" in header.rstrip("\r\n") and n_lines == 1:
@@ -95,7 +97,8 @@ def _layout(path: Path, encoding: str, stream: TextIO) -> Layout:
 
     # 3. Tell what parts cells. The header may begin as a comment does: then a row of numbers follows.
     comment = _IN_QUOTES.sub("", before[-1]) if before and before[-1].startswith("#") else ""
-    separator = separator or _separator(header, row)
+    usual = "\t" if "\t" in header and path.name.removesuffix(".gz").endswith(".tsv") else ","
+    separator = separator or _separator(header, row, usual)
     if comment and _is_header(path, comment, header, separator):
         row, header = header, before.pop()[1:].lstrip()
 
@@ -105,7 +108,7 @@ def _layout(path: Path, encoding: str, stream: TextIO) -> Layout:
     if is_spaced:
         names = [name.strip() for name in _cells(header, separator, is_spaced=True)]
     first = _cells(row, separator, is_spaced=is_spaced)
-    _refuse_no_header(path, names)
+    _refuse_no_header(path, names, first)
     n_named = len(names)
     while n_named > 1 and not names[n_named - 1]:
         n_named -= 1
@@ -152,8 +155,8 @@ def _long_cells() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _separator(header: str, row: str) -> str:
-    """Tell what parts cells: what parts header and first row alike, into the most cells; else a comma."""
+def _separator(header: str, row: str, usual: str) -> str:
+    """Tell what parts cells: what parts header and first row alike, into the most cells; else what usually does."""
     header, row = (_IN_QUOTES.sub("", line).strip("\r\n") for line in (header, row))
     # Cells without a name, or the other way round, may stand at the ends of lines.
     for without_ends in (False, True):
@@ -165,7 +168,7 @@ def _separator(header: str, row: str) -> str:
                 counts[separator] = n_of_row
         if counts:
             return max(counts, key=lambda separator: counts[separator])
-    return ","
+    return usual
 
 
 def _is_header(path: Path, comment: str, row: str, separator: str) -> bool:
@@ -182,12 +185,13 @@ def _is_header(path: Path, comment: str, row: str, separator: str) -> bool:
     return any(map(is_number, cells))
 
 
-def _refuse_no_header(path: Path, names: Sequence[str]) -> None:
-    """Refuse a first line of numbers with decimals: it is a row."""
-    if all(map(is_number, names)) and any(float(name) % 1 for name in names):
-        raise InputError(
-            f"{path.name} begins with {shown(names[0])}, expected a header, a line with the names of its columns"
-        )
+def _refuse_no_header(path: Path, names: Sequence[str], row: Sequence[str]) -> None:
+    """Refuse a first line with numbers that have decimals, above others: it is a row."""
+    for name, cell in zip(names, row, strict=False):
+        if is_number(name) and float(name) % 1 and is_number(cell):
+            raise InputError(
+                f"{path.name} has {shown(name)} in its first line, expected a header, with a name for each column"
+            )
 
 
 def is_number(text: str) -> bool:

@@ -139,11 +139,16 @@ def _written_numbers(path: Path, first: Any, text: Collection[str | None]) -> di
     import pyarrow as pa
 
     written = dict[str, _Numbers]()
-    for field in first.schema:
-        if pa.types.is_string(field.type) and field.name not in text:
-            numbers = _how_written(first.column(field.name).to_pylist())
-            if numbers is not None:
-                written[field.name] = numbers
+    columns = {
+        field.name: first.column(field.name).to_pylist()
+        for field in first.schema
+        if pa.types.is_string(field.type) and field.name not in text
+    }
+    has_commas = any(map(_has_decimal_commas, columns.values()))
+    for name, cells in columns.items():
+        numbers = _how_written(cells, has_commas=has_commas)
+        if numbers is not None:
+            written[name] = numbers
 
     # Where some have commas, none may have points.
     with_comma = [name for name, numbers in written.items() if numbers.with_comma]
@@ -156,8 +161,17 @@ def _written_numbers(path: Path, first: Any, text: Collection[str | None]) -> di
     return written
 
 
-def _how_written(cells: Sequence[str]) -> _Numbers | None:
-    """Tell how the numbers of a column are written; None if some cells are none, or they are not told from text."""
+def _has_decimal_commas(cells: Sequence[str]) -> bool:
+    """Whether numbers of a column have commas that cannot stand between thousands."""
+    numbers = _how_written(cells, has_commas=True)
+    return numbers is not None and numbers.with_comma and any(map(_NO_THOUSANDS.fullmatch, cells))
+
+
+def _how_written(cells: Sequence[str], *, has_commas: bool) -> _Numbers | None:
+    """Tell how the numbers of a column are written; None if some cells are none, or may be something else.
+
+    Commas are decimal ones only if another column has some for certain, as they may stand between thousands.
+    """
     cells = [cell for cell in cells if not _is_absent(cell)]
     for form, with_comma in ((_DECIMAL_COMMA, True), (_DECIMAL_POINT, False)):
         numbers = [match for match in map(form.fullmatch, cells) if match is not None]
@@ -167,8 +181,7 @@ def _how_written(cells: Sequence[str]) -> _Numbers | None:
         has_comma = with_comma and any(match[1] for match in numbers)
         if n_percent not in (0, len(numbers)):
             return None
-        # Commas may stand between thousands.
-        if has_comma and not any(map(_NO_THOUSANDS.fullmatch, cells)):
+        if has_comma and not has_commas:
             return None
         if has_comma or n_percent:
             return _Numbers(has_comma, bool(n_percent))
@@ -336,17 +349,29 @@ def _pieces(path: Path, layout: Layout) -> Iterator[bytes]:
     """Read the rows, some whole lines at a time, and a row of no cells behind the last."""
     separator = layout.dialect.separator.encode()
     no_cell = separator * (len(layout.names) + layout.n_unnamed - 1)
-    at_the_end = re.compile(rb"(?:(?<=\n)|\A)(?:" + re.escape(no_cell) + rb"[ \t\r]*(?:\n|\Z))+\Z")
-    held = b""  # lines without a cell, which are none at the end of a file
-    for text in pieces(path, layout.dialect.encoding, _PIECE_BYTES, layout.n_before):
-        piece = held + text
+    held = list[bytes]()  # lines without a cell, which are none at the end of a file
+    for piece in pieces(path, layout.dialect.encoding, _PIECE_BYTES, layout.n_before):
         if layout.is_spaced:
             piece = piece.replace(separator + b' "', separator + b'"')
-        empty = at_the_end.search(piece) if no_cell and no_cell in piece else None
-        held = b"" if empty is None else piece[empty.start() :]
         _refuse_rows_in_quotes(path, separator, piece)
-        yield piece[: len(piece) - len(held)]
+        end = _end_of_rows(piece, no_cell)
+        if end:
+            yield from held
+            yield piece[:end]
+            held = []
+        held.append(piece[end:])
     yield b"\n" + (no_cell or b'""') + b"\n"
+
+
+def _end_of_rows(piece: bytes, no_cell: bytes) -> int:
+    """Return where the last line ends that has a cell."""
+    end = len(piece)
+    while end:
+        start = piece.rfind(b"\n", 0, end - 1) + 1
+        if piece[start:end].strip(b"\r\n") not in (no_cell, b""):
+            return end
+        end = start
+    return 0
 
 
 def _refuse_rows_in_quotes(path: Path, separator: bytes, piece: bytes) -> None:

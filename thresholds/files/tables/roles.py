@@ -111,7 +111,7 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
     texts = [
         key
         for key, column in others.items()
-        if column.form == "flat" and column.kind in ("text", "int")
+        if column.form == "flat" and column.kind in ("text", "int", "none")
     ]
     if wanted.label_separator is not None and len(texts) == 1:
         return _single_column(columns, texts[0])

@@ -23,6 +23,7 @@ from thresholds.results import counted
 
 Decode = Callable[[Batch], Matrix]
 
+_OF_CELLS = ("text", "int", "none")  # kinds of columns that labels may share a cell of
 _SEPARATORS = ("|", ";", ",", " ")  # that may stand between the labels of a cell
 # Labels in a list as Python writes it: in quotes of either kind, or bare.
 _IN_LISTS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\s'"][^,]*)""")
@@ -84,7 +85,7 @@ class Truth:
     def _is_of_cells(self, table: Table, choice: ColumnChoice) -> bool:
         """Whether a column of text has all labels of a row, parted as the caller has said."""
         column = table.columns[choice.columns[0]]
-        is_one = choice.names is None and column.form == "flat" and column.kind in ("text", "int")
+        is_one = choice.names is None and column.form == "flat" and column.kind in _OF_CELLS
         return self._wanted.label_separator is not None and is_one
 
     def _refuse_text(self, table: Table, choice: ColumnChoice) -> None:
@@ -258,6 +259,7 @@ class Words:
 
     def cells(self, texts: Dense, what: str, first: int) -> Dense:
         """Return cells of text as 1, 0, and what stands for truth that is not known."""
+        texts = np.array(["" if text is None or text != text else text for text in texts], object)
         codes = {text: self._code(str(text), what, first, texts) for text in dict.fromkeys(texts)}
         return np.array([codes[text] for text in texts.tolist()], np.float64)
 
@@ -348,7 +350,7 @@ class LabelCells:
     def _labels_of(self, batch: Batch) -> Iterator[list[str]]:
         """Return the labels of each row, each once; a cell without a value has none."""
         for row, cell in enumerate(np.asarray(batch.columns[self._column]).tolist(), batch.first):
-            text = "" if cell is None else str(cell).strip()
+            text = "" if cell is None or cell != cell else str(cell).strip()
             if text.startswith("{") and ":" in text:
                 raise InputError(f"{self._what} has {shown(text)} at row {row}, {_OBJECTS}")
             yield list(dict.fromkeys(_labels_in(text, self._separator)))
