@@ -117,20 +117,16 @@ def test_maps_and_structs_of_arrow(suffix: str) -> None:
     import pyarrow as pa
     from pyarrow import feather, parquet
 
-    values = {
-        "maps": pa.array([[*row.items()] for row in ROWS], pa.map_(pa.string(), pa.float64())),
-        "structs": pa.array(list(map(pairs, ROWS))),
-        "coded": pa.array(
-            list(map(pairs, ROWS)),
-            pa.list_(pa.struct({"label": pa.dictionary(pa.int8(), pa.string()), "score": pa.float32()})),
-        ),
-    }
-    for name, column in values.items():
-        path = f"{name}.{suffix}"
-        (parquet.write_table if suffix == "parquet" else feather.write_feather)(
-            pa.table({"p": column, "gold": GOLD}), path
-        )
-        data = thresholds.read(path, truth_column="gold")
+    pair = pa.struct({"label": pa.dictionary(pa.int8(), pa.string()), "score": pa.float32()})
+    values = [
+        pa.array([[*row.items()] for row in ROWS], pa.map_(pa.string(), pa.float64())),
+        pa.array([pairs(row) for row in ROWS]),
+        pa.array([pairs(row) for row in ROWS], pa.list_(pair)),
+    ]
+    save = parquet.write_table if suffix == "parquet" else feather.write_feather
+    for column in values:
+        save(pa.table({"p": column, "gold": GOLD}), f"s.{suffix}")
+        data = thresholds.read(f"s.{suffix}", truth_column="gold")
         assert data.label_names == LABELS
         np.testing.assert_array_equal(cells(data.y_score), np.array(SCORES, data.y_score.dtype))
         assert cells(data.y_true) == TRUTH
@@ -234,9 +230,8 @@ def test_what_is_open_is_asked_and_either_answer_is_read() -> None:
     data = read(*OPEN, label_column="labels")
     assert cells(data.y_score) == [[0.25, 0.75, 0], [0.25, 0, 0.75]]
     assert cells(data.y_true) == [[0, 1, 0], [0, 0, 1]]
-    # Or they are the truth of labels that are known.
-    said = refusal(*OPEN, truth_column="labels", label_names=("a", "b"))
-    assert "label_names does not know, 'c'" in said
+    # As the truth they are lists of true labels.
+    assert "label_names does not know, 'c'" in refusal(*OPEN, truth_column="labels", label_names=("a", "b"))
 
 
 def test_two_columns_of_names_are_asked_about(capsys: pytest.CaptureFixture[str]) -> None:
@@ -288,17 +283,14 @@ def test_labels_that_look_alike_are_told_apart(other: str, difference: str) -> N
     [
         ({"p": pairs({"joy": 0.5}) * 2}, "twice at row 0, expected each once"),
         ({"labels": ["joy", "joy", "calm"], "scores": [0.5, 0.25, 0.125]}, "twice at row 0, expected each once"),
+        ({"labels": [], "scores": []}, "s.jsonl has no scores"),
+        ({"p": []}, "s.jsonl has no "),
         ({"labels": ["joy", "calm"], "scores": [0.5]}, "2 names in 'labels' and 1 scores in 'scores' at row 0"),
     ],
 )
 def test_what_cannot_be_matched_is_refused(row: dict[str, object], message: str) -> None:
     options = {"label_column": "labels"} if "labels" in row else {}
     assert message in refusal(row, **options)
-
-
-@pytest.mark.parametrize("row", [{"labels": [], "scores": []}, {"p": []}], ids=["lists", "objects"])
-def test_no_names_at_all_are_refused(row: dict[str, object]) -> None:
-    assert "s.jsonl has no scores" in refusal(row, row)
 
 
 # Truth by position
@@ -340,17 +332,12 @@ def test_a_rule_with_names_finds_its_labels() -> None:
     assert found == [{"joy", "fear"}, {"fear", "calm"}, {"joy", "fear", "calm"}, {"joy", "calm"}, {"fear"}, set()]
 
 
-def test_a_rule_refuses_labels_that_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
-    thresholds.FixedRule(0.5, 2, label_names=("joy", "calm")).save("rule.json")
+@pytest.mark.parametrize(("names", "message"), [(("joy", "calm", "hope"), "'fear'"), (None, "order")])
+def test_a_rule_that_lacks_names_cannot_tell_labels(
+    names: Sequence[str] | None, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thresholds.FixedRule(0.5, 3, label_names=names).save("rule.json")
     write("s.jsonl", *({"p": pairs(row)} for row in ROWS))
     assert cli.main(["predict", "rule.json", "s.jsonl", "-o", "o.jsonl"]) == 1
-    assert "'fear'" in capsys.readouterr().err
-    assert not Path("o.jsonl").exists()
-
-
-def test_a_rule_without_names_cannot_tell_labels_that_have_no_order(capsys: pytest.CaptureFixture[str]) -> None:
-    thresholds.ThresholdRule(np.array([0.5, 0.25, 0.5])).save("rule.json")
-    write("s.jsonl", *({"p": pairs(row)} for row in ROWS))
-    assert cli.main(["predict", "rule.json", "s.jsonl", "-o", "o.jsonl"]) == 1
-    assert "order" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not Path("o.jsonl").exists()
