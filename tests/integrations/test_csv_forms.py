@@ -27,9 +27,9 @@ def run(*arguments: object) -> int:
     return cli.main([str(argument) for argument in arguments])
 
 
-def read(folder: Path, text: str, name: str = "s.csv", **wanted: Any) -> ScoreFile:
-    """Write a file, and read it."""
-    content = text.encode()
+def read(folder: Path, text: str, name: str = "s.csv", written: str = "utf-8", **wanted: Any) -> ScoreFile:
+    """Write a file in an encoding, and read it."""
+    content = text.encode(written)
     (folder / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     return gather(open_scores(folder / name, Wanted(**wanted)))
 
@@ -48,6 +48,33 @@ def read(folder: Path, text: str, name: str = "s.csv", **wanted: Any) -> ScoreFi
         ("s.csv", "\n\r\ncat;dog\n\n0,5;0,25\n0,75;1\n\n\n"),
         ("s.csv", "\ufeffcat;dog\r\n0,5;0,25\r\n0,75;1"),
         ("s.csv", '"cat";"dog";"x,y"\n0.5;0.25;a\n0.75;1;b\n'),
+        ("s.csv.gz", "cat,dog\n0.5,0.25\n0.75,1\n"),
+        ("s.csv", "cat|dog\n0.5|0.25\n0.75|1\n"),
+        ("s.tsv", "cat,dog\n0.5,0.25\n0.75,1\n"),
+        ("s.txt", "cat\tdog\n0.5\t0.25\n0.75\t1\n"),
+        ("s.txt", "cat;dog\n0,5;0,25\n0,75;1\n"),
+        ("s.csv", "sep=;\ncat;dog\n0.5;0.25\n0.75;1\n"),
+        ("s.csv", "sep=|\r\ncat|dog\r\n0.5|0.25\r\n0.75|1\r\n"),
+        ("s.csv", "\ufeffSEP=,\ncat,dog\n0.5,0.25\n0.75,1\n"),
+        ("s.csv", "note;x;cat;dog\na, b;c, d;0.5;0.25\ne, f;g, h;0.75;1\n"),
+        ("s.csv", "id,note;s,cat,dog\n=1,a; b,0.5,0.25\n=2,c,0.75,1\n"),
+        ("s.csv", 'id, cat, dog, note\nx, 0.5, 0.25, "a, b"\ny, 0.75, 1, c\n'),
+        # Nothing behind the last name, and no rows behind the last cell.
+        ("s.csv", "cat;dog;;\n0.5;0.25;;\n0.75;1;;\n"),
+        ("s.csv", "cat;dog\n0.5;0.25;;\n0.75;1;;\n"),
+        ("s.csv", "cat;dog;;\n0.5;0.25\n0.75;1\n"),
+        ("s.csv", "cat,dog,\n0.5,0.25,\n0.75,1,\n,,\n,,\r\n,,"),
+        ("s.csv", "cat;dog\n0,5;0,25\n0,75;1\n;\n;\n"),
+        # Comments; the last may be the header.
+        ("s.csv", "# made on Sunday\n#\n# n=2\ncat,dog\n0.5,0.25\n0.75,1\n"),
+        ("s.csv", "# of cats, dogs\ncat,dog\n0.5,0.25\n0.75,1\n"),
+        ("s.csv", "# made on Sunday\n# cat,dog\n0.5,0.25\n0.75,1\n"),
+        ("s.tsv", "#cat\tdog\n0.5\t0.25\n0.75\t1\n"),
+        # Numbers as spreadsheets show them.
+        ("s.csv", "cat;dog\n50 %;25 %\n75%;100 %\n"),
+        ("s.csv", "cat,dog\n50%,0.25\n75%,1\n"),
+        ("s.csv", "cat;dog\n0,500;2,5E-1\n+0,75;1\n"),
+        ("s.csv", "cat;dog\n0,500;0,250\n0,750;1,000\n"),
     ],
 )
 def test_cells_are_parted_by_commas_semicolons_or_tabs(tmp_path: Path, name: str, text: str) -> None:
@@ -56,6 +83,179 @@ def test_cells_are_parted_by_commas_semicolons_or_tabs(tmp_path: Path, name: str
     assert data.label_names == ("cat", "dog")
     has_commas = "0,5" in text
     assert (f"numbers of {name} have decimal commas" in data.notes) == has_commas
+    assert (f"numbers of {name} with a percent sign are divided by 100" in data.notes) == ("%" in text)
+
+
+NAMED = "Käse;Öl\n0,5;0,25\n0,75;1\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "encoding"),
+    [
+        ("utf-8", None),
+        ("utf-8-sig", None),
+        ("utf-8-sig", "utf-8"),
+        ("utf-8-sig", "cp1252"),  # a mark says what a file is; the option may be about the other file
+        ("utf-16", None),
+        ("utf-16", "cp1252"),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("cp1252", "cp1252"),
+        ("mac-roman", "mac-roman"),
+    ],
+)
+def test_text_is_in_the_encoding_of_its_mark_or_of_the_option(
+    written: str, encoding: str | None, tmp_path: Path
+) -> None:
+    for name in ("s.csv", "s.csv.gz"):
+        data = read(tmp_path, NAMED, name, written, encoding=encoding)
+        assert data.label_names == ("Käse", "Öl")
+        assert np.asarray(data.y_score).tolist() == [[0.5, 0.25], [0.75, 1]]
+
+
+@pytest.mark.parametrize("written", ["cp1252", "utf-16-le", "utf-16-be"])
+def test_another_encoding_is_asked_for_and_the_advice_works(written: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf"s.csv is not in UTF-8 .*, such as --encoding {written}$"):
+        read(tmp_path, NAMED, written=written)
+    assert read(tmp_path, NAMED, written=written, encoding=written).label_names == ("Käse", "Öl")
+    with pytest.raises(InputError, match=r"column 'id' of s.csv has text that is not UTF-8 at row 1, .*--encoding"):
+        read(tmp_path, "id;a\nx;0,5\n\xe4;0,25\n", written="cp1252", key="id")
+    # What is left out may be in any.
+    assert read(tmp_path, "note;a\nx;0,5\n\xe4;0,25\n", written="cp1252").label_names == ("a",)
+
+
+@pytest.mark.parametrize("absent", ["", "NA", "NaN", "#NV", "#N/A", " "])
+def test_absent_cells_among_decimal_commas(absent: str, tmp_path: Path) -> None:
+    text = f"a;b\n0,5;{absent}\n0,25;0,5\n"
+    with pytest.raises(InputError, match=r"column 'b' of s.csv has no value at row 0, label 'b'"):
+        read(tmp_path, text)
+    assert np.asarray(read(tmp_path, text, drop_unscored=True).y_score).tolist() == [[0.25, 0.5]]
+
+
+def test_rows_without_cells_are_rows_in_the_middle_of_a_file(tmp_path: Path) -> None:
+    """So that the truth of the others stays theirs."""
+    text = "a,b\n.9,.1\n,\n,\n.7,.3\n,\n,\n"
+    with pytest.raises(InputError, match=r"column 'a' of s.csv has no value at row 1, label 'a'"):
+        read(tmp_path, text)
+    data = read(tmp_path, text, drop_unscored=True)
+    assert np.asarray(data.y_score).tolist() == [[0.9, 0.1], [0.7, 0.3]]
+    assert "left out: 2 rows of 4, in which a label has no score" in data.notes
+
+
+def test_one_column_has_no_separator(tmp_path: Path) -> None:
+    for text in ("a\n.5\n.25\n", "a\n.5\n\n.25\n\n", "a;\n0,5;\n0,25;\n", '"a"\n"0.5"\n"0.25"', "# of a\na\n.5\n.25\n"):
+        assert np.asarray(read(tmp_path, text).y_score).tolist() == [[0.5], [0.25]]
+
+
+def test_a_header_may_have_ends_of_lines_in_quotes(tmp_path: Path) -> None:
+    for end in ("\n", "\r\n"):
+        text = f'id;"Score{end}a";"Score{end}b"{end}x;0,5;0,25{end}'
+        data = read(tmp_path, text, key="id")
+        assert data.label_names == (f"Score{end}a", f"Score{end}b")
+        assert np.asarray(data.y_score).tolist() == [[0.5, 0.25]]
+
+
+def test_quotes_behind_spaces_are_quotes(tmp_path: Path) -> None:
+    """As AudioSet's; its header begins as a comment does."""
+    text = '# YTID, speech, music, positive_labels\n--PJ, .75, .25, "music,speech"\nx, .5, .125, "music"\n'
+    asked: dict[str, Any] = {"key": "YTID", "label_separator": ",", "truth": "positive_labels"}
+    data = read(tmp_path, text, label_names=("speech", "music"), **asked)
+    assert np.asarray(data.y_score).tolist() == [[0.75, 0.25], [0.5, 0.125]]
+    assert data.y_true is not None
+    assert data.y_true.toarray().tolist() == [[1, 1], [0, 1]]
+    assert data.keys is not None
+    assert data.keys.tolist() == ["--PJ", "x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (".5,.25\n.75,1\n", "s.csv begins with '.5', expected a header"),
+        ("0.5\n0.25\n", "s.csv begins with '0.5', expected a header"),
+        ("# a,b\n0,1\n.5,.25\n", "has '0,1' below '# a,b', either of which may be the header, expected no comment"),
+        ("# run 3, 4\n7,8\n.5,.25\n", "has '7,8' below '# run 3, 4', either of which may be the header"),
+        ("a,b\n.5,.25\n# end\n", "has 1 cell at row 1 .*; comments may stand before the header alone"),
+        ("a,b\r.5,.25\r", r"s.csv has lines that end as on old Macs \(\\r\)"),
+        ("a,b\n.5,.25,1\n", "has 3 cells at row 0 .*, expected 2 as in its header"),
+        ("a,b,\n.5,.25,\n.5,.25,1\n", "a column without a name of s.csv has '1' at row 1, expected nothing behind"),
+        ("a;b\n1.234,5;0,5\n1,0;0,2\n", "column 'a' of s.csv is text, though its first values look like numbers"),
+        ("a;b\n1,234;1,100\n2,500;3,125\n", "s.csv has no scores in 'a' .text., 'b' .text."),
+        ('a,b\n"1,234.5",.5\n"2,000.5",.5\n', "column 'a' of s.csv is text, though its first values look like numbers"),
+        ("a;b\n5 %;0,5\n5;0,25\n", "column 'a' of s.csv is text, though 1 of its first 2 values are numbers"),
+        ("a;b\n50%;0.5\n12,5%;0.1\n", "decimal commas in 'a' and decimal points in 'b', expected one of them"),
+    ],
+)
+def test_what_may_be_read_in_two_ways_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, text)
+
+
+def test_tables_without_quotes_may_have_single_ones(tmp_path: Path) -> None:
+    """Tools for languages write tabs and no quotes: two rows must not become one."""
+    text = "id\ttext\ta\n1\tso {}Hi\t.5\n2\t{}you{}\t.25\n3\tx\t.125\n"
+    data = read(tmp_path, text.format('"', "", '"'), "s.tsv", key="id")
+    assert np.asarray(data.y_score).tolist() == [[0.5], [0.25], [0.125]]
+    with pytest.raises(InputError, match="has a cell in quotes with tabs and ends of lines in it"):
+        read(tmp_path, text.replace("so {}", '"').format("", '"'), "s.tsv", key="id")
+
+
+# Behind the first megabyte
+
+ROWS = 110_000  # of at least 20 bytes
+
+
+def long_text(*more: str, row: str = "1,,0,0.50000000000", at: int = ROWS) -> str:
+    """A csv of more than two megabytes, with other rows in it somewhere."""
+    rows = [row] * ROWS
+    rows[at:at] = more
+    return "\n".join(["id,note,a,b", *rows, ""])
+
+
+@pytest.mark.parametrize("at", [0, ROWS // 2, ROWS - 1, ROWS])
+@pytest.mark.parametrize("row", ['"x,,0,0.5', 'x,"late,0,0.5', 'x,,0.5,"0.25'])
+def test_a_quote_that_is_never_closed_swallows_no_rows(at: int, row: str, tmp_path: Path) -> None:
+    for wanted in ({"key": "id"}, {}):
+        with pytest.raises(InputError, match=r"s\.csv .*(quotation mark|at row \d+)"):
+            read(tmp_path, long_text(row, at=at), label_names=("a", "b"), **wanted)
+
+
+@pytest.mark.parametrize(
+    ("first", "later"), [("", "x"), ("1", "x"), ("true", "maybe"), ("2024-01-01", "x"), ("9:30", "x")]
+)
+def test_text_may_begin_late(first: str, later: str, tmp_path: Path) -> None:
+    """In keys, and in what is left out; scores are numbers from the first row on, whole ones or others."""
+    text = long_text(f"x9,{later},0.25,1", row=f"1,{first},0,0.50000000000")
+    data = read(tmp_path, text, label_names=("a", "b"), groups="id")
+    assert np.asarray(data.y_score)[[0, -1]].tolist() == [[0, 0.5], [0.25, 1]]
+    assert data.groups is not None
+    assert (data.groups[0], data.groups[-1]) == ("1", "x9")
+    assert "note" in data.left_out
+    data = read(tmp_path, text, label_names=("a", "b"), key="note")
+    assert data.keys is not None
+    assert (data.keys[0], data.keys[-1]) == (first, later)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("1,,0,high", "column 'b' of s.csv has 'high' at row 110000, expected a number"),
+        ("1,,,0.5", "column 'a' of s.csv has no value at row 110000, label 'a'"),
+        ("1,,0", "s.csv has 3 cells at row 110000 .*, expected 4"),
+        ("1,,0,0.5,7", "s.csv has 5 cells at row 110000 .*, expected 4"),
+    ],
+)
+def test_what_is_wrong_late_is_said_with_its_row(row: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, long_text(row), label_names=("a", "b"))
+
+
+def test_cells_behind_the_last_name_are_refused_wherever_they_are(tmp_path: Path) -> None:
+    """So many as a comma in a text without quotes makes."""
+    text = long_text("1,2,0,0.5,0.25", row="1,,0,0.50000000000,").replace("a,b\n", "a,b,\n")
+    with pytest.raises(
+        InputError, match=r"a column without a name of s.csv has '0.25' at row 110000, expected nothing"
+    ):
+        read(tmp_path, text, label_names=("a", "b"))
 
 
 @pytest.mark.parametrize(

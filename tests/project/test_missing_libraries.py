@@ -32,6 +32,29 @@ def run(calls: list[tuple[str, str]], folder: Path) -> subprocess.CompletedProce
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
 
 
+TABLES = [".parquet", ".pq", ".feather", ".arrow", ".orc", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".jsonl"]
+TABLES += [".jsonl.gz", ".ndjson"]
+
+
+@pytest.mark.slow
+def test_without_pyarrow_arrays_are_read_and_tables_say_what_to_install(tmp_path: Path) -> None:
+    """Whatever is in them, and in shards and as the truth of arrays, too."""
+    (tmp_path / "shards").mkdir()
+    for name in (*(f"s{suffix}" for suffix in TABLES), "shards/0.jsonl"):
+        (tmp_path / name).write_text("y_score_cat,y_true_cat\n0.5,1\n")
+    np.savez(tmp_path / "s.npz", y_score=[[0.5]], y_true=[[1]])
+    np.save(tmp_path / "t.npy", [[1]])
+    (tmp_path / "x.txt").write_text("1 1\n0:0.5\n")
+    (tmp_path / "t.svm").write_text("0 1:0.5\n")
+    paths = [*(f"s{suffix}" for suffix in TABLES), "shards", "shards/*.jsonl"]
+    said = {f"thresholds.read({path!r})": f"{path} needs pyarrow: pip install pyarrow" for path in paths}
+    said["thresholds.read('s.npz', truth='s.csv')"] = "s.csv needs pyarrow: pip install pyarrow"
+    arrays = ["'s.npz'", "'s.npz', truth='t.npy'", "'x.txt', truth='t.svm'"]
+    said |= {f"thresholds.read({path}).y_true.sum()": "1" for path in arrays}
+    ran = run([("pyarrow", call) for call in said], tmp_path)
+    assert (ran.stdout.splitlines(), ran.stderr) == (list(said.values()), "")
+
+
 @pytest.mark.slow
 def test_a_call_names_the_library_that_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("y_score_cat,y_true_cat\n0.5,1\n")
