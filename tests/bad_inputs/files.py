@@ -171,7 +171,7 @@ JSON = [
         what="unknown labels",
     ),
     json_rows(
-        r"column 'tags' of s.jsonl has the label at position 0 twice at row 1",
+        r"column 'tags' of s.jsonl has the label 'cat' twice at row 1",
         GOOD[0],
         {"p": [0.5, 0.5], "tags": ["cat", "cat"]},
         what="a label twice",

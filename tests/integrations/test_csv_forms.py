@@ -170,8 +170,8 @@ def test_quotes_behind_spaces_are_quotes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (".5,.25\n.75,1\n", "s.csv begins with '.5', expected a header"),
-        ("0.5\n0.25\n", "s.csv begins with '0.5', expected a header"),
+        (".5,.25\n.75,1\n", "s.csv has '.5' in its first line, expected a header"),
+        ("0.5\n0.25\n", "s.csv has '0.5' in its first line, expected a header"),
         ("# a,b\n0,1\n.5,.25\n", "has '0,1' below '# a,b', either of which may be the header, expected no comment"),
         ("# run 3, 4\n7,8\n.5,.25\n", "has '7,8' below '# run 3, 4', either of which may be the header"),
         ("a,b\n.5,.25\n# end\n", "has 1 cell at row 1 .*; comments may stand before the header alone"),
@@ -179,7 +179,7 @@ def test_quotes_behind_spaces_are_quotes(tmp_path: Path) -> None:
         ("a,b\n.5,.25,1\n", "has 3 cells at row 0 .*, expected 2 as in its header"),
         ("a,b,\n.5,.25,\n.5,.25,1\n", "a column without a name of s.csv has '1' at row 1, expected nothing behind"),
         ("a;b\n1.234,5;0,5\n1,0;0,2\n", "column 'a' of s.csv is text, though its first values look like numbers"),
-        ("a;b\n1,234;1,100\n2,500;3,125\n", "s.csv has no scores in 'a' .text., 'b' .text."),
+        ("a;b\n1,234;1,100\n2,500;3,125\n", "column 'a' of s.csv is text, though its first values look like numbers"),
         ('a,b\n"1,234.5",.5\n"2,000.5",.5\n', "column 'a' of s.csv is text, though its first values look like numbers"),
         ("a;b\n5 %;0,5\n5;0,25\n", "column 'a' of s.csv is text, though 1 of its first 2 values are numbers"),
         ("a;b\n50%;0.5\n12,5%;0.1\n", "decimal commas in 'a' and decimal points in 'b', expected one of them"),

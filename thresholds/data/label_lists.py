@@ -126,10 +126,11 @@ def indicator_of(
     n_labels: int,
     name: str,
     first: int = 0,
+    label_names: Sequence[str] | None = None,
 ) -> Any:
     """Return the CSR array of label positions, row i having `positions[offsets[i]:offsets[i + 1]]`.
 
-    Positions may be in any order; `first` is the number of the first row in messages.
+    Positions may be in any order; `first` is the number of the first row in messages, `label_names` are for them.
     """
     from scipy import sparse
 
@@ -147,7 +148,8 @@ def indicator_of(
     double = np.flatnonzero(cells[1:] == cells[:-1])
     if double.size:
         row, place = divmod(int(cells[double[0]]), n_labels)
-        found = f"the label at position {place} twice at row {first + row}"
+        label = f"at position {place}" if label_names is None else shown(label_names[place])
+        found = f"the label {label} twice at row {first + row}"
         raise InputError(f"{name} has {found}, expected each once")
     columns = (cells % n_labels).astype(np.int32)
     starts = offsets.astype(np.int32 if cells.size < 2**31 else np.int64)

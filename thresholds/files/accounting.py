@@ -14,7 +14,7 @@ from thresholds._checks import InputError, listed, shown
 from thresholds._checks.unknown import reads_absent
 from thresholds.files.source import Source
 from thresholds.files.tables.columns import NUMBERS
-from thresholds.files.tables.csv_layout import is_number
+from thresholds.files.tables.csv_layout import is_like_number, is_number
 from thresholds.files.tables.roles import SEPARATORS, ColumnChoice, is_index
 from thresholds.files.tables.table import Table
 from thresholds.files.unknown import is_truth
@@ -27,7 +27,6 @@ _OF_GROUPS = re.compile(
     r"|singer|observer|family|household|hospital|site|group)s?([ _.-]?(id|ids|no|nr|number|name|key))?",
     re.IGNORECASE,
 )
-_LIKE_NUMBER = re.compile(r"\s*[-+]?(\d+([.,']\d+)*|\d*[.,]\d+)\s*%?\s*")
 _MOSTLY = 0.5  # of the text in the first block; from there on a column is one of numbers, with other cells among them
 
 
@@ -38,11 +37,6 @@ class FirstText(NamedTuple):
     n_numbers: int
     n_alike: int  # numbers, of whatever country
     odd: tuple[int, str] | None  # the first row that is none, and what it has
-
-
-def is_like_number(text: str) -> bool:
-    """Whether text is a number, of whatever country, perhaps a percentage."""
-    return is_number(text) or _LIKE_NUMBER.fullmatch(text) is not None
 
 
 def is_zero_or_one(text: str) -> bool:

@@ -6,6 +6,7 @@ In a key of several columns numbers may have decimals, as times do, and are comp
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -43,6 +44,12 @@ def together(columns: Sequence[Dense]) -> Dense | None:
     return keys
 
 
+@lru_cache(maxsize=2**16)
+def _compared(text: str) -> str:
+    """Return a part of a key as it is compared, without the sign that stands between parts."""
+    return plain(text).replace("\\", r"\\").replace("|", r"\|")
+
+
 def plain(text: str) -> str:
     """Return a decimal number without zeros at its end; other text as it is."""
     if _WITH_COMMA.fullmatch(text):
@@ -55,10 +62,7 @@ def as_one(keys: Dense) -> Dense:
     """Return keys (n_rows,), those of several columns as one text each, which no others give: 3.0 is 3."""
     if keys.ndim == 1:
         return keys
-    texts = [
-        _BETWEEN.join(plain(part).replace("\\", r"\\").replace("|", r"\|") for part in key)
-        for key in keys.tolist()
-    ]
+    texts = [_BETWEEN.join(map(_compared, key)) for key in keys.tolist()]
     return np.array(texts, object)
 
 

@@ -128,20 +128,18 @@ def _named(type_: Any, label: Any, score: Any) -> Column:
 
 
 def _label_and_score(struct: Any) -> tuple[Any, Any]:
-    """Find the field of the label, and that of the score: by name, else the only one that it can be."""
+    """Find the field of the label, and that of its score: by name, else the only text, and the only float."""
     fields = [struct.field(place) for place in range(struct.num_fields)]
     texts = [field for field in fields if _kind(field.type) == "text"]
-    numbers = [field for field in fields if _kind(field.type) in ("float", "int")]
-    floats = [field for field in numbers if _kind(field.type) == "float"]
-    return _one_of(texts, LABELS), _one_of(numbers, SCORES) or _one_of(floats, ())
+    floats = [field for field in fields if _kind(field.type) == "float"]
+    label = _called(texts, LABELS) or (texts[0] if len(texts) == 1 else None)
+    score = _called(fields, SCORES) or (floats[0] if len(floats) == 1 else None)
+    return label, score
 
 
-def _one_of(fields: list[Any], names: tuple[str, ...]) -> Any:
-    """Return the first field that is called so, or the only field there is."""
-    called = [field for name in names for field in fields if field.name.lower() == name]
-    if called:
-        return called[0]
-    return fields[0] if len(fields) == 1 else None
+def _called(fields: list[Any], names: tuple[str, ...]) -> Any:
+    """Return the first field that has one of the names, in any case."""
+    return next((field for name in names for field in fields if field.name.lower() == name), None)
 
 
 @cache
@@ -226,7 +224,9 @@ def values_of(array: Any, column: Column, *, nullable: bool = False) -> Values:
     if column.form == "mapping":
         return _mapping(array, column.names or (), nullable=nullable)
     if column.form == "list":
-        return _lists(array, nullable=nullable)
+        lists = _lists(array, nullable=nullable)
+        is_empty = column.kind == "text" and not lists.values.size
+        return lists._replace(values=lists.values.astype(np.int64), words=()) if is_empty else lists
     if array.null_count and not nullable:
         raise NoValue("", int(_nulls(array).argmax()), "")
     pairs = _as_lists(array).flatten()  # structs, one row behind another
@@ -298,8 +298,10 @@ def _lists(array: Any, *, nullable: bool) -> ListColumn:
 
 def _lists_of(array: Any, values: Any, *, nullable: bool = False) -> ListColumn:
     """Return the values of lists, and the places where each list begins."""
-    from pyarrow import compute, types
+    from pyarrow import compute, int64, types
 
+    if types.is_null(values.type):
+        values = values.cast(int64())  # of lists that are all empty, or have nothing but nulls
     lengths = compute.list_value_length(_as_lists(array)).fill_null(0)  # (n_rows,)
     offsets = np.append(0, np.cumsum(np.asarray(lengths), dtype=np.int64))
     if values.null_count and not nullable:

@@ -23,6 +23,7 @@ _BLOCK_BYTES = 2**20  # that are read at once: pyarrow asks any row to fit
 _ROWS_IN_BLOCK = 8
 _SEPARATORS = ("\t", ";", "|", ",")  # as semicolons may part labels with commas in them
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)  # which Excel heeds in the first line
+_LIKE_NUMBER = re.compile(r"\s*[-+]?(\d+([.,']\d+)*|\d*[.,]\d+)\s*%?\s*")
 _IN_QUOTES = re.compile(r'"[^"]*"')
 
 
@@ -86,11 +87,11 @@ def _layout(path: Path, encoding: str, stream: TextIO) -> Layout:
         header += line
         n_lines += 1
     row = next((line for line in lines if line.strip()), "")
-    while row.count('"') % 2 and (line := next(lines, "")) and len(row) < LONGEST_LINE:
+    while row.count('"') % 2 and len(row) < _BLOCK_BYTES and (line := next(lines, "")):
         row += line
     if not header:
         raise InputError(f"{path} has no rows, expected at least one")
-    if "\r" in header.rstrip("\r\n") and n_lines == 1:
+    if "\r" in header.rstrip("\r\n") and n_lines == 1 and is_whole(header):
         raise InputError(
             f"{path.name} has lines that end as on old Macs (\\r), expected \\n or \\r\\n: save it again as csv"
         )
@@ -141,8 +142,14 @@ def _lines(path: Path, stream: TextIO) -> Iterator[str]:
 
 def _cells(line: str, separator: str, *, is_spaced: bool = False) -> list[str]:
     """Return the cells of a line, none of an empty one."""
-    rows = csv.reader([line], delimiter=separator, skipinitialspace=is_spaced)
-    return next(rows, []) if line.strip("\r\n") else []
+    if not line.strip("\r\n"):
+        return []
+    try:
+        return next(csv.reader([line], delimiter=separator, skipinitialspace=is_spaced))
+    except (
+        csv.Error
+    ):  # of a cell in quotes that is never closed, which is refused where rows are read
+        return line.rstrip("\r\n").split(separator)
 
 
 @contextmanager
@@ -156,7 +163,7 @@ def _long_cells() -> Iterator[None]:
 
 
 def _separator(header: str, row: str, usual: str) -> str:
-    """Tell what parts cells: what parts header and first row alike, into the most cells; else what usually does."""
+    """Tell what parts cells: what parts header and first row alike, into the most numbers; else what usually does."""
     header, row = (_IN_QUOTES.sub("", line).strip("\r\n") for line in (header, row))
     # Cells without a name, or the other way round, may stand at the ends of lines.
     for without_ends in (False, True):
@@ -167,8 +174,14 @@ def _separator(header: str, row: str, usual: str) -> str:
             if n_of_header == n_of_row > 0:
                 counts[separator] = n_of_row
         if counts:
-            return max(counts, key=lambda separator: counts[separator])
+            return max(counts, key=lambda separator: (_share(row, separator), counts[separator]))
     return usual
+
+
+def _share(row: str, separator: str) -> float:
+    """Return the share of the cells of a row that are numbers, of whatever country."""
+    cells = row.rstrip(separator).split(separator)
+    return sum(map(is_like_number, cells)) / len(cells)
 
 
 def _is_header(path: Path, comment: str, row: str, separator: str) -> bool:
@@ -192,6 +205,11 @@ def _refuse_no_header(path: Path, names: Sequence[str], row: Sequence[str]) -> N
             raise InputError(
                 f"{path.name} has {shown(name)} in its first line, expected a header, with a name for each column"
             )
+
+
+def is_like_number(text: str) -> bool:
+    """Whether text is a number, of whatever country, perhaps a percentage."""
+    return is_number(text) or _LIKE_NUMBER.fullmatch(text) is not None
 
 
 def is_number(text: str) -> bool:

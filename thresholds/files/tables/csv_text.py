@@ -22,7 +22,7 @@ from thresholds.files.tables.text import Stream, pieces
 from thresholds.results import counted
 
 _PIECE_BYTES = 2**20
-_NO_VALUE = ("#NV",)  # beside the words that pyarrow knows, such as NA, NaN, null and #N/A
+_NO_VALUE = ("#NV", " ")  # beside the words that pyarrow knows, such as NA, NaN, null and #N/A
 # Cells of numbers as spreadsheets show them; the groups are decimals and the percent sign.
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*(,\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
 _DECIMAL_POINT = re.compile(r"\s*[-+]?\d*(\.\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
@@ -45,12 +45,18 @@ _EXPECTED = {
     "string": "UTF-8",
     "null": "nothing behind the last column with a name",
 }
+# Of pyarrow, for people.
 _TYPES = {
     "double": "number",
     "int64": "number",
     "binary": NOT_UTF8,
     "null": "nothing",
-}  # for people
+    "bool": "true and false",
+    "date32[day]": "dates",
+    "time32[s]": "times",
+    "timestamp[s]": "times",
+    "timestamp[ns]": "times",
+}
 
 
 class _Numbers(NamedTuple):
@@ -66,7 +72,8 @@ class _Csv(NamedTuple):
     path: Path
     layout: Layout
     types: Mapping[str, Any]  # of pyarrow
-    written: Mapping[str, _Numbers]  # of columns that spreadsheets show in their own way
+    point: str  # of decimals
+    percents: Collection[str]  # columns of numbers with a percent sign
 
 
 def open_csv(path: Path, wanted: Wanted) -> Table:
@@ -79,7 +86,7 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
         text.add(wanted.truth)
 
     # The first block tells what columns hold.
-    first = _first_block(_Csv(path, layout, {}, {}))
+    first = _first_block(_Csv(path, layout, {}, ".", ()))
     has_rows = first.num_rows > 1 or not _is_empty(first, 0)
     written = _written_numbers(path, first, text)
     types = {name: first.schema.field(name).type for name in layout.names}
@@ -91,10 +98,12 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
         name: pa.float64() if pa.types.is_integer(type_) or pa.types.is_null(type_) else type_
         for name, type_ in described.items()
     }
+    point = "," if any(numbers.with_comma for numbers in written.values()) else "."
+    percents = [name for name, numbers in written.items() if numbers.with_percent]
     piece = Piece(
         path.name,
         str(path),
-        partial(_read, _Csv(path, layout, read, written)),
+        partial(_read, _Csv(path, layout, read, point, percents)),
         None if has_rows else 0,
         n_about=_rows_about(path, layout),
     )
@@ -207,7 +216,7 @@ def _read(file: _Csv, columns: Sequence[str], _: int, text: Collection[str]) -> 
     from pyarrow import compute
 
     types = {
-        name: pa.string() if name in text or name in file.written else file.types[name]
+        name: pa.string() if name in text or name in file.percents else file.types[name]
         for name in columns
     }
     n_rows = 0
@@ -217,34 +226,31 @@ def _read(file: _Csv, columns: Sequence[str], _: int, text: Collection[str]) -> 
             array = rows.column(name)
             if file.layout.is_spaced and pa.types.is_string(array.type):
                 array = compute.utf8_trim_whitespace(array)
-            if name in file.written and name not in text:
+            if name in file.percents and name not in text:
                 what = f"column {name!r} of {file.path.name}"
-                array = _as_numbers(array, file.written[name], what, n_rows)
+                array = _without_percent(array, file.point, what, n_rows)
             arrays.append(array)
         n_rows += rows.num_rows
         yield pa.record_batch(arrays, names=list(columns))
 
 
-def _as_numbers(array: Any, numbers: _Numbers, what: str, first: int) -> Any:
-    """Return numbers as spreadsheets show them as floats."""
+def _without_percent(array: Any, point: str, what: str, first: int) -> Any:
+    """Return numbers with a percent sign as floats, divided by 100."""
     import pyarrow as pa
     from pyarrow import compute
 
     cells = compute.utf8_trim_whitespace(array)
     absent = compute.is_in(cells, value_set=pa.array(_absent_words()))
     cells = compute.if_else(absent, None, cells)
-    point, sign = "," if numbers.with_comma else r"\.", " *%" if numbers.with_percent else ""
-    form = rf"^[-+]?(\d+{point}?|{point}\d)\d*([eE][-+]?\d+)?{sign}$"
+    form = rf"^[-+]?(\d+[{point}]?|[{point}]\d)\d*([eE][-+]?\d+)? *%$"
     odd = compute.index(compute.match_substring_regex(cells, form), False).as_py()
     if odd >= 0:
-        like = "a number with a decimal comma" if numbers.with_comma else "a number"
-        with_sign = " and a percent sign" if numbers.with_percent else ""
         raise InputError(
-            f"{what} has {shown(array[odd].as_py())} at row {first + odd}, expected {like}{with_sign}"
+            f"{what} has {shown(array[odd].as_py())} at row {first + odd}, expected a number with a percent sign"
         )
     digits = compute.utf8_ltrim(compute.utf8_rtrim(cells, " %"), "+")
-    floats = compute.replace_substring(digits, ",", ".").cast(pa.float64())
-    return compute.divide(floats, 100.0) if numbers.with_percent else floats
+    numbers = compute.replace_substring(digits, ",", ".").cast(pa.float64())
+    return compute.divide(numbers, 100.0)
 
 
 def _first_block(file: _Csv) -> Any:
@@ -310,6 +316,7 @@ def _reader(file: _Csv, columns: Sequence[str] | None) -> Any:
         csv.ConvertOptions(
             column_types={**file.types, **nothing},
             include_columns=None if columns is None else [*columns, *layout.unnamed],
+            decimal_point=file.point,
             strings_can_be_null=False,
             null_values=_absent_words(),
         ),
@@ -323,6 +330,8 @@ def _refusal(file: _Csv, n_rows: int, said: str) -> InputError:
         cells = counted(int(found["found"]), "cell")
         is_comment = found["text"].startswith("#")
         hint = "; comments may stand before the header alone" if is_comment else ""
+        if found["text"].count('"') % 2:
+            hint += "; is a quotation mark there never closed?"
         return InputError(
             f"{name} has {cells} at row {int(found['row']) - 1} ({shown(found['text'])}), expected"
             f" {int(found['expected'])} as in its header{hint}"

@@ -81,6 +81,8 @@ def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
 
 def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | None:
     """Find the columns of truth in long form; None for other tables."""
+    if wanted.labels not in table.columns and scores.label_column is None:
+        wanted = replace(wanted, labels=None)  # which names a column beside the scores
     label = _label_column(table, wanted)
     names = scores.label_names or ()
     if label is None or (

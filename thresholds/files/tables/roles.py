@@ -7,20 +7,23 @@ their names a prefix, a separator and the label: `y_score_cat`, `y_score.cat`, `
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from shlex import quote
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from thresholds._checks import InputError, listed, shown
-from thresholds.files.source import Wanted
-from thresholds.files.tables.columns import NUMBERS, Column, Kind, ListColumn
+from thresholds.files.source import BLOCK_CELLS, Wanted
+from thresholds.files.tables.columns import NUMBERS, Column, Kind, ListColumn, NoValue
 from thresholds.files.tables.table import Table
 
 SEPARATORS = "_.:/ "
 # As pandas calls an index without a name in a file.
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 _SHOWN = 5
+_ROWS_AT_ONCE = 2**12
 
 
 class ColumnChoice(NamedTuple):
@@ -67,7 +70,7 @@ def _scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> Colu
         for key, column in others.items()
         if column.form in ("mapping", "named") or _is_list(column, "float")
     ]
-    objects = [key for key in lists if others[key].form == "mapping"]
+    objects = [key for key in lists if others[key].form != "list"]
     floats = [key for key, column in others.items() if column.is_number and column.kind == "float"]
     if len(lists) > 1 or (objects and floats):
         may_be = listed([*lists, *(floats if objects else ())])
@@ -113,7 +116,12 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
         for key, column in others.items()
         if column.form == "flat" and column.kind in ("text", "int", "none")
     ]
-    if wanted.label_separator is not None and len(texts) == 1:
+    if wanted.label_separator is not None:
+        if len(texts) != 1:
+            raise InputError(
+                f"{name} may have its labels in {listed(texts) or 'no column'}, expected --truth-column to name the"
+                " column whose cells --label-separator parts"
+            )
         return _single_column(columns, texts[0])
     wide = tuple(_of_numbers(others))
     if not wide:
@@ -138,7 +146,7 @@ def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
     for key, column in columns.items():
         if not _is_list(column, "text") or key in wanted.keys:
             continue
-        signs = _signs_of_names(table, key, scores)
+        signs = _signs_of_names(table, key, scores, wanted.label_names or wanted.rule_names)
         if signs == "none" or (signs == "open" and key == wanted.truth):
             continue
         if signs == "open":
@@ -161,28 +169,46 @@ def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
     return found[0] if found else None
 
 
-def _signs_of_names(table: Table, names: str, scores: str) -> str:
-    """Look for signs that names stand beside scores in the first rows: "none", "open", or what tells it."""
-    first = table.first_rows([names, scores])
-    if len(first) < 2:
+def _signs_of_names(table: Table, names: str, scores: str, known: Sequence[str] | None) -> str:
+    """Look for signs that names stand beside scores: "none", "open", or what tells it.
+
+    Truth has other numbers of names, which the first rows tell already. Names that are `known` are among those of the
+    scores, if these have names.
+    """
+    lengths = set[int]()  # of lists
+    first: frozenset[str] | None = None  # names of the first row
+    words = set[str]()
+    are_the_same = do_fall = True
+    with suppress(NoValue):
+        for batch in table.batches([names, scores], BLOCK_CELLS // _ROWS_AT_ONCE):
+            labels, cells = (batch.columns[column] for column in (names, scores))
+            assert isinstance(labels, ListColumn)
+            assert isinstance(cells, ListColumn)
+            if (labels.offsets != cells.offsets).any():
+                return "none"
+            own = np.diff(labels.offsets)  # (n_rows,)
+            lengths.update(own.tolist())
+            words.update(labels.words or ())
+            falls = np.diff(np.asarray(cells.values, np.float64)) <= 0
+            ends = labels.offsets[1:-1]
+            falls[ends[(ends > 0) & (ends < cells.values.size)] - 1] = True  # from row to row
+            do_fall = do_fall and bool(falls.all())
+            for start, stop in pairwise(labels.offsets.tolist()):
+                if not are_the_same:
+                    break
+                row = frozenset(labels.values[start:stop].tolist())
+                named = frozenset((labels.words or ())[place] for place in row)
+                first = named if first is None else first
+                are_the_same = named == first
+    if not words or (known is not None and words.isdisjoint(known)):
         return "none"
-    labels, cells = (first[column].columns[column] for column in (names, scores))
-    assert isinstance(labels, ListColumn)
-    assert isinstance(cells, ListColumn)
-    lengths = np.diff(labels.offsets)  # (n_rows,)
-    if (lengths != np.diff(cells.offsets)).any():
-        return "none"
-    if lengths.max(initial=0) < 2:
-        return "open" if len(labels.words or ()) > 1 else "none"
-    if len(set(lengths.tolist())) > 1:
+    if len(lengths) > 1:
         return "as many in each row as there are scores"
-    rows = np.sort(labels.values.reshape(lengths.size, -1), axis=1)  # (n_rows, n_names)
-    if lengths.size > 1 and (rows == rows[0]).all():
+    if max(lengths) < 2:
+        return "open" if len(words) > 1 else "none"
+    if are_the_same:
         return "the same in each row"
-    numbers = np.asarray(cells.values, np.float64).reshape(lengths.size, -1)
-    if (np.diff(numbers, axis=1) <= 0).all():
-        return "with scores that only fall"
-    return "open"
+    return "with scores that only fall" if do_fall else "open"
 
 
 def _asked_for(name: str, columns: Columns, asked: str) -> ColumnChoice:

@@ -27,7 +27,14 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     """Return scores, and truth, groups, weights and keys where the table has them."""
     check_columns(table, wanted)
     because = partial(accounting.because, table, None)
-    scores = choose_scores(table, wanted, because)
+    try:
+        scores = choose_scores(table, wanted, because)
+    except InputError:
+        # Often a column of text has numbers that are written in another way.
+        taken = {*wanted.keys, wanted.groups, wanted.truth}
+        texts = accounting.of_text(table, table.columns)
+        accounting.refuse_mostly_numbers(table, [key for key in texts if key not in taken])
+        raise
     accounting.refuse_other_than_numbers(table, scores, "scores")
     if scores.key == "all columns":
         accounting.refuse_scores_called_truth(table)
@@ -270,7 +277,9 @@ def _by_name(batch: Batch, choice: ColumnChoice, label_names: Sequence[str]) -> 
     kept = positions >= 0  # Others are left out, as a note says.
     positions, cells = positions[kept], cells[kept]
     offsets = np.append(0, np.cumsum(kept))[offsets]
-    ones = label_lists.indicator_of(positions, offsets, len(label_names), what, batch.first)
+    ones = label_lists.indicator_of(
+        positions, offsets, len(label_names), what, batch.first, label_names
+    )
     # The ones are in the order of the labels: so are the scores put.
     row = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     order = np.lexsort((positions, row))
@@ -357,7 +366,9 @@ def _names_in_lists(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the labels whose scores are read, else all of them in the order of the alphabet, and what is left out."""
     times = Counter[str]()
-    for batch in table.batches(choice.columns, 1, choice.columns):
+    nullable = choice.columns[1:] or choice.columns
+    batches = read_batches(table, choice.columns, lambda _: ", expected one", nullable=nullable)
+    for batch in batches:
         labels = _named_lists(batch, choice).labels
         n_times = np.bincount(labels.values, minlength=len(labels.words or ())).tolist()
         times.update(dict(zip(labels.words or (), n_times, strict=True)))

@@ -197,7 +197,10 @@ class Truth:
             ("--label-separator", self._wanted.label_separator),
             ("--true-words", ",".join(self._wanted.true_words) or None),
         ):
-            if value is not None and (option == "--label-separator" or "text" not in kinds):
+            is_used = option == "--true-words" and (
+                "text" in kinds or (kinds, value) == ({"bool"}, "true")
+            )
+            if value is not None and not is_used:
                 raise InputError(
                     f"{option} is {shown(value)} with {truth}, which holds {table.columns[choice.columns[0]].type},"
                     " expected text"
@@ -276,7 +279,7 @@ class Words:
             row = first + texts.tolist().index(text)
             beside = "" if self._false is None else f" beside {shown(self._false)}"
             may_be_unknown = {word, self._false} & {"", *_ABSENT}
-            hint = "; --unknown nan if a cell without a word is not known" if may_be_unknown else ""
+            hint = "; --unknown=nan if a cell without a word is not known" if may_be_unknown else ""
             raise InputError(
                 f"{what} has {shown(text)} at row {row}{beside}, expected one word, or nothing, for what is not true"
                 f" beside the --true-words{hint}"
@@ -449,7 +452,10 @@ def from_names(batch: Batch, column: str, label_names: Sequence[str]) -> Matrix:
     if (positions < 0).any():
         used = np.unique(lists.values)
         label_lists.refuse_unknown(known[used], [words[k] for k in used], what, "label_names")
-    return label_lists.indicator_of(positions, lists.offsets, len(label_names), what, batch.first)
+    n_labels = len(label_names)
+    return label_lists.indicator_of(
+        positions, lists.offsets, n_labels, what, batch.first, label_names
+    )
 
 
 def from_positions(batch: Batch, column: str, n_labels: int, places: Dense | None) -> Matrix:
