@@ -82,13 +82,8 @@ def _layout(path: Path, encoding: str, stream: TextIO) -> Layout:
         before.append(line)
 
     # 2. The header may have ends of lines in quotes; the first row follows it.
-    n_lines = 1
-    while header.count('"') % 2 and (line := next(lines, "")):
-        header += line
-        n_lines += 1
-    row = next((line for line in lines if line.strip()), "")
-    while row.count('"') % 2 and len(row) < _BLOCK_BYTES and (line := next(lines, "")):
-        row += line
+    header, n_lines = _whole_row(header, lines)
+    row, _ = _whole_row(next((line for line in lines if line.strip()), ""), lines)
     if not header:
         raise InputError(f"{path} has no rows, expected at least one")
     if "\r" in header.rstrip("\r\n") and n_lines == 1 and is_whole(header):
@@ -128,6 +123,17 @@ def _layout(path: Path, encoding: str, stream: TextIO) -> Layout:
         block_size=max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE)),
         row_bytes=len(row),
     )
+
+
+def _whole_row(line: str, lines: Iterator[str]) -> tuple[str, int]:
+    """Return a row, which may have ends of lines in quotes, and its number of lines."""
+    parts = [line]
+    n_quotes, n_letters = line.count('"'), len(line)
+    while n_quotes % 2 and n_letters < _BLOCK_BYTES and (line := next(lines, "")):
+        parts.append(line)
+        n_quotes += line.count('"')
+        n_letters += len(line)
+    return "".join(parts), len(parts)
 
 
 def _lines(path: Path, stream: TextIO) -> Iterator[str]:
