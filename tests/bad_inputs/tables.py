@@ -585,7 +585,7 @@ LINES = [
         "points and commas in one file",
         text("s.csv", "cat;dog\n0,5;0.25\n0,75;0.5\n"),
         "s.csv",
-        r"numbers of s.csv have decimal commas in 'cat' and decimal points in 'dog', expected one of them",
+        r"column 'dog' of s.csv has '0.25' at row 0, expected a number with a decimal comma, as others",
     ),
 ]
 

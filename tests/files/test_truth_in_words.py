@@ -113,7 +113,7 @@ def test_labels_that_are_not_asked_for_are_counted() -> None:
     data = read(*lines, label_separator="|", label_names=("a", "b", "c"))
     assert data.y_true is not None
     assert data.y_true.toarray().tolist() == [[0, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 0]]
-    assert any("4 marks of 2 labels not in --label-names, 'No Finding', 'd'" in note for note in data.notes)
+    assert any("4 marks of 2 labels not in label_names, 'No Finding', 'd'" in note for note in data.notes)
     assert "'No Finding'" in refusal(*lines, label_separator="|")
 
 

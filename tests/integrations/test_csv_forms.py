@@ -182,7 +182,7 @@ def test_quotes_behind_spaces_are_quotes(tmp_path: Path) -> None:
         ("a;b\n1,234;1,100\n2,500;3,125\n", "column 'a' of s.csv is text, though its first values look like numbers"),
         ('a,b\n"1,234.5",.5\n"2,000.5",.5\n', "column 'a' of s.csv is text, though its first values look like numbers"),
         ("a;b\n5 %;0,5\n5;0,25\n", "column 'a' of s.csv is text, though 1 of its first 2 values are numbers"),
-        ("a;b\n50%;0.5\n12,5%;0.1\n", "decimal commas in 'a' and decimal points in 'b', expected one of them"),
+        ("a;b\n50%;0.5\n12,5%;0.1\n", "column 'b' of s.csv has '0.5' at row 0, expected a number with a decimal comma"),
     ],
 )
 def test_what_may_be_read_in_two_ways_is_refused(text: str, message: str, tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_cells_behind_the_last_name_are_refused_wherever_they_are(tmp_path: Path
     [
         (
             "cat;dog\n0,5;0.25\n0,75;0.5\n",
-            "decimal commas in 'cat' and decimal points in 'dog', expected one of them",
+            "column 'dog' of s.csv has '0.25' at row 0, expected a number with a decimal comma",
         ),
         ("cat;dog\n0,5;0,25\n0.75;0,5\n", "s.csv has no scores in 'cat' .text.|column 'cat' of s.csv is text"),
         ("cat\n0,5\n", "has 2 cells at row 0"),

@@ -7,7 +7,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, Protocol
 
-from thresholds._checks import InputError, names_of_labels
+from thresholds._checks import InputError, names_of_labels, shown
 from thresholds._checks.boundary import reading, reading_json
 from thresholds._checks.unknown import unknown_values
 from thresholds.errors import need
@@ -80,8 +80,8 @@ def open_scores(
     """Open a file, a folder, a pattern of shards or a `datasets.Dataset`, and join the truth of another to it."""
     wanted = wanted or Wanted()
     unknown_values(wanted.unknown)  # is refused, if it is none, before anything is read
-    source = _open(path, wanted) if truth_path is None else _open_both(path, truth_path, wanted)
-    source = replace(source, drop_unscored=wanted.drop_unscored)
+    source = _opened(path, truth_path, wanted)
+    source = replace(source, drop_unscored=wanted.drop_unscored, true_words=wanted.true_words)
     return from_logits(source) if logits else source
 
 
@@ -146,59 +146,74 @@ def refuse_overwriting(output: StrPath, *inputs: StrPath) -> None:
 
 def _given(path: Any) -> Any:
     """Return a path as text, and a dataset as it is."""
+    if not is_dataset(path) and not isinstance(path, str | os.PathLike):
+        raise InputError(
+            f"path is {shown(path)}, expected a file, a folder, a pattern of files, or a datasets.Dataset"
+        )
     return path if is_dataset(path) else os.fspath(path)
 
 
-def _open(path: Any, wanted: Wanted) -> Source:
-    """Open scores, and truth that stands beside them."""
-    path = _given(path)
-    with reading(_name_of(path)):
-        open_matrix = _opens_matrix(path)
-        if open_matrix is not None:
-            source = open_matrix(Path(path), wanted)
-        else:
-            table = _open_table(path, wanted)
-            columns = long_scores(table, wanted)
+class _File:
+    """A file that is opened, before its columns have roles: arrays, or a table."""
+
+    def __init__(self, path: Any, wanted: Wanted) -> None:
+        self.path = _given(path)
+        self.name = _name_of(self.path)
+        with reading(self.name):
+            self.open_matrix = _opens_matrix(self.path)
+            self.table = None
+            self.columns = frozenset[str]()
+            if self.open_matrix is None:
+                self.table = _open_table(self.path, wanted)
+                self.columns = frozenset(self.table.columns)
+            elif self.open_matrix is open_npz:
+                self.columns = frozenset(array_names(Path(self.path)))
+
+    def scores(self, wanted: Wanted) -> Source:
+        """Return scores, and truth that stands beside them."""
+        with reading(self.name):
+            if self.table is None:
+                assert self.open_matrix is not None
+                source = self.open_matrix(Path(self.path), wanted)
+            else:
+                columns = long_scores(self.table, wanted)
+                if columns is None:
+                    return scores_of_rows(self.table, wanted)
+                source = source_of_lines(self.table, wanted, columns)
+        names = wanted.rule_names
+        if source.label_names is None and names is not None and len(names) == source.n_labels:
+            return replace(source, label_names=names)  # nothing says otherwise
+        return source
+
+    def truth(self, wanted: Wanted, scores: Source) -> Source:
+        """Return the truth of scores in another file."""
+        with reading(self.name):
+            if self.table is None:
+                assert self.open_matrix is not None
+                alone = replace(wanted, label_names=None, rule_names=None)
+                source = self.open_matrix(Path(self.path), alone, truth_only=True)
+                return truth_of_arrays(source, wanted, scores)
+            columns = long_truth(self.table, wanted, scores)
             if columns is None:
-                return scores_of_rows(table, wanted)
-            source = source_of_lines(table, wanted, columns)
-    names = wanted.rule_names
-    if source.label_names is None and names is not None and len(names) == source.n_labels:
-        return replace(source, label_names=names)  # nothing says otherwise
-    return source
+                return truth_of_rows(self.table, wanted, scores)
+            return source_of_lines(self.table, wanted, columns, scores)
 
 
-def _open_both(path: Any, truth_path: Any, wanted: Wanted) -> Source:
-    """Open scores, and the truth of another file, where groups and weights may stand."""
-    truth_path = _given(truth_path)
-    with reading(_name_of(truth_path)):
-        open_matrix = _opens_matrix(truth_path)
-        table = _open_table(truth_path, wanted) if open_matrix is None else None
-        names = set(table.columns) if table is not None else set()
-        if open_matrix is open_npz:
-            names = array_names(Path(truth_path))
-
-    # What the file of the truth has is not asked of the scores.
-    of_truth: dict[str, Any] = {"scores": None, "with_truth": True, "drop_unscored": False}
+def _opened(path: Any, truth_path: Any, wanted: Wanted) -> Source:
+    """Open scores, and the truth of another file, if there is one; groups and weights may stand in either."""
+    file = _File(path, wanted)
+    if truth_path is None:
+        return file.scores(wanted)
+    truth = _File(truth_path, replace(wanted, scores=None))
     of_scores: dict[str, Any] = {"truth": None, "with_truth": False}
+    of_truth: dict[str, Any] = {"scores": None, "drop_unscored": False}
     for name in ("groups", "weights"):
-        has_it = getattr(wanted, name) in names
-        (of_scores if has_it else of_truth)[name] = None
-    scores = _open(path, replace(wanted, **of_scores))
+        column = getattr(wanted, name)
+        in_truth = column in truth.columns and column not in file.columns
+        (of_scores if in_truth else of_truth)[name] = None
+    scores = file.scores(replace(wanted, **of_scores))
     keys = wanted.key or scores.key_columns or None
-    wanted = replace(wanted, key=keys, **of_truth)
-    with reading(_name_of(truth_path)):
-        if open_matrix is not None:
-            alone = replace(wanted, label_names=None, rule_names=None)
-            source = open_matrix(Path(truth_path), alone, truth_only=True)
-            return joined(scores, truth_of_arrays(source, wanted, scores))
-        assert table is not None
-        columns = long_truth(table, wanted, scores)
-        if columns is not None:
-            truth = source_of_lines(table, wanted, columns, scores)
-        else:
-            truth = truth_of_rows(table, wanted, scores)
-    return joined(scores, truth)
+    return joined(scores, truth.truth(replace(wanted, key=keys, **of_truth), scores))
 
 
 def _name_of(path: Any) -> str:

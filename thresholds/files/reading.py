@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from thresholds import _checks
@@ -9,7 +10,7 @@ from thresholds._checks import InputError, shown, texts
 from thresholds.files.opening import StrPath, open_scores, read_label_names
 from thresholds.files.score_file import ScoreFile, gather
 from thresholds.files.source import Wanted
-from thresholds.files.words import in_python_words
+from thresholds.files.words import in_python_words, rewritten
 
 
 @in_python_words()
@@ -111,4 +112,5 @@ def read(
     for name, value in about_truth.items():
         if value is not None and source.truth_key is None:
             raise InputError(f"{name} is {shown(value)} with {source.name}, which has no truth")
-    return gather(source)
+    data = gather(source)
+    return replace(data, notes=tuple(map(rewritten, data.notes)))

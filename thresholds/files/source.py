@@ -123,6 +123,7 @@ class Source:
     # Of truth: what it is in rows that the file lacks, 0 or -1; None where it has to have all.
     lacking_truth: int | None = None
     more_labels: bool = False  # there may be more of them than a file of truth names
+    true_words: tuple[str, ...] = ()  # of cells of the truth, of which some are to be there
     drop_unscored: bool = False  # rows in which a label has no score are to be left out
     is_mapped: bool = False  # all rows are mapped into memory, which they take none of
     # All rows at once, where that takes no more memory than the file has.

@@ -18,6 +18,7 @@ Form = Literal["flat", "list", "mapping", "named"]
 Kind = Literal["float", "int", "bool", "text", "none", "other"]
 
 NOT_UTF8 = "text that is not UTF-8"  # the type of a column
+PERCENT = "number with a percent sign"  # likewise
 NUMBERS = ("float", "int", "bool")  # kinds of columns
 # What columns of label names, and of scores, are called, in lower case.
 LABELS = (
@@ -245,7 +246,7 @@ def _flat(array: Any, *, nullable: bool = False) -> Dense:
     from pyarrow import int8, types
 
     if types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+        array = _plain_words(array).dictionary_decode()
     if array.null_count:
         if not nullable:
             raise NoValue("", int(_nulls(array).argmax()), "")
@@ -311,8 +312,18 @@ def _lists_of(array: Any, values: Any, *, nullable: bool = False) -> ListColumn:
     if _kind(values.type) != "text":
         return ListColumn(_flat(values, nullable=True), offsets)
     coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
+    coded = _plain_words(coded)
     places = coded.indices.to_numpy(zero_copy_only=False)
     return ListColumn(places, offsets, tuple(coded.dictionary.to_pylist()))
+
+
+def _plain_words(coded: Any) -> Any:
+    """Return text that is coded by numbers with its words laid out as pyarrow can take them."""
+    import pyarrow as pa
+
+    if _kind(coded.type) != "text" or pa.types.is_string(coded.type.value_type):
+        return coded
+    return pa.DictionaryArray.from_arrays(coded.indices, coded.dictionary.cast(pa.string()))
 
 
 def _as_lists(array: Any) -> Any:

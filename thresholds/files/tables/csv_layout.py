@@ -24,6 +24,7 @@ _ROWS_IN_BLOCK = 8
 _SEPARATORS = ("\t", ";", "|", ",")  # as semicolons may part labels with commas in them
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)  # which Excel heeds in the first line
 _LIKE_NUMBER = re.compile(r"\s*[-+]?(\d+([.,']\d+)*|\d*[.,]\d+)\s*%?\s*")
+_OPEN_CELL = re.compile(r'(?:^|[,;\t|]) ?"')  # that begins in quotes
 _IN_QUOTES = re.compile(r'"[^"]*"')
 
 
@@ -128,7 +129,8 @@ def _layout(path: Path, encoding: str, stream: TextIO) -> Layout:
 def _whole_row(line: str, lines: Iterator[str]) -> tuple[str, int]:
     """Return a row, which may have ends of lines in quotes, and its number of lines."""
     parts = [line]
-    n_quotes, n_letters = line.count('"'), len(line)
+    is_open = _OPEN_CELL.search(_IN_QUOTES.sub("", line)) is not None
+    n_quotes, n_letters = line.count('"') if is_open else 0, len(line)
     while n_quotes % 2 and n_letters < _BLOCK_BYTES and (line := next(lines, "")):
         parts.append(line)
         n_quotes += line.count('"')
@@ -193,7 +195,7 @@ def _share(row: str, separator: str) -> float:
 def _is_header(path: Path, comment: str, row: str, separator: str) -> bool:
     """Whether a line that begins as a comment is the header of a row of numbers."""
     row = _IN_QUOTES.sub("", row)
-    if comment.count(separator) != row.count(separator) or separator not in comment:
+    if comment.count(separator) != row.count(separator):
         return False
     cells = [cell.strip() for cell in row.split(separator)]
     if all(cell.isdigit() for cell in cells) and len(set(cells)) == len(cells):
@@ -201,13 +203,13 @@ def _is_header(path: Path, comment: str, row: str, separator: str) -> bool:
             f"{path.name} has {shown(row.strip())} below {shown(comment.strip())}, either of which may be the header,"
             " expected no comment there"
         )
-    return any(map(is_number, cells))
+    return len(cells) > 1 and any(map(is_number, cells))
 
 
 def _refuse_no_header(path: Path, names: Sequence[str], row: Sequence[str]) -> None:
     """Refuse a first line with numbers that have decimals, above others: it is a row."""
     for name, cell in zip(names, row, strict=False):
-        if is_number(name) and float(name) % 1 and is_number(cell):
+        if is_number(name) and is_number(cell) and 0 < float(name) % 1 < 1:
             raise InputError(
                 f"{path.name} has {shown(name)} in its first line, expected a header, with a name for each column"
             )
@@ -219,9 +221,9 @@ def is_like_number(text: str) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Whether a finite number is written as text; 1_000 is one in Python alone."""
+    """Whether a number is written as text; 1_000 is one in Python alone."""
     try:
-        number = float(text)
+        float(text)
     except ValueError:
         return False
-    return "_" not in text and abs(number) < float("inf")
+    return "_" not in text

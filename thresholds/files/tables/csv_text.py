@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from thresholds._checks import InputError, shown
 from thresholds._checks.boundary import unreadable
 from thresholds.files.source import Wanted
-from thresholds.files.tables.columns import NOT_UTF8
+from thresholds.files.tables.columns import NOT_UTF8, PERCENT
 from thresholds.files.tables.csv_layout import Layout, layout_of
 from thresholds.files.tables.table import Piece, Table, table_of
 from thresholds.files.tables.text import Stream, pieces
@@ -88,7 +88,7 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
     # The first block tells what columns hold.
     first = _first_block(_Csv(path, layout, {}, ".", ()))
     has_rows = first.num_rows > 1 or not _is_empty(first, 0)
-    written = _written_numbers(path, first, text)
+    written = _written_numbers(first, text)
     types = {name: first.schema.field(name).type for name in layout.names}
     described = {
         name: pa.string() if name in text else pa.float64() if name in written else type_
@@ -117,7 +117,9 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
         notes=notes,
     )
     columns = {
-        name: column._replace(type=_TYPES.get(column.type, column.type))
+        name: column._replace(
+            type=PERCENT if name in percents else _TYPES.get(column.type, column.type)
+        )
         for name, column in table.columns.items()
     }
     return replace(table, columns=columns)
@@ -143,7 +145,7 @@ def _notes(path: Path, layout: Layout, written: Mapping[str, _Numbers]) -> tuple
     return tuple(note for note, is_so in assumed.items() if is_so)
 
 
-def _written_numbers(path: Path, first: Any, text: Collection[str | None]) -> dict[str, _Numbers]:
+def _written_numbers(first: Any, text: Collection[str | None]) -> dict[str, _Numbers]:
     """Find columns of text that are numbers as spreadsheets show them, in all of the first block."""
     import pyarrow as pa
 
@@ -159,14 +161,6 @@ def _written_numbers(path: Path, first: Any, text: Collection[str | None]) -> di
         if numbers is not None:
             written[name] = numbers
 
-    # Where some have commas, none may have points.
-    with_comma = [name for name, numbers in written.items() if numbers.with_comma]
-    with_point = [field.name for field in first.schema if pa.types.is_floating(field.type)]
-    if with_comma and with_point:
-        raise InputError(
-            f"numbers of {path.name} have decimal commas in {with_comma[0]!r} and decimal points in {with_point[0]!r},"
-            " expected one of them"
-        )
     return written
 
 
@@ -213,7 +207,6 @@ def _absent_words() -> list[str]:
 def _read(file: _Csv, columns: Sequence[str], _: int, text: Collection[str]) -> Iterator[Any]:
     """Read columns block by block."""
     import pyarrow as pa
-    from pyarrow import compute
 
     types = {
         name: pa.string() if name in text or name in file.percents else file.types[name]
@@ -225,7 +218,7 @@ def _read(file: _Csv, columns: Sequence[str], _: int, text: Collection[str]) -> 
         for name in columns:
             array = rows.column(name)
             if file.layout.is_spaced and pa.types.is_string(array.type):
-                array = compute.utf8_trim_whitespace(array)
+                array = pa.array([cell.strip() for cell in array.to_pylist()], pa.string())
             if name in file.percents and name not in text:
                 what = f"column {name!r} of {file.path.name}"
                 array = _without_percent(array, file.point, what, n_rows)
@@ -241,6 +234,7 @@ def _without_percent(array: Any, point: str, what: str, first: int) -> Any:
 
     cells = compute.utf8_trim_whitespace(array)
     absent = compute.is_in(cells, value_set=pa.array(_absent_words()))
+    cells = compute.replace_substring_regex(cells, "[\u00a0\u202f]", "")  # as Excel puts before it
     cells = compute.if_else(absent, None, cells)
     form = rf"^[-+]?(\d+[{point}]?|[{point}]\d)\d*([eE][-+]?\d+)? *%$"
     odd = compute.index(compute.match_substring_regex(cells, form), False).as_py()
@@ -342,6 +336,8 @@ def _refusal(file: _Csv, n_rows: int, said: str) -> InputError:
         is_other = found["text"] is None
         text = NOT_UTF8 if is_other else shown(found["text"])
         expected = _EXPECTED.get(found["type"], found["type"])
+        if found["type"] == "double" and file.point == ",":
+            expected = "a number with a decimal comma, as others of the file have"
         hint = "; --encoding names another, such as cp1252" if is_other else ""
         return InputError(
             f"{of} of {name} has {text} at row {int(found['row']) - 1}, expected {expected}{hint}"

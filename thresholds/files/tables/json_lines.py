@@ -121,7 +121,8 @@ def _read(
                     f"{path.name} has the key {field.name!r} at row {row} and not in the first rows, expected all keys"
                     " of numbers there"
                 )
-        absent = [column for column in columns if column not in table.schema.names]
+        there = set(table.schema.names)
+        absent = [column for column in columns if column not in there]
         for column in absent:
             table = table.append_column(column, pa.nulls(table.num_rows))
         yield from table.select(list(columns)).combine_chunks().to_batches()

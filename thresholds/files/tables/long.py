@@ -81,13 +81,13 @@ def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
 
 def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | None:
     """Find the columns of truth in long form; None for other tables."""
-    if wanted.labels not in table.columns and scores.label_column is None:
-        wanted = replace(wanted, labels=None)  # which names a column beside the scores
+    if wanted.labels not in table.columns:
+        wanted = replace(wanted, labels=None)  # which names a column of the scores
+    if wanted.labels is None and wanted.label_separator is not None:
+        return None
     label = _label_column(table, wanted)
     names = scores.label_names or ()
-    if label is None or (
-        wanted.labels is None and any(_is(table, name, *NUMBERS) for name in names)
-    ):
+    if label is None or (wanted.labels is None and any(name in table.columns for name in names)):
         return None
     truth = _truth_column(table, wanted)
     if truth is not None and truth not in table.columns and wanted.labels is None:
@@ -372,9 +372,9 @@ def _by_name(
     others = [label for label, place in zip(lines.labels, places, strict=True) if place < 0]
     if not others:
         return kept, label, ()
-    if wanted.label_names is None:
-        of = "of the rule"
-        if scores is not None:
+    if wanted.label_names is None or not kept.any():
+        of = "of the rule" if wanted.label_names is None else "of --label-names"
+        if scores is not None and wanted.label_names is None:
             of = f"of {scores.name}; --label-names names those to use"
         raise InputError(
             f"{name} has {listed(others)}{alike(others, names)}, expected the labels {of}"
@@ -439,7 +439,7 @@ def _label_column(table: Table, wanted: Wanted) -> str | None:
             )
         is_list = table.columns[wanted.labels].form == "list"  # names beside lists of scores
         return None if is_list else wanted.labels
-    if wanted.label_separator is not None or _has_columns(table, wanted.names_of_columns):
+    if _has_columns(table, wanted.names_of_columns):
         return None
     if any(column.form != "flat" for column in table.columns.values()):
         return None

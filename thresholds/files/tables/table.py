@@ -18,6 +18,7 @@ from thresholds._checks.boundary import reading
 from thresholds.files.source import USUAL_DIALECT, Dialect, rows_per_block
 from thresholds.files.tables.columns import (
     NUMBERS,
+    PERCENT,
     Column,
     NoValue,
     OtherLabels,
@@ -214,8 +215,15 @@ def joined(name: str, tables: Sequence[Table], *, numbers_alike: bool = False) -
                     f" shard, {first.name}"
                 )
     pieces = tuple(piece for shard in shards for piece in shard.pieces)
+    notes = tuple(dict.fromkeys(note for shard in shards for note in shard.notes))
     return replace(
-        first, name=name, columns=columns, pieces=pieces, about=about, differences=differences
+        first,
+        name=name,
+        columns=columns,
+        pieces=pieces,
+        about=about,
+        notes=notes,
+        differences=differences,
     )
 
 
@@ -251,7 +259,8 @@ def _are_alike(was: Column, now: Column, *, numbers_alike: bool) -> bool:
     if was.form == "mapping" == now.form:
         return set(was.names or ()) == set(now.names or ())
     if numbers_alike and was.kind in NUMBERS and now.kind in NUMBERS:
-        return (was.form, was.names) == (now.form, now.names)
+        are_percents = (was.type == PERCENT) == (now.type == PERCENT)
+        return are_percents and (was.form, was.names) == (now.form, now.names)
     return was._replace(of_index=False) == now._replace(of_index=False)
 
 

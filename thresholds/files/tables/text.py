@@ -17,10 +17,23 @@ _MARKS = {
 }
 
 
+_OTHER_FILES = {
+    b"PAR1": "a parquet file",
+    b"ARROW1": "a feather file",
+    b"ORC": "an ORC file",
+    b"PK\x03\x04": "an .npz or .xlsx file",
+    b"\x1f\x8b": "a packed file (.gz)",
+    b"\x93NUMPY": "an .npy file",
+}
+
+
 def encoding_of(path: Path, asked_for: str | None) -> str:
     """Return the encoding of a file: what its byte-order mark tells, else what is asked for, else UTF-8."""
     with _unpacked(path) as stream:
-        mark = stream.read(3)
+        mark = stream.read(6)
+    for start, kind in _OTHER_FILES.items():
+        if mark.startswith(start):
+            raise InputError(f"{path.name} begins as {kind} does, expected text, or another suffix")
     told = next((name for start, name in _MARKS.items() if mark.startswith(start)), None)
     return told or asked_for or "utf-8"
 

@@ -11,6 +11,7 @@ import numpy as np
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError, different, listed, places, shown
 from thresholds._checks.cells import first_bad_cell
+from thresholds._checks.labels import alike
 from thresholds._checks.unknown import reads_absent, unknown_values
 from thresholds.data import label_lists
 from thresholds.files import accounting
@@ -97,7 +98,7 @@ class Truth:
         cell = next((cell for cell in cells if not cell.isalnum()), cells[0] if cells else "")
         if cell.lstrip().startswith("{"):
             raise InputError(
-                f"truth {column!r} of {table.name} is text (such as {shown(cell)}), {_OBJECTS}"
+                f"truth {column!r} of {table.name} is text (such as {shown(cell)}), expected {_OBJECTS}"
             )
         separator = next((mark for mark in _SEPARATORS if mark in cell), "|")
         raise InputError(
@@ -310,9 +311,15 @@ class LabelCells:
         self._separator = wanted.label_separator or ","
         self._what = f"column {column!r} of {table.name}"
         times = Counter[str]()
+        may_be_cells = n_labels > 1
         for batch in table.batches([column], nullable=[column], text=[column]):
             for labels in self._labels_of(batch):
-                times.update(labels)
+                times.update(set(labels))
+                may_be_cells = may_be_cells and len(labels) in (0, n_labels)
+        if may_be_cells and times and times.keys() <= {"0", "1"}:
+            raise InputError(
+                f"{self._what} may have 0 and 1 for each label, or positions, expected names of labels, or {_OBJECTS}"
+            )
         names = label_names or ()
         if times and not set(names) & times.keys() and all(map(str.isdigit, times)):
             beyond = [label for label in times if int(label) >= n_labels]
@@ -322,6 +329,12 @@ class LabelCells:
                 )
             refuse_no_order(self._what, has_order)
             names = tuple(map(str, range(n_labels)))
+        others = [label for label in times if label not in names]
+        if others and wanted.label_names is None:
+            raise InputError(
+                f"{self._what} has {listed(others)}{alike(others, names)}, expected the labels of the scores;"
+                " --label-names names those to use"
+            )
         self._names = names
         self._left_out = times.keys() - set(names) if wanted.label_names is not None else set()
         self.notes: tuple[str, ...] = ()
@@ -343,7 +356,7 @@ class LabelCells:
         values = list[int]()
         lengths = list[int]()
         for labels in self._labels_of(batch):
-            kept = [label for label in labels if label not in self._left_out]
+            kept = [label for label in dict.fromkeys(labels) if label not in self._left_out]
             values += [index.setdefault(label, len(index)) for label in kept]
             lengths.append(len(kept))
         offsets = np.append(0, np.cumsum(lengths))
@@ -355,18 +368,25 @@ class LabelCells:
         for row, cell in enumerate(np.asarray(batch.columns[self._column]).tolist(), batch.first):
             text = "" if cell is None or cell != cell else str(cell).strip()
             if text.startswith("{") and ":" in text:
-                raise InputError(f"{self._what} has {shown(text)} at row {row}, {_OBJECTS}")
-            yield list(dict.fromkeys(_labels_in(text, self._separator)))
+                raise InputError(
+                    f"{self._what} has {shown(text)} at row {row}, expected {_OBJECTS}"
+                )
+            yield _labels_in(text, self._separator)
 
 
-_OBJECTS = "expected objects of .jsonl with 0 or 1 for each label, a column for each label, or one label a line"
+_OBJECTS = (
+    "objects of .jsonl with 0 or 1 for each label, a column for each label, or one label a line"
+)
 
 
 def _labels_in(cell: str, separator: str) -> list[str]:
     """Return the labels of a cell, of which some may be a list or a set as Python writes them."""
     inner = cell[1:-1]
     is_list = cell[:1] + cell[-1:] in ("[]", "()", "{}") and separator == ","
-    if not is_list or not (set(inner) & set("'\"") or not inner.strip(" ,0123456789")):
+    if not is_list or (
+        not cell.startswith("{")
+        and not (set(inner) & set("'\"") or not inner.strip(" ,0123456789"))
+    ):
         return [part.strip() for part in cell.split(separator) if part.strip()]
     return [next(filter(None, found)).strip() for found in _IN_LISTS.findall(inner)]
 
