@@ -142,8 +142,8 @@ def gather(
     # What is left out, and what is not known.
     if source.true_words and rows.y_true is not None and not (rows.y_true == 1).sum():
         raise InputError(
-            f"--true-words is {','.join(source.true_words)!r} with truth {source.truth_key!r}, of which no cell has such"
-            " a word, expected some"
+            f"--true-words is {','.join(source.true_words)!r} with truth {source.truth_key!r}, which has no such word,"
+            " expected some"
         )
     unknown = None
     notes = source.notes
