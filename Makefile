@@ -11,7 +11,7 @@ INSTALL := $(RUN) pip install $(PIP_OPTIONS)
 METADATA := pyproject.toml hatch_build.py thresholds/_version.py
 # A worker that is done takes work from another, so that none waits for the last tests of a slow one.
 WORKERS := -n auto --dist worksteal
-READING_TESTS := tests/data/test_unknown.py tests/files/test_unknown.py  # those of Arrow and Polars skip without them
+READING_TESTS := tests/data/test_unknown.py  # those of Polars skip without it
 CONSTRAINTS := tests/integrations/constraints.txt
 OLDEST := .venv-oldest
 OLDEST_TESTS := docs/inputs.md $(addprefix tests/,fitting/test_empirical.py rule/test_rule.py rule/test_rule_files.py \

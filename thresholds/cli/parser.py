@@ -49,11 +49,12 @@ files of scores:
                   or the one matrix that scipy.sparse.save_npz wrote, of scores or of truth
   .npy            scores alone, with --truth
   .txt            extreme classification: a header "n m" and label:score pairs; as --truth also a data set ("n d m");
-                  or a table whose cells are parted by tabs
+                  or a table, as .csv
   .svm, .svmlight, .libsvm
                   labels before features, as --truth
-  .parquet, .pq, .feather, .arrow, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl, .ndjson
+  .parquet, .pq, .feather, .arrow, .orc, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl, .jsonl.gz, .ndjson
                   a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
+                  scores also as lists beside lists of their labels, or as lists of {"label", "score"};
                   truth as lists of label names, of positions, or of 0 and 1, as labels in one cell
                   (--label-separator), or as words (--true-words); or one label a line, with the columns that tell its
                   row (--key), the label (--label-column) and its score

@@ -40,9 +40,9 @@ def read(
     Parameters
     ----------
     path : a file, a folder, or a pattern of shards; or a `datasets.Dataset`
-        Tables: `.parquet`, `.feather`, `.arrow`, `.csv`, `.tsv`, `.txt` parted by tabs (text also packed as `.gz`),
-        `.jsonl`, and a folder that `save_to_disk` wrote. Arrays: `.npz`, `.npy`. Text of extreme classification:
-        `.txt`.
+        Tables: `.parquet`, `.pq`, `.feather`, `.arrow`, `.orc`, `.csv`, `.tsv`, `.txt`, `.jsonl`, `.ndjson` (csv, tsv
+        and jsonl also packed as `.gz`), and a folder that `save_to_disk` wrote. Arrays: `.npz`, `.npy`. Text of extreme
+        classification: `.txt`.
     truth : likewise, where the truth is in another file; also `.svm`, `.svmlight` and `.libsvm`
     score_column, truth_column : column, prefix of columns, or array
         Not given, `y_score` and `y_true`, or what can be nothing else.
@@ -58,8 +58,7 @@ def read(
     unknown : "nan" for truth without a value, or a number that stands for truth that is not known; or several of these
         Such cells are -1 in `y_true`, and `unknown` of the result says so.
     true_words : words of truth that is text, "yes" or ("yes", "x"); one text may have several, parted by commas
-        A cell with one of these, in whatever case, is 1; an empty one, and one with another word, is 0. That has to be
-        the same word in all cells.
+        A cell with one of these, in whatever case, is 1. Of a column, either one other word is 0, or empty cells are.
     label_separator : text between the labels of a row, where the truth has all of them in one cell: "|"
     encoding : of csv files, as Python names it
         Not given, UTF-8, or UTF-16 where a byte-order mark says so.

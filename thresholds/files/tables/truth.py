@@ -100,10 +100,13 @@ class Truth:
             raise InputError(
                 f"truth {column!r} of {table.name} is text (such as {shown(cell)}), expected {_OBJECTS}"
             )
-        separator = next((mark for mark in _SEPARATORS if mark in cell), "|")
+        separator = next((mark for mark in _SEPARATORS if mark in cell), None)
+        hint = f"--label-separator '{separator}' parts the labels of a cell"
+        if separator is None:
+            hint = "--true-words says which are true, --label-separator what parts the labels of a cell"
         raise InputError(
             f"truth {column!r} of {table.name} is text (such as {shown(cell)}), expected lists of labels, or 0 and 1;"
-            f" --label-separator '{separator}' parts the labels of a cell"
+            f" {hint}"
         )
 
     def _decoding(self, table: Table) -> Decode:
