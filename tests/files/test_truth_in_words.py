@@ -233,3 +233,52 @@ def test_marks_in_a_column_that_nobody_named_are_asked_about(true: str, other: s
 )
 def test_options_without_a_use_are_refused(options: Any, message: str) -> None:
     assert message in refusal("id,a,b,c", "1,1,0,0", "2,0,1,0", "3,0,0,0", "4,0,0,1", **options)
+
+
+# What may be two things
+
+
+def test_numbers_may_be_words_too() -> None:
+    expected = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    of_blank = ("id,a,b,c", "1,1,,", "2,,1,", "3,,,1", "4,,,")
+    of_two = ("id,a,b,c", "1,1,2,2", "2,2,1,2", "3,2,2,1", "4,2,2,2")
+    of_true = ("id,a,b,c", "1,TRUE,,", "2,,TRUE,", "3,,,TRUE", "4,,,")
+    for lines, words in ((of_blank, "1"), (of_two, "1"), (of_true, "true")):
+        assert truth(*lines, true_words=words) == expected
+
+
+def test_words_that_no_cell_has_are_refused() -> None:
+    said = refusal("id,a,b,c", "1,yes,yes,no", "2,yes,yes,no", "3,yes,yes,no", "4,yes,yes,no", true_words="ja")
+    assert said.startswith("true_words is 'ja' with truth 'label columns of t.csv', which has no such word")
+
+
+def test_cells_of_zeros_and_ones_are_no_positions() -> None:
+    said = refusal(*cells("[1, 0, 0]", "[0, 1, 0]", "[0, 0, 1]", "[1, 1, 0]"), label_separator=",")
+    assert "may have 0 and 1 for each label, or positions" in said
+
+
+def test_a_label_called_label_is_a_column_of_wide_truth(tmp_path: Path) -> None:
+    write("s.csv", "id,label,a", "1,.9,.1", "2,.2,.8", "3,.1,.2", "4,.3,.4")
+    found = truth("id,label,a", "1,ja,nein", "2,nein,ja", "3,nein,nein", "4,nein,nein", true_words="ja")
+    assert found == [[1, 0], [0, 1], [0, 0], [0, 0]]
+
+
+def test_lines_of_no_label_that_is_asked_for_are_refused() -> None:
+    write("s.csv", "id,label,score", "1,a,.5", "2,b,.25")
+    with pytest.raises(InputError, match=r"s.csv has 'a', 'b', expected the labels of label_names"):
+        thresholds.read("s.csv", label_names=["x", "y"])
+
+
+def test_groups_may_be_a_column_of_the_key() -> None:
+    write("s.csv", "File,Start (s),label,score", "x.wav,0,a,.9", "y.wav,0,a,.4")
+    lines = ("File,Start (s),label", "x.wav,0,a")
+    data = thresholds.read("s.csv", truth=write("t.csv", *lines), groups="File")
+    assert data.groups is not None
+    assert data.groups.tolist() == ["x.wav", "y.wav"]
+
+
+def test_columns_of_the_scores_are_not_asked_of_the_truth() -> None:
+    write("s.csv", "id,bird,p", "1,a,.9", "1,b,.2", "2,b,.7")
+    asked: dict[str, Any] = {"label_column": "bird", "score_column": "p"}
+    assert truth("id,a,b", "1,1,0", "2,0,1", **asked) == [[1, 0], [0, 1]]
+    assert truth("id,y", "1,a|b", "2,b", truth_column="y", label_separator="|", **asked) == [[1, 1], [0, 1]]

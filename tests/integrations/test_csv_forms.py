@@ -395,3 +395,42 @@ def test_more_labels_than_a_csv_has_columns(tmp_path: Path, capsys: pytest.Captu
     assert run("predict", tmp_path / "rule.json", tmp_path / "s.npz", "-o", tmp_path / "o.csv") == 1
     assert "would have columns for 65,537 labels, expected at most 65,536" in capsys.readouterr().err
     assert not (tmp_path / "o.csv").exists()
+
+
+def test_labels_with_a_comma_each_are_not_parted_by_it(tmp_path: Path) -> None:
+    data = read(tmp_path, "Schmerz, akut;Husten, akut\n0,5;0,25\n0,125;0,75\n")
+    assert data.label_names == ("Schmerz, akut", "Husten, akut")
+    np.testing.assert_array_equal(data.y_score, [[0.5, 0.25], [0.125, 0.75]])
+
+
+def test_a_mark_of_inches_is_no_quotation(tmp_path: Path) -> None:
+    data = read(tmp_path, 'id,5" tube,b\n' + 2_000 * "1,0.5,0.25\n", label_names=('5" tube', "b"))
+    assert data.y_score.shape == (2_000, 2)
+
+
+def test_percent_signs_are_in_all_shards_or_in_none(tmp_path: Path) -> None:
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "0.csv").write_text("a;b\n50%;20%\n")
+    (tmp_path / "shards" / "1.csv").write_text("a;b\n50;20\n")
+    with pytest.raises(InputError, match=r"1.csv of shards has number in the column 'a', expected number with a percent"):
+        gather(open_scores(tmp_path / "shards"))
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.jsonl"])
+def test_other_files_that_are_called_text_are_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"PAR1\x15\x04\x15")
+    with pytest.raises(InputError, match=rf"{name} begins as a parquet file does, expected text, or another suffix"):
+        open_scores(tmp_path / name)
+
+
+def test_a_link_to_nothing_is_no_shard(tmp_path: Path) -> None:
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "0.csv").write_text("a\n0.5\n")
+    (tmp_path / "shards" / "1.csv").symlink_to(tmp_path / "nowhere.csv")
+    with pytest.raises(InputError, match=r"1.csv is a link to no file, expected a shard"):
+        open_scores(tmp_path / "shards")
+
+
+def test_rows_without_cells_take_no_time_to_pass_over(tmp_path: Path) -> None:
+    data = read(tmp_path, "id,a\n1,.5\n" + 20_000 * ",\n" + "x,.75\n", key="id", drop_unscored=True)
+    assert data.y_score.tolist() == [[0.5], [0.75]]

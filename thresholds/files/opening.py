@@ -1,6 +1,7 @@
 """Finding out what a path is, and opening it: by suffix, a folder, or a pattern of shards."""
 
 import os
+import stat
 from collections.abc import Callable
 from dataclasses import replace
 from glob import glob, has_magic
@@ -270,9 +271,11 @@ def _folder(folder: Path, wanted: Wanted) -> Table:
 
 def _shards_in(folder: Path) -> list[Path]:
     """Find the shards of a folder, all of one kind."""
-    files = sorted(
-        file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_"))
-    )
+    named = sorted(file for file in folder.iterdir() if not file.name.startswith((".", "_")))
+    dangling = [file for file in named if file.is_symlink() and not file.exists()]
+    if dangling:
+        raise InputError(f"{dangling[0]} is a link to no file, expected a shard")
+    files = [file for file in named if file.is_file()]
     shards = [file for file in files if _suffix(file.name) in _TABLES]
     # A text beside shards tells of them, such as readme.txt.
     shards = [file for file in shards if file.suffix != ".txt"] or shards
@@ -304,7 +307,9 @@ def _shards(name: str, paths: list[Path], wanted: Wanted) -> Table:
 def _one_table(path: Path, wanted: Wanted) -> Table:
     """Open one file."""
     suffix = _suffix(path.name)
-    path.stat()  # so that a missing file is named by Python's own error
+    # A missing file is named by Python's own error; a pipe would be read once alone.
+    if stat.S_ISFIFO(path.stat().st_mode):
+        raise InputError(f"{path} is a pipe, expected a file, which is read several times")
     if suffix not in _TABLES:
         raise InputError(
             f"{path} ends in {suffix!r}, expected {', '.join((*_ARRAYS, *_TABLES))}, a folder or pattern of shards, or"

@@ -17,6 +17,7 @@ from thresholds.data import label_lists
 from thresholds.files import accounting
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import NUMBERS, ListColumn
+from thresholds.files.tables.csv_layout import is_number
 from thresholds.files.tables.roles import ColumnChoice
 from thresholds.files.tables.table import Batch, Table, stacked
 from thresholds.files.unknown import as_read, hint_of, is_truth
@@ -128,9 +129,8 @@ class Truth:
                 f"{truth} holds {table.columns[column].type}, expected labels without scores"
             )
         if choice.form == "wide" and self._wanted.true_words:
-            self.text = tuple(
-                key for key in choice.columns if table.columns[key].kind in ("text", "none")
-            )
+            kinds = _kinds_of_words(table, self._wanted)
+            self.text = tuple(key for key in choice.columns if table.columns[key].kind in kinds)
             self._words = {key: Words(self._wanted) for key in self.text}
         else:
             accounting.refuse_other_than_numbers(table, choice, "0 and 1")
@@ -201,8 +201,8 @@ class Truth:
             ("--label-separator", self._wanted.label_separator),
             ("--true-words", ",".join(self._wanted.true_words) or None),
         ):
-            is_used = option == "--true-words" and (
-                "text" in kinds or (kinds, value) == ({"bool"}, "true")
+            is_used = option == "--true-words" and bool(
+                kinds & _kinds_of_words(table, self._wanted)
             )
             if value is not None and not is_used:
                 raise InputError(
@@ -242,6 +242,15 @@ class Truth:
 
 
 _ABSENT = ("nan", "na", "n/a", "null", "none")  # words for no value
+
+
+def _kinds_of_words(table: Table, wanted: Wanted) -> set[str]:
+    """Return the kinds of columns that have words for what is true; of a csv, numbers may be such words, too."""
+    is_csv = table.of_text and not table.is_loose
+    are_numbers = any(
+        is_number(word) or word.casefold() in ("true", "false") for word in wanted.true_words
+    )
+    return {"text", "none", *(NUMBERS if is_csv and are_numbers else ())}
 
 
 def refuse_no_order(truth: str, has_order: bool) -> None:
