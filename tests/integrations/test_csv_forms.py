@@ -412,7 +412,7 @@ def test_percent_signs_are_in_all_shards_or_in_none(tmp_path: Path) -> None:
     (tmp_path / "shards").mkdir()
     (tmp_path / "shards" / "0.csv").write_text("a;b\n50%;20%\n")
     (tmp_path / "shards" / "1.csv").write_text("a;b\n50;20\n")
-    with pytest.raises(InputError, match="has number in the column .a., expected number with a percent sign"):
+    with pytest.raises(InputError, match=r"has number in the column .a., expected number with a percent sign"):
         gather(open_scores(tmp_path / "shards"))
 
 
