@@ -62,8 +62,8 @@ def as_one(keys: Dense) -> Dense:
     """Return keys (n_rows,), those of several columns as one text each, which no others give: 3.0 is 3."""
     if keys.ndim == 1:
         return keys
-    texts = [_BETWEEN.join(map(_compared, key)) for key in keys.tolist()]
-    return np.array(texts, object)
+    parts = [map(_compared, keys[:, place].tolist()) for place in range(keys.shape[1])]
+    return np.array(list(map(_BETWEEN.join, zip(*parts, strict=True))), object)
 
 
 def places_of(

@@ -312,10 +312,10 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
         assert keys is not None
         dtype = keys.dtype
         compared = as_one(keys).tolist()
-        for key, one in zip(keys.tolist(), compared, strict=True):
+        for place, one in enumerate(compared):
             if one not in rows:
                 rows[one] = len(rows)
-                first_keys.append(key)
+                first_keys += keys[place : place + 1].tolist()
         named = [str(label) for label in np.asarray(batch.columns[choice.label]).tolist()]
         if "" in named and not may_be_empty:
             raise InputError(
