@@ -124,7 +124,7 @@ SEVERAL: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize(
     "said",
     [("nan", -1), ["nan", -1], {-1.0, "nan"}, frozenset({np.nan, -1}), np.array([np.nan, -1]), (-1, -2, "nan", "nan")],
-    ids=repr,
+    ids=["tuple", "list", "set", "frozen set", "array", "three"],
 )
 def test_several_things_stand_for_it(form: str, said: object) -> None:
     truth = _checks.truth(SEVERAL[form](), said)

@@ -263,7 +263,7 @@ def test_what_a_function_is_called_with_is_seen_as_before() -> None:
         thresholds.calibrate(BLOCKS, beta=2)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("said", [("nan", -1), ["nan", -9], {-3, "nan"}], ids=repr)
+@pytest.mark.parametrize("said", [("nan", -1), ["nan", -9], {-3, "nan"}], ids=["tuple", "list", "set"])
 def test_several_things_stand_for_truth_that_is_not_known(said: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     truth = (rng.random((60, 3)) < 0.4).astype(float)
