@@ -341,3 +341,17 @@ def test_a_rule_that_lacks_names_cannot_tell_labels(
     assert cli.main(["predict", "rule.json", "s.jsonl", "-o", "o.jsonl"]) == 1
     assert message in capsys.readouterr().err
     assert not Path("o.jsonl").exists()
+
+
+def test_an_object_of_two_lists_has_names_beside_scores(tmp_path: Path) -> None:
+    rows = [
+        {"p": {"labels": ["a", "b"], "scores": [0.9, 0.2]}, "gold": ["a"]},
+        {"p": {"labels": ["b"], "scores": [0.8]}, "gold": ["b"]},
+    ]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = thresholds.read(tmp_path / "s.jsonl")
+    assert data.label_names == ("a", "b")
+    assert data.y_score.toarray().tolist() == [[0.9, 0.2], [0, 0.8]]
+    (tmp_path / "s.jsonl").write_text(json.dumps({"p": {"labels": ["a"], "scores": [0.9, 0.2]}, "gold": ["a"]}) + "\n")
+    with pytest.raises(InputError, match=r"s.jsonl has 1 names in 'p' and 2 scores in 'p' at row 0"):
+        thresholds.read(tmp_path / "s.jsonl")

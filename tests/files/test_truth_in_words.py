@@ -282,3 +282,12 @@ def test_columns_of_the_scores_are_not_asked_of_the_truth() -> None:
     asked: dict[str, Any] = {"label_column": "bird", "score_column": "p"}
     assert truth("id,a,b", "1,1,0", "2,0,1", **asked) == [[1, 0], [0, 1]]
     assert truth("id,y", "1,a|b", "2,b", truth_column="y", label_separator="|", **asked) == [[1, 1], [0, 1]]
+
+
+def test_objects_of_zeros_and_ones_are_truth_in_any_order() -> None:
+    rows = [{"a": 1, "b": 1, "c": 0}, {"c": 0, "b": 1, "a": 0}, {"a": 0, "c": 0, "b": 0}, {"a": 1, "b": 0, "c": 1}]
+    lines = [json.dumps({"id": str(row), "found": cells}) for row, cells in enumerate(rows, 1)]
+    assert truth(*lines, name="t.jsonl") == FOUND
+    some = [json.dumps({"id": str(row), "found": {name: 1}}) for row, name in enumerate("abca", 1)]
+    known = [[1, -1, -1], [-1, 1, -1], [-1, -1, 1], [1, -1, -1]]
+    assert truth(*some, name="t.jsonl", unknown="nan") == known

@@ -113,6 +113,12 @@ def described(type_: Any, names: tuple[str, ...] | None = None) -> Column:
             names = tuple(field.name for field in fields)
             kind: Kind = "none" if kinds == {"none"} else "float"
             return Column("mapping", kind, "numbers by label", len(names), names)
+        lists = [field for field in fields if _is_list(field.type)]
+        labels = [field for field in lists if _kind(field.type.value_type) == "text"]
+        scores = [field for field in lists if _kind(field.type.value_type) == "float"]
+        if len(labels) == len(scores) == 1:
+            type_name = f"lists of {labels[0].name} and {scores[0].name}"
+            return Column("named", "float", type_name, fields=(labels[0].name, scores[0].name))
         return Column("flat", "other", str(type_))
     whole = types.is_decimal(type_) and type_.scale <= 0
     return Column("flat", "int" if whole else _kind(type_), _shown(type_), None, names)
@@ -214,6 +220,8 @@ def values_of(array: Any, column: Column, *, nullable: bool = False) -> Values:
 
     Nulls are refused, unless the column is `nullable`, and has numbers: then they are NaN, or rows without a list.
     """
+    from pyarrow import types
+
     # Asked for each column of each block, so that what most columns are comes first.
     if not array.null_count and _is_plain_number(array.type):
         return np.asarray(array.to_numpy())
@@ -230,8 +238,11 @@ def values_of(array: Any, column: Column, *, nullable: bool = False) -> Values:
         return lists._replace(values=lists.values.astype(np.int64), words=()) if is_empty else lists
     if array.null_count and not nullable:
         raise NoValue("", int(_nulls(array).argmax()), "")
-    pairs = _as_lists(array).flatten()  # structs, one row behind another
     label, score = column.fields or ("", "")
+    if types.is_struct(array.type):  # of two lists
+        labels, scores = (_lists(array.field(name), nullable=nullable) for name in (label, score))
+        return NamedLists(labels, scores)
+    pairs = _as_lists(array).flatten()  # structs, one row behind another
     if not len(pairs):
         nothing = ListColumn(np.empty(0, np.int64), np.zeros(len(array) + 1, np.int64), ())
         return NamedLists(nothing, nothing._replace(values=np.empty(0)))

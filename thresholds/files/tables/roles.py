@@ -101,7 +101,10 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
     if scores is None and names is not None and _all_flat(others, names, wanted):
         return ColumnChoice("label columns", names, names, "wide")
     lists = [
-        key for key, column in others.items() if _is_list(column, "text", "int", "bool", "none")
+        key
+        for key, column in others.items()
+        if _is_list(column, "text", "int", "bool", "none")
+        or (scores is None and column.form == "mapping")
     ]
     if len(lists) > 1:
         raise InputError(

@@ -289,16 +289,14 @@ def _by_name(batch: Batch, choice: ColumnChoice, label_names: Sequence[str]) -> 
 def _named_lists(batch: Batch, choice: ColumnChoice) -> NamedLists:
     """Return label names and their scores, which are as many in each row."""
     found: Any = [batch.columns[column] for column in choice.columns]
-    if len(found) == 1:
-        return NamedLists(*found[0])
-    labels, scores = found
+    labels, scores = found[0] if len(found) == 1 else found
     lengths = np.diff(labels.offsets), np.diff(scores.offsets)
     wrong = np.flatnonzero(lengths[0] != lengths[1])
     if wrong.size:
         at = int(wrong[0])
         raise InputError(
             f"{batch.name} has {lengths[0][at]} names in {choice.columns[0]!r} and {lengths[1][at]} scores in"
-            f" {choice.columns[1]!r} at row {batch.first + at}, expected a score for each name"
+            f" {choice.columns[-1]!r} at row {batch.first + at}, expected a score for each name"
         )
     return NamedLists(labels, scores)
 
