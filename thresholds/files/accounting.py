@@ -6,6 +6,7 @@ A column that is named for a label, or that holds numbers but for some cells, is
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations
+from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +14,14 @@ import numpy as np
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.unknown import reads_absent
 from thresholds.files.source import Source
-from thresholds.files.tables.columns import NUMBERS
+from thresholds.files.tables.columns import NUMBERS, SCORES
 from thresholds.files.tables.csv_layout import is_like_number, is_number
 from thresholds.files.tables.roles import SEPARATORS, ColumnChoice, is_index
 from thresholds.files.tables.table import Table
 from thresholds.files.unknown import is_truth
 
 _SHOWN = 5
+_NUMBERS_IN_TEXT = re.compile(r"\s*[\[({].*\d\.\d")  # lists, or objects, as Python writes them
 _DIGITS_FIRST = re.compile(r"\s*[-+]?[.,]?\d")  # as a number begins
 # What columns are called that tell which rows belong together.
 _OF_GROUPS = re.compile(
@@ -99,6 +101,41 @@ def refuse_scores_of_text(table: Table, columns: Sequence[str], label: str) -> N
             )
 
 
+def refuse_scores_left_out(table: Table, choice: ColumnChoice, left: Collection[str]) -> None:
+    """Refuse to take an only column of numbers, or whole numbers, for scores beside what may have those of all labels.
+
+    Such are lists as text, as pandas writes them to a csv, structs that nothing here knows, and an only column that is
+    called as scores are beside text that repeats itself, as names of labels do.
+    """
+    columns = [table.columns[key] for key in choice.columns]
+    if len(columns) > 1 and any(column.kind not in ("int", "bool") for column in columns):
+        return
+    taken = f"{listed(choice.columns)} of {table.name} would be the scores"
+    expected = "expected --score-column or --label-names to name the columns of the scores"
+    for key in left:
+        type_name = table.columns[key].type
+        if type_name.startswith(("struct<", "list<")):
+            raise InputError(
+                f"{taken}, and {key!r} with {type_name} is left out, {expected}; lists of numbers are read, and objects"
+                " with a number for each label"
+            )
+    texts = [key for key in of_text(table, left) if not is_index(key, table.columns[key])]
+    is_called_so = len(columns) == 1 and choice.columns[0].lower() in SCORES
+    for key, batch in table.first_rows(texts).items():
+        cells = np.asarray(batch.columns[key]).tolist()
+        if all(_NUMBERS_IN_TEXT.match(cell) for cell in cells):
+            raise InputError(
+                f"{taken}, and {key!r} with text such as {shown(cells[0])} is left out, {expected}; lists of numbers"
+                " are read from .parquet and .jsonl"
+            )
+        if is_called_so and len(set(cells)) < len(cells):
+            raise InputError(
+                f"{table.name} has one score in each line, in {choice.columns[0]!r}, expected --label-column, perhaps"
+                f" {key!r}, if each line has one label; --score-column {quote(choice.columns[0])} if there is one label"
+                " in all"
+            )
+
+
 def refuse_scores_called_truth(table: Table) -> None:
     """Refuse to take a column for truth that is called so, and has scores beside others: it may be a label."""
     column = table.columns.get("y_true")
@@ -141,6 +178,8 @@ def refuse_other_labels(
     """Refuse to leave out the truth of a label that the scores lack."""
     of_truth = look_like_truth(table, left, unknown)
     for label in left:
+        if is_index(label, table.columns[label]):
+            continue
         in_scores = scores.left_out.get(label) is not None and table.columns[label].kind in NUMBERS
         if in_scores or label in of_truth:
             why = scores.because(label) or "; --label-names names those to use"

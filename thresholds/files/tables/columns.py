@@ -24,6 +24,7 @@ NUMBERS = ("float", "int", "bool")  # kinds of columns
 LABELS = (
     *("label", "scientific name", "scientific_name", "species", "class", "class_name", "category"),
     *("tag", "common name", "common_name", "species code", "species_code"),
+    *("label_name", "labelname", "label name"),
 )
 SCORES = ("score", "y_score", "confidence", "probability", "prob")
 

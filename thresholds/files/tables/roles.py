@@ -2,7 +2,7 @@
 
 A column of lists, or of objects with a key for each label, holds all labels of a row. Wide columns hold one label each,
 their names a prefix, a separator and the label: `y_score_cat`, `y_score.cat`, `y_score:cat`, `y_score/cat`, or
-`Score cat`. Label names may stand beside lists of scores, in any order: then they say whose scores these are.
+`Score cat`; where the caller names what they end with, the other way round: `cat_score`. Label names may stand beside lists of scores, in any order: then they say whose scores these are.
 """
 
 import re
@@ -215,8 +215,8 @@ def _signs_of_names(table: Table, names: str, scores: str, known: Sequence[str] 
 
 
 def _asked_for(name: str, columns: Columns, asked: str) -> ColumnChoice:
-    """Return what an option names: a column, or those that have it as a prefix."""
-    choice = _named(columns, asked)
+    """Return what an option names: a column, or those that have it as a prefix, else those that end with it."""
+    choice = _named(columns, asked) or _ending_with(columns, asked)
     if choice is None:
         raise InputError(f"{name} has no column {asked!r}, expected one of {listed(columns)}")
     return choice
@@ -249,8 +249,10 @@ def _called_as_roles(columns: Columns, names: tuple[str, ...] | None) -> ColumnC
 def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
     """Leave out columns that are named for something else, truth among them."""
     taken = {wanted.groups, wanted.weights, *wanted.keys}
-    for prefix in (wanted.truth, "y_true"):
-        choice = None if prefix is None else _named(columns, prefix)
+    choices = [_named(columns, "y_true")]
+    if wanted.truth is not None:
+        choices.append(_named(columns, wanted.truth) or _ending_with(columns, wanted.truth))
+    for choice in choices:
         if choice is not None:
             taken |= set(choice.columns)
     return {key: column for key, column in columns.items() if key not in taken}
@@ -275,6 +277,21 @@ def _named(columns: Columns, name: str) -> ColumnChoice | None:
     if not wide:
         return None
     return ColumnChoice(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide")
+
+
+def _ending_with(columns: Columns, name: str) -> ColumnChoice | None:
+    """Return the columns that end with a name: `cat_score`, as pandas writes what it merges."""
+    wide = tuple(
+        key
+        for key, column in columns.items()
+        if len(key) > len(name) + 1
+        and key.endswith(name)
+        and key[-len(name) - 1] in SEPARATORS
+        and column.form == "flat"
+    )
+    if not wide:
+        return None
+    return ColumnChoice(name, wide, tuple(key[: -len(name) - 1] for key in wide), "wide")
 
 
 def _single_column(columns: Columns, name: str) -> ColumnChoice:
@@ -335,8 +352,8 @@ def _all_numeric(
         )
         named = f"{options} to name them, " if options else ""
         raise InputError(
-            f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected {named}--score-column a"
-            " prefix, or --label-names the labels"
+            f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected {named}--score-column"
+            " what the columns of scores begin or end with, or --label-names the labels"
         )
     return ColumnChoice("all columns", tuple(columns), tuple(columns), "wide")
 

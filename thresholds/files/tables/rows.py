@@ -42,6 +42,7 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     left_out = _left_out(table, wanted, scores.columns, () if choice is None else choice.columns)
     if scores.key == "all columns":
         accounting.refuse_mostly_numbers(table, accounting.of_text(table, left_out))
+        accounting.refuse_scores_left_out(table, scores, left_out)
 
     # Put scores and truth in the order of the labels.
     names, of_names = _label_names(table, scores, wanted)

@@ -78,11 +78,25 @@ class Truth:
             lacking = [label for label in self._names if label not in choice.names]
             more = [label for label in choice.names if label not in self._names]
             why = accounting.because(table, choice, lacking[0]) if lacking else because(more[0])
+            if not why and choice.key == "all columns":
+                why = self._labels_in_cells(table, choice)
             raise InputError(
                 f"truth {choice.key!r} of {table.name} {different(choice.names, self._names)}, expected the same labels"
                 f" as the scores{why}"
             )
         return ordered(choice, self._names)
+
+    def _labels_in_cells(self, table: Table, choice: ColumnChoice) -> str:
+        """Say how labels in cells of text are read, where the truth has been looked for in columns of numbers."""
+        for key in accounting.of_text(table, table.columns):
+            for cell in _first_cells(table, key):
+                separator = next((mark for mark in _SEPARATORS if mark in cell), None)
+                labels = [] if separator is None else _labels_in(cell, separator)
+                if set(labels) & set(self._names or ()):
+                    return f"; --truth-column {key!r} with --label-separator '{separator}' if that has all labels of a row"
+        if table.of_text and len(choice.columns) == 1:
+            return f"; --truth-column {choice.columns[0]!r} with --label-separator if that has all labels of a row"
+        return ""
 
     def _is_of_cells(self, table: Table, choice: ColumnChoice) -> bool:
         """Whether a column of text has all labels of a row, parted as the caller has said."""
