@@ -183,7 +183,65 @@ def test_a_key_on_several_rows_is_named(capsys: pytest.CaptureFixture[str]) -> N
     assert "key '1' stands on 2 rows of s.csv" in said
 
 
+def test_cells_of_labels_beside_columns_of_numbers_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a table of findings has beside the age of the patient, or one of clips beside their seconds."""
+    write_table("s.csv", ["id", "Mass", "Edema"], (1, 0.9, 0.8), (2, 0.7, 0.2), (3, 0.1, 0.3))
+    write_table("t.csv", ["id", "found", "age"], (1, "Mass", 61), (2, "Mass|Edema", 70), (3, "Edema", 55))
+    asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
+    assert "--truth-column 'found' with --label-separator '|'" in refusal(capsys, *asked)
+    truth = np.array([[1, 0], [1, 1], [0, 1]])
+    scores = np.array([[0.9, 0.8], [0.7, 0.2], [0.1, 0.3]])
+    claimed = objective(*asked, "--truth-column", "found", "--label-separator", "|")
+    assert claimed == best_known_macro(truth, scores)
+
+
+def test_numbers_of_rows_are_no_labels_of_either_file() -> None:
+    """As R writes them to every table, under no name."""
+    write_table("s.csv", ['""', "cat", "dog"], *((f'"{row + 1}"', *SCORES[row, :2]) for row in range(7)))
+    words = np.where(TRUTH == 1, "TRUE", "FALSE")
+    write_table("t.csv", ['""', "cat", "dog"], *((f'"{row + 1}"', *words[row, :2]) for row in range(7)))
+    assert objective("s.csv", "--truth", "t.csv") == best_known_macro(TRUTH[:, :2], SCORES[:, :2])
+
+
 # Text as other programs write it
+
+
+def test_columns_may_end_with_what_they_hold() -> None:
+    """As pandas names the columns of two tables that it merges."""
+    header = [*(f"{name}_true" for name in NAMES), *(f"{name}_score" for name in reversed(NAMES))]
+    write_table("s.csv", header, *((*TRUTH[row], *SCORES[row, ::-1]) for row in range(7)))
+    found = objective("s.csv", "--score-column", "score", "--truth-column", "true")
+    assert found == best_known_macro(TRUTH, SCORES)
+
+
+def test_a_null_of_a_database_is_no_value() -> None:
+    write("s.tsv", "id\tcat", "1\t0.9", "2\t\\N", "3\t0.2")
+    data = thresholds.read("s.tsv", key="id", drop_unscored=True)
+    assert np.asarray(data.y_score).tolist() == [[0.9], [0.2]]
+
+
+@pytest.mark.parametrize(
+    "scores",
+    ["[0.1, 0.9]", "{'cat': 0.1, 'dog': 0.9}", {"type": 1, "values": [0.1, 0.9]}],
+    ids=["list", "dict", "vector"],
+)
+def test_numbers_of_rows_are_not_taken_for_scores_that_are_not_understood(
+    scores: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_objects("s.jsonl", *({"id": row, "probability": scores, "gold": [0]} for row in range(3)))
+    said = refusal(capsys, "s.jsonl")
+    assert "'id' of s.jsonl would be the scores, and 'probability' with " in said
+
+
+def test_a_score_a_line_beside_text_that_repeats_itself_may_be_one_label_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = [("a", "cat", 0.9), ("a", "dog", 0.2), ("b", "cat", 0.3), ("b", "dog", 0.8)]
+    write_table("s.csv", ["clip", "animal", "score"], *lines)
+    write_table("t.csv", ["clip", "animal"], ("a", "cat"), ("b", "dog"))
+    asked = ["s.csv", "--truth", "t.csv", "--key", "clip"]
+    assert "expected --label-column, perhaps 'animal'" in refusal(capsys, *asked)
+    assert objective(*asked, "--label-column", "animal") == 1.0
 
 
 def test_a_table_of_selections_is_text_parted_by_tabs() -> None:
