@@ -458,7 +458,9 @@ def _add_file(
         "--truth", metavar="FILE", help="file or folder of the truth, if that is another"
     )
     command.add_argument(
-        "--truth-column", metavar="NAME", help="column of the truth, or what its columns begin or end with (default: y_true)"
+        "--truth-column",
+        metavar="NAME",
+        help="column of the truth, or what its columns begin or end with (default: y_true)",
     )
     command.add_argument(
         "--label-separator",

@@ -22,7 +22,8 @@ from thresholds.files.tables.text import Stream, pieces
 from thresholds.results import counted
 
 _PIECE_BYTES = 2**20
-_NO_VALUE = ("#NV", "\\N", " ")  # of Excel and of databases, beside the words that pyarrow knows, such as NA, NaN, null and #N/A
+# Of Excel, of databases, and of nobody; beside the words that pyarrow knows, such as NA, NaN, null and #N/A.
+_NO_VALUE = ("#NV", "\\N", " ")
 # Cells of numbers as spreadsheets show them; the groups are decimals and the percent sign.
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*(,\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
 _DECIMAL_POINT = re.compile(r"\s*[-+]?\d*(\.\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")

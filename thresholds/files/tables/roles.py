@@ -2,7 +2,8 @@
 
 A column of lists, or of objects with a key for each label, holds all labels of a row. Wide columns hold one label each,
 their names a prefix, a separator and the label: `y_score_cat`, `y_score.cat`, `y_score:cat`, `y_score/cat`, or
-`Score cat`; where the caller names what they end with, the other way round: `cat_score`. Label names may stand beside lists of scores, in any order: then they say whose scores these are.
+`Score cat`; where the caller names what they end with, the other way round: `cat_score`. Label names may stand beside
+lists of scores, in any order: then they say whose scores these are.
 """
 
 import re

@@ -93,9 +93,11 @@ class Truth:
                 separator = next((mark for mark in _SEPARATORS if mark in cell), None)
                 labels = [] if separator is None else _labels_in(cell, separator)
                 if set(labels) & set(self._names or ()):
-                    return f"; --truth-column {key!r} with --label-separator '{separator}' if that has all labels of a row"
+                    options = f"--truth-column {key!r} with --label-separator '{separator}'"
+                    return f"; {options} if that has all labels of a row"
         if table.of_text and len(choice.columns) == 1:
-            return f"; --truth-column {choice.columns[0]!r} with --label-separator if that has all labels of a row"
+            options = f"--truth-column {choice.columns[0]!r} with --label-separator"
+            return f"; {options} if that has all labels of a row"
         return ""
 
     def _is_of_cells(self, table: Table, choice: ColumnChoice) -> bool:
