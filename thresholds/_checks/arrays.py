@@ -187,7 +187,8 @@ def _binary(
     cells = array.data if is_sparse(array) else array
     if not all(_by_rows(_all_binary, cells, n_jobs)):
         bad = first_bad_cell(array, _not_binary, label_names)
-        advice = hint(name, first_value(array, _not_binary), unknown)
+        has_zeros = is_sparse(array) or bool((cells == 0).any())
+        advice = hint(name, first_value(array, _not_binary), unknown, has_zeros=has_zeros)
         raise InputError(f"{name} has {bad}, expected only 0 and 1{advice}")
     return without_zeros(array) if is_sparse(array) else array
 

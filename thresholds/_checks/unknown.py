@@ -6,7 +6,8 @@ cells of both kinds. What it is, `unknown=` says: without it such a cell is refu
 
 import math
 import numbers
-from collections.abc import Iterable, Set
+import re
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ Unknown: TypeAlias = tuple[float, ...]
 _NAN = "nan"
 _TRUTH = ("y_true", "y")
 _LISTED = "; thresholds.from_label_lists makes 0 and 1 of the labels that each row lists"
+_YES_OR_NO = re.compile("yes|no|y|n|true|false|t|f|ja|nein|x|positive|negative", re.IGNORECASE)
 
 
 class Truth(NamedTuple):
@@ -102,17 +104,28 @@ def are_unknown(array: Dense, unknown: Unknown) -> Booleans | None:
     return np.array(marked, np.bool_).reshape(array.shape)
 
 
-def hint(name: str, cell: object = math.nan, unknown: Unknown = ()) -> str:
+def hint(
+    name: str, cell: object = math.nan, unknown: Unknown = (), *, has_zeros: bool = True
+) -> str:
     """Say what to do with a cell of the truth that is neither 0 nor 1, if it tells what it means.
 
     One that is no number, or a negative one, may be not known: it is left out beside what `unknown` says already. One
-    that names labels is what `from_label_lists` takes.
+    that names labels is what `from_label_lists` takes, and scores by label are to be columns. Where no cell
+    is 0, a negative one may be what is not true.
     """
-    if name not in (*_TRUTH, "y_pred"):
+    is_of_truth = name in (*_TRUTH, "y_pred")
+    if isinstance(cell, Mapping) and not is_of_truth:
+        rows = name
+        if {"label", "score"} <= cell.keys():
+            rows = f"[{{item['label']: item['score'] for item in row}} for row in {name}]"
+        return f"; pandas.DataFrame({rows}) has a column for each label"
+    if not is_of_truth:
         return ""
     if lists_labels(cell):
         return _LISTED
     if isinstance(cell, str):
+        if _YES_OR_NO.fullmatch(cell.strip()):
+            return f"; {name} == 'yes' is true where that is the word for it"
         is_text = any(map(str.isalpha, cell))
         return f"{_LISTED} (of text: cell.split('|') for each cell)" if is_text else ""
     if name not in _TRUTH:
@@ -121,7 +134,9 @@ def hint(name: str, cell: object = math.nan, unknown: Unknown = ()) -> str:
     if value >= 0 or math.isinf(value):
         return ""
     more = unknown_values((*unknown, value))
-    return f"; unknown={said(more)} leaves cells out whose truth is not known"
+    advice = f"; unknown={said(more)} leaves cells out whose truth is not known"
+    word = "NaN" if math.isnan(value) else f"{value:g}"
+    return advice if has_zeros else f"{advice}; {name} > 0 is the truth if {word} means not true"
 
 
 def lists_labels(cell: object) -> bool:

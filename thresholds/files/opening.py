@@ -36,6 +36,15 @@ from thresholds.files.tables.table import Table
 
 StrPath = str | os.PathLike[str]
 
+# How to save what people have in files that are not read.
+_TO_SAVE = {
+    ".xlsx": "save the sheet as csv",
+    ".xls": "save the sheet as csv",
+    ".ods": "save the sheet as csv",
+    ".json": "write an object in each line of a .jsonl file",
+    ".pkl": "a frame has to_parquet; numpy.savez writes arrays",
+}
+
 
 class _OpenMatrix(Protocol):
     """What opens a file of one matrix; `truth_only` where that is truth, of scores in another file."""
@@ -311,9 +320,10 @@ def _one_table(path: Path, wanted: Wanted) -> Table:
     if stat.S_ISFIFO(path.stat().st_mode):
         raise InputError(f"{path} is a pipe, expected a file, which is read several times")
     if suffix not in _TABLES:
+        advice = f": {_TO_SAVE[suffix]}" if suffix in _TO_SAVE else ""
         raise InputError(
             f"{path} ends in {suffix!r}, expected {', '.join((*_ARRAYS, *_TABLES))}, a folder or pattern of shards, or"
-            " a Hugging Face dataset folder"
+            f" a Hugging Face dataset folder{advice}"
         )
     open(path, "rb").close()  # likewise one that may not be read
     return _TABLES[suffix](path, wanted)

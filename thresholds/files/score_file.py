@@ -154,7 +154,7 @@ def gather(
     if source.has_unknown and rows.y_true is not None:
         n_unknown = count_unknown(rows.y_true)
         unknown = UNKNOWN if n_unknown else None
-        notes = (*notes, noted(n_unknown, rows.y_true.shape))
+        notes = (*notes, *noted(rows.y_true, n_unknown))
 
     return ScoreFile(
         name=source.name,

@@ -75,10 +75,20 @@ def count_unknown(truth: Matrix) -> int:
     return int(np.count_nonzero(stored == UNKNOWN))
 
 
-def noted(n_unknown: int, shape: tuple[int, int]) -> str:
-    """Say how much of the truth is not known."""
+def noted(truth: Matrix, n_unknown: int) -> tuple[str, ...]:
+    """Say how much of the truth is not known, and where nothing is known to be false."""
     if not n_unknown:
-        return "the truth of every cell is known"
-    n_cells = math.prod(shape)
+        return ("the truth of every cell is known",)
+    n_cells = math.prod(truth.shape)
     share = percent(n_unknown / n_cells)
-    return f"truth of {n_unknown:,} of {n_cells:,} cells ({share}) is not known; they are left out"
+    notes = [
+        f"truth of {n_unknown:,} of {n_cells:,} cells ({share}) is not known; they are left out"
+    ]
+    n_stored = truth.nnz if is_sparse(truth) else n_cells
+    stored = truth.data if is_sparse(truth) else truth
+    if n_stored == n_cells and not (stored == 0).any():
+        notes.append(
+            "no cell of the truth is 0, so that to mark everything is right: if what is not known is not true, write 0"
+            " for it (of csv: --true-words 1)"
+        )
+    return tuple(notes)
