@@ -27,12 +27,6 @@ def test_bad_files_have_names_of_their_own() -> None:
     assert [name for name, times in Counter(map(str, BAD_FILES)).items() if times > 1] == []
 
 
-def test_a_key_needs_another_file_to_join(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arrays(y_true=SCORES > 0.3, id=IDS)(tmp_path)
-    assert cli.main(["compare", str(tmp_path / "s.npz"), "--key", "id"]) == 1
-    assert "--key is 'id' without --truth, the file to join by it" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [

@@ -175,6 +175,39 @@ def test_all_labels_of_a_row_in_one_cell_are_parted_by_an_option(
     assert objective(*asked, "--label-separator", separator) == best_known_macro(truth, scores)
 
 
+def test_a_key_is_no_label_where_the_truth_stands_beside_the_scores() -> None:
+    columns = np.column_stack([range(7), SCORES, TRUTH])
+    header = ["id", *NAMES, *(f"y_true_{name}" for name in NAMES)]
+    write_table("s.csv", header, *((int(row[0]), *row[1:4], *row[4:].astype(int)) for row in columns))
+    assert objective("s.csv", "--key", "id") == best_known_macro(TRUTH, SCORES)
+
+
+def test_rows_are_not_joined_by_their_order_where_both_files_tell_another(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_table("s.csv", ["id", "cat"], ("x", 0.9), ("y", 0.2))
+    write_table("t.csv", ["id", "cat"], ("y", 0), ("x", 1))
+    said = refusal(capsys, "s.csv", "--truth", "t.csv")
+    assert "column 'id' has 'x' at row 0 of s.csv and 'y' at that of t.csv, expected --key 'id'" in said
+    assert objective("s.csv", "--truth", "t.csv", "--key", "id") == 1.0
+    # What is the same in both, or differs in all, is no key that tells another order.
+    for ids in (("x", "y"), ("u", "v")):
+        write_table("t.csv", ["id", "cat"], (ids[0], 1), (ids[1], 0))
+        assert objective("s.csv", "--truth", "t.csv") == 1.0
+
+
+def test_rows_of_shards_are_not_joined_by_an_order_that_may_be_meant_otherwise(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Part 10 stands before part 2 by its name."""
+    for shard in (1, 2, 10):
+        write_table(f"part-{shard}.csv", ["id", "cat"], (f"n{shard}", shard / 10))
+    write_table("t.csv", ["id", "cat"], ("n1", 0), ("n2", 0), ("n10", 1))
+    said = refusal(capsys, "part-*.csv", "--truth", "t.csv")
+    assert "has the shard part-10 before others of smaller numbers" in said
+    assert objective("part-*.csv", "--truth", "t.csv", "--key", "id") == 1.0
+
+
 def test_a_key_on_several_rows_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """As an image has that was cut into tiles."""
     write_table("s.csv", ["id", "a"], (1, 0.9), (1, 0.8), (2, 0.2))
@@ -296,3 +329,19 @@ def test_arrays_of_other_names_are_listed(capsys: pytest.CaptureFixture[str]) ->
     np.savez("s.npz", targets=TRUTH, probs=SCORES)
     assert "'probs' (7, 3) float64" in refusal(capsys, "s.npz")
     assert objective("s.npz", "--score-column", "probs", "--truth-column", "targets") == best_known_macro(TRUTH, SCORES)
+
+
+def test_names_of_the_file_are_not_replaced_by_others(capsys: pytest.CaptureFixture[str]) -> None:
+    """Scores would be another label's."""
+    np.savez("s.npz", y_true=TRUTH, y_score=SCORES, label_names=NAMES)
+    write("names.txt", *reversed(NAMES))
+    said = refusal(capsys, "s.npz", "--label-names", "names.txt")
+    assert "s.npz has the label names 'cat', 'dog', 'emu', expected the same in --label-names, in this order" in said
+    write("names.txt", *NAMES)
+    assert objective("s.npz", "--label-names", "names.txt") == best_known_macro(TRUTH, SCORES)
+
+
+def test_names_may_stand_as_a_model_has_them() -> None:
+    np.savez("s.npz", y_true=TRUTH, y_score=SCORES)
+    Path("id2label.json").write_text(json.dumps(dict(enumerate(NAMES))))
+    assert thresholds.read("s.npz", label_names="id2label.json").label_names == tuple(NAMES)

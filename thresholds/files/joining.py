@@ -9,7 +9,7 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, in_order, places
-from thresholds.files.keys import places_of
+from thresholds.files.keys import places_of, shown_key
 from thresholds.files.score_file import collected
 from thresholds.files.source import Block, Source, Wanted
 from thresholds.files.tables.truth import refuse_no_order
@@ -30,6 +30,7 @@ def joined(scores: Source, truth: Source) -> Source:
     given = _Truth(truth, rows, found)
     if found is None:
         given.refuse_other_length(scores.n_samples, scores.name)
+        _refuse_other_order(scores, truth)
     return replace(
         scores,
         read=partial(given.blocks, scores),
@@ -39,6 +40,25 @@ def joined(scores: Source, truth: Source) -> Source:
         has_unknown=truth.has_unknown,
         notes=(*scores.notes, *truth.notes, *given.notes()),
     )
+
+
+def _refuse_other_order(scores: Source, truth: Source) -> None:
+    """Refuse to join rows by their order where a column that both files have tells them apart, and tells another."""
+    both = [column for column in scores.left_out if column in truth.left_out]
+    of_truth = dict(truth.first_values(both))
+    for column, cells in scores.first_values(both):
+        if column not in of_truth:
+            continue
+        n_rows = min(len(cells), len(of_truth[column]))
+        own, other = cells[:n_rows].tolist(), of_truth[column][:n_rows].tolist()
+        are_keys = len(set(own)) == len(set(other)) == n_rows
+        if are_keys and own != other and not set(own).isdisjoint(other):
+            row = next(row for row in range(n_rows) if own[row] != other[row])
+            raise InputError(
+                f"column {column!r} has {shown_key(own[row])} at row {row} of {scores.name} and"
+                f" {shown_key(other[row])} at that of {truth.name}, expected --key {column!r}, which joins by it, or"
+                " rows in the same order"
+            )
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Finding out what a path is, and opening it: by suffix, a folder, or a pattern of shards."""
 
 import os
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -112,10 +113,12 @@ def read_labelled(
 
 
 def read_label_names(path: StrPath) -> tuple[str, ...]:
-    """Read label names: a text file with one in each line, or a JSON list."""
+    """Read label names: a text file with one in each line, or a JSON list, or an object of positions and names."""
     path = Path(path)
     if path.suffix == ".json":
         names = reading_json(path, "label names")
+        if isinstance(names, dict) and list(names) == [str(place) for place in range(len(names))]:
+            names = list(names.values())  # as `id2label` of a model's configuration
     else:
         with reading(path, "label names"):
             names = [line.strip() for line in path.read_text("utf-8-sig").split("\n")]
@@ -222,8 +225,33 @@ def _opened(path: Any, truth_path: Any, wanted: Wanted) -> Source:
         in_truth = column in truth.columns and column not in file.columns
         (of_scores if in_truth else of_truth)[name] = None
     scores = file.scores(replace(wanted, **of_scores))
+    if wanted.key is None and scores.key_columns == ():
+        _refuse_order_of_shards(file.path, truth.path)
     keys = wanted.key or scores.key_columns or None
     return joined(scores, truth.truth(replace(wanted, key=keys, **of_truth), scores))
+
+
+def _refuse_order_of_shards(path: Any, truth_path: Any) -> None:
+    """Refuse to join rows by their order where the numbers of shards have another than their names: 10 before 2."""
+    if is_dataset(path) or is_dataset(truth_path):
+        return
+    names, of_truth = (
+        [os.path.basename(shard).partition(".")[0] for shard in shards_of(some)]
+        for some in (path, truth_path)
+    )
+    by_number = sorted(names, key=_with_numbers)
+    if names != by_number and names != of_truth:
+        after = next(name for name, other in zip(names, by_number, strict=True) if name != other)
+        raise InputError(
+            f"{path} has the shard {after} before others of smaller numbers, as their names say, expected --key to join"
+            " by a column, or names with as many digits"
+        )
+
+
+def _with_numbers(name: str) -> list[str | int]:
+    """Return a name with its numbers apart, which are compared as such."""
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if part.isdigit() else part for part in parts]
 
 
 def _name_of(path: Any) -> str:
