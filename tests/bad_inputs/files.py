@@ -390,6 +390,7 @@ JSON += [
 ]
 
 GOLD = rows(id=("c", "a", "b", "d"), tags=[TAGS[2], TAGS[0], TAGS[1], []])
+UNKEYED = rows(tags=[TAGS[2], TAGS[0], TAGS[1], []])
 
 
 def join(what: str, message: str, gold: Sequence[object], scores: Sequence[object] = GOOD, **more: Any) -> BadFile:
@@ -414,8 +415,8 @@ JOINS = [
     join("no key", r"t.jsonl has no column 'id', expected --key to be in 'tags'", rows(tags=TAGS)),
     join("no key in scores", r"s.jsonl has no column 'id', expected --key to be in 'p'", GOLD, rows(p=SCORES.tolist())),
     join("no truth", r"t.jsonl has no truth, expected it in a column y_true, in lists", rows(id=IDS)),
-    join("another length", r"t.jsonl has 4 rows, expected 3 as s.jsonl has; --key joins", GOLD, wanted=NAMED),
-    join("fewer rows", r"t.jsonl has 2 rows, expected .*--key joins by a column", GOLD[:2], wanted=NAMED),
+    join("another length", r"t.jsonl has 4 rows, expected 3 as s.jsonl has; --key joins", UNKEYED, wanted=NAMED),
+    join("fewer rows", r"t.jsonl has 2 rows, expected .*--key joins by a column", UNKEYED[:2], wanted=NAMED),
     BadFile(
         "join: arrays of other lengths",
         both(arrays(), arrays("t.npz", y_score=None, y_true=TRUTH[:2])),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bad_inputs.files import BAD_FILES, IDS, SCORES, BadFile, arrays
-from thresholds import InputError, cli
+from tests.bad_inputs.files import BAD_FILES, BadFile
+from thresholds import InputError
 from thresholds.files import gather, open_scores, read_label_names
 
 
