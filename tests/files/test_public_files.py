@@ -196,6 +196,15 @@ def test_rows_are_not_joined_by_their_order_where_both_files_tell_another(
         assert objective("s.csv", "--truth", "t.csv") == 1.0
 
 
+def test_an_index_tells_an_order_unless_it_counts_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    """As pandas writes it: that of one file may have been made anew."""
+    write_table("t.csv", ["", "cat"], (3, 1), (5, 0))
+    write_table("s.csv", ["", "cat"], (5, 0.9), (3, 0.2))
+    assert "expected --key '', which joins by it" in refusal(capsys, "s.csv", "--truth", "t.csv")
+    write_table("s.csv", ["", "cat"], (2, 0.9), (3, 0.2))
+    assert objective("s.csv", "--truth", "t.csv") == 1.0
+
+
 def test_rows_of_shards_are_not_joined_by_an_order_that_may_be_meant_otherwise(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

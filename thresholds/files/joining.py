@@ -12,6 +12,7 @@ from thresholds._checks import InputError, in_order, places
 from thresholds.files.keys import places_of, shown_key
 from thresholds.files.score_file import collected
 from thresholds.files.source import Block, Source, Wanted
+from thresholds.files.tables.roles import UNNAMED_INDEX
 from thresholds.files.tables.truth import refuse_no_order
 from thresholds.files.unknown import as_read
 from thresholds.results import counted
@@ -43,22 +44,34 @@ def joined(scores: Source, truth: Source) -> Source:
 
 
 def _refuse_other_order(scores: Source, truth: Source) -> None:
-    """Refuse to join rows by their order where a column that both files have tells them apart, and tells another."""
+    """Refuse to join rows by their order where a column that both files have tells them apart, and tells another.
+
+    An index without a name may count the rows of one file, and have been kept in the other.
+    """
     both = [column for column in scores.left_out if column in truth.left_out]
     of_truth = dict(truth.first_values(both))
     for column, cells in scores.first_values(both):
         if column not in of_truth:
             continue
         n_rows = min(len(cells), len(of_truth[column]))
-        own, other = cells[:n_rows].tolist(), of_truth[column][:n_rows].tolist()
-        are_keys = len(set(own)) == len(set(other)) == n_rows
-        if are_keys and own != other and not set(own).isdisjoint(other):
-            row = next(row for row in range(n_rows) if own[row] != other[row])
+        own, other = cells[:n_rows], of_truth[column][:n_rows]
+        differs = np.flatnonzero(
+            [first != second for first, second in zip(own, other, strict=True)]
+        )
+        are_keys = len(set(own.tolist())) == len(set(other.tolist())) == n_rows
+        may_count = UNNAMED_INDEX.fullmatch(column) is not None and (_counts(own) or _counts(other))
+        if differs.size and are_keys and not may_count and set(own.tolist()) & set(other.tolist()):
+            row = int(differs[0])
             raise InputError(
                 f"column {column!r} has {shown_key(own[row])} at row {row} of {scores.name} and"
                 f" {shown_key(other[row])} at that of {truth.name}, expected --key {column!r}, which joins by it, or"
                 " rows in the same order"
             )
+
+
+def _counts(cells: Dense) -> bool:
+    """Whether cells number the rows, from whatever number on."""
+    return cells.dtype.kind in "iuf" and bool((np.diff(cells) == 1).all())
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from thresholds.files.tables.table import Table
 
 SEPARATORS = "_.:/ "
 # As pandas calls an index without a name in a file.
-_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+UNNAMED_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 _SHOWN = 5
 _ROWS_AT_ONCE = 2**12
 
@@ -313,7 +313,7 @@ def _of_scores(name: str, columns: Columns, choice: ColumnChoice) -> ColumnChoic
 
 def is_index(key: str, column: Column) -> bool:
     """Whether a column is the index of a pandas frame, which nobody named."""
-    return column.of_index or _INDEX.fullmatch(key) is not None
+    return column.of_index or UNNAMED_INDEX.fullmatch(key) is not None
 
 
 def _of_numbers(columns: Columns) -> dict[str, Column]:
