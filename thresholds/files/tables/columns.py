@@ -19,7 +19,7 @@ Kind = Literal["float", "int", "bool", "text", "none", "other"]
 
 NOT_UTF8 = "text that is not UTF-8"  # the type of a column
 PERCENT = "number with a percent sign"  # likewise
-NUMBERS = ("float", "int", "bool")  # kinds of columns
+NUMBERS: tuple[Kind, ...] = ("float", "int", "bool")  # kinds of columns
 # What columns of label names, and of scores, are called, in lower case.
 LABELS = (
     *("label", "scientific name", "scientific_name", "species", "class", "class_name", "category"),
@@ -42,15 +42,9 @@ class Column(NamedTuple):
         None  # of named lists: that of the label, and that of its score
     )
 
-    @property
-    def is_number(self) -> bool:
-        """Whether there is one number in each row."""
-        return self.form == "flat" and self.kind in NUMBERS
-
-    @property
-    def is_text(self) -> bool:
-        """Whether there is one text in each row."""
-        return self.form == "flat" and self.kind == "text"
+    def is_flat(self, *kinds: Kind) -> bool:
+        """Whether there is one value in each row, of one of the kinds."""
+        return self.form == "flat" and self.kind in kinds
 
 
 class ListColumn(NamedTuple):

@@ -71,7 +71,7 @@ def _scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> Colu
         if column.form in ("mapping", "named") or _is_list(column, "float")
     ]
     objects = [key for key in lists if others[key].form != "list"]
-    floats = [key for key, column in others.items() if column.is_number and column.kind == "float"]
+    floats = [key for key, column in others.items() if column.is_flat("float")]
     if len(lists) > 1 or (objects and floats):
         may_be = listed([*lists, *(floats if objects else ())])
         raise InputError(
@@ -114,12 +114,8 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
         return _single_column(columns, lists[0])
     if scores is not None:
         return None
-    texts = [
-        key
-        for key, column in others.items()
-        if column.form == "flat" and column.kind in ("text", "int", "none")
-    ]
     if wanted.label_separator is not None:
+        texts = [key for key, column in others.items() if column.is_flat("text", "int", "none")]
         if len(texts) != 1:
             raise InputError(
                 f"{name} may have its labels in {listed(texts) or 'no column'}, expected --truth-column to name the"
@@ -230,10 +226,7 @@ def _is_list(column: Column | None, *kinds: Kind) -> bool:
 def _all_flat(columns: Columns, names: Sequence[str], wanted: Wanted) -> bool:
     """Whether there is a column of numbers, or of words for true and false, for each of the names."""
     kinds = (*NUMBERS, "none", "text") if wanted.true_words else (*NUMBERS, "none")
-    return all(
-        name in columns and columns[name].form == "flat" and columns[name].kind in kinds
-        for name in names
-    )
+    return all(name in columns and columns[name].is_flat(*kinds) for name in names)
 
 
 def _called_as_roles(columns: Columns, names: tuple[str, ...] | None) -> ColumnChoice | None:
@@ -303,7 +296,7 @@ def _of_numbers(columns: Columns) -> dict[str, Column]:
     return {
         key: column
         for key, column in columns.items()
-        if column.form == "flat" and column.kind in (*NUMBERS, "none") and not is_index(key, column)
+        if column.is_flat(*NUMBERS, "none") and not is_index(key, column)
     }
 
 
@@ -343,6 +336,11 @@ def _all_numeric(
 
 def described(columns: Columns) -> str:
     """Name the first columns, with what they hold."""
-    first = [f"{shown(key)} ({column.type})" for key, column in list(columns.items())[:_SHOWN]]
-    more = f" and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else ""
-    return f"{', '.join(first)}{more}" if first else "no columns"
+    return with_types({key: column.type for key, column in columns.items()}) or "no columns"
+
+
+def with_types(types: Mapping[str, str]) -> str:
+    """Name the first columns, with what they hold."""
+    first = [f"{shown(key)} ({held})" for key, held in list(types.items())[:_SHOWN]]
+    more = f" and {len(types) - _SHOWN:,} more" if len(types) > _SHOWN else ""
+    return f"{', '.join(first)}{more}"
