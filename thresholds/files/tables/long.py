@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.types import Booleans, Dense, Ints, Matrix
 from thresholds._checks import InputError, listed, names_of_labels, shown
@@ -30,7 +29,9 @@ from thresholds.files.tables.columns import (
     SCORES,
     Kind,
     NoValue,
+    called,
 )
+from thresholds.files.tables.roles import all_flat
 from thresholds.files.tables.rows import (
     check_column,
     check_columns,
@@ -73,10 +74,9 @@ def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
         return None
     score = wanted.scores
     if score is None:
-        named = _called(table, SCORES, "float", "int")
+        named = _only_called(table, SCORES, "float", "int")
         if named is None:
-            called = [key for key in table.columns if key.lower() in SCORES]
-            accounting.refuse_scores_of_text(table, called, label)
+            accounting.refuse_scores_of_text(table, called(table.columns, SCORES), label)
         if named is None and wanted.labels is None:
             return None
         score = named or _only_float(table, wanted)
@@ -113,10 +113,10 @@ def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | No
 class _Lines(NamedTuple):
     """All lines of a table: whose they are, by numbers, and what else is asked of them; None for what is not there."""
 
-    row: Ints  # (n_lines,), and so are all but the next two
-    label: Ints
     keys: Dense  # (n_rows,) or (n_rows, n_columns), in the order of their first lines
     labels: tuple[str, ...]  # in the order of their first lines
+    row: Ints  # (n_lines,), and so are all others
+    label: Ints
     score: Dense | None
     truth: Dense | None  # int8 or uint8: 0, 1, and -1 where it is not known
     groups: Dense | None
@@ -278,10 +278,9 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
     """Read all lines: rows and labels as numbers, and the other columns."""
     may_be_empty = wanted.label_names is not None  # then other labels are left out
     rows = dict[Any, int]()  # numbers of rows, by what their keys are compared by
-    first_keys = list[Any]()  # of each row as its first line has it
+    first_keys = list[Dense]()  # of each row as its first line has it
     labels = dict[str, int]()
-    read = [list[Dense]() for _ in range(6)]  # the fields of lines, without keys and labels
-    dtype: npt.DTypeLike = object  # of keys
+    read = list[tuple[Any, ...]]()  # of each batch the fields of lines, without keys and labels
     words = Words(wanted) if choice.truth is not None and wanted.true_words else None
     columns = [*choice.text, choice.score, choice.truth, wanted.groups, wanted.weights]
     nullable = [choice.truth] if choice.truth and reads_absent(wanted.unknown) else []
@@ -296,35 +295,27 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
     ):
         keys = keys_in(batch, choice.keys)
         assert keys is not None
-        dtype = keys.dtype
-        compared = as_one(keys).tolist()
-        for place, one in enumerate(compared):
-            if one not in rows:
-                rows[one] = len(rows)
-                first_keys += keys[place : place + 1].tolist()
+        n_before = len(rows)
+        row = _numbered(as_one(keys).tolist(), rows)
+        numbers, first = np.unique(row, return_index=True)
+        first_keys.append(keys[first[numbers >= n_before]])
         named = [str(label) for label in np.asarray(batch.columns[choice.label]).tolist()]
         if "" in named and not may_be_empty:
             raise InputError(
                 f"column {choice.label!r} of {table.name} is empty at row {batch.first + named.index('')}, expected the"
                 " name of a label in each line; a row without labels has no line"
             )
-        parts = (
-            _numbered(compared, rows),
-            _numbered(named, labels),
-            None if choice.score is None else np.asarray(batch.columns[choice.score]),
-            _truth_of(batch, choice, wanted, words),
-            groups_of(batch, wanted.groups),
-            weights_of(batch, wanted.weights),
-        )
-        for values, part in zip(read, parts, strict=True):
-            if part is not None:
-                values.append(part)
+        label = _numbered(named, labels)
+        score = None if choice.score is None else np.asarray(batch.columns[choice.score])
+        truth = _truth_of(batch, choice, wanted, words)
+        groups, weights = groups_of(batch, wanted.groups), weights_of(batch, wanted.weights)
+        read.append((row, label, score, truth, groups, weights))
     if not rows:
         raise InputError(f"{table.name} has no rows, expected at least one")
-    row, label, *others = (np.concatenate(values) if values else None for values in read)
-    assert row is not None
-    assert label is not None
-    return _Lines(row, label, np.array(first_keys, dtype), tuple(labels), *others)
+    joined: list[Any] = [
+        None if parts[0] is None else np.concatenate(parts) for parts in zip(*read, strict=True)
+    ]
+    return _Lines(np.concatenate(first_keys), tuple(labels), *joined)
 
 
 def _truth_of(
@@ -414,30 +405,19 @@ def _label_column(table: Table, wanted: Wanted) -> str | None:
             )
         is_list = table.columns[wanted.labels].form == "list"  # names beside lists of scores
         return None if is_list else wanted.labels
-    if _has_columns(table, wanted.names_of_columns):
+    names = wanted.names_of_columns
+    if names is not None and all_flat(table.columns, names):
         return None
     if any(column.form != "flat" for column in table.columns.values()):
         return None
     others = [key for key in table.columns if key not in (*wanted.keys, wanted.groups)]
-    for key in others:
-        if key.lower() in LABELS and table.columns[key].type == NOT_UTF8:
+    usual = called(others, LABELS)
+    for key in usual:
+        if table.columns[key].type == NOT_UTF8:
             raise InputError(
                 f"column {key!r} of {table.name} holds {NOT_UTF8}, expected that encoding of names of labels"
             )
-    return next(
-        (
-            key
-            for called in LABELS
-            for key in others
-            if key.lower() == called and _is(table, key, "text")
-        ),
-        None,
-    )
-
-
-def _has_columns(table: Table, names: Sequence[str] | None) -> bool:
-    """Whether each label that is asked for has a column of numbers."""
-    return names is not None and all(_is(table, name, *NUMBERS, "none") for name in names)
+    return next((key for key in usual if _is(table, key, "text")), None)
 
 
 def _truth_column(table: Table, wanted: Wanted) -> str | None:
@@ -445,12 +425,12 @@ def _truth_column(table: Table, wanted: Wanted) -> str | None:
     if wanted.truth is not None:
         return wanted.truth
     kinds = (*NUMBERS, "text") if wanted.true_words else NUMBERS
-    return _called(table, ("y_true",), *kinds)
+    return _only_called(table, ("y_true",), *kinds)
 
 
-def _called(table: Table, names: Sequence[str], *kinds: Kind) -> str | None:
+def _only_called(table: Table, names: Sequence[str], *kinds: Kind) -> str | None:
     """Return the only column of one value a line that has one of the names, in any case."""
-    found = [key for key in table.columns if key.lower() in names and _is(table, key, *kinds)]
+    found = [key for key in called(table.columns, names) if _is(table, key, *kinds)]
     return found[0] if len(found) == 1 else None
 
 
@@ -474,14 +454,10 @@ def _only_float(table: Table, wanted: Wanted) -> str:
 def _row_columns(table: Table, taken: set[str | None], wanted: Wanted) -> tuple[str, ...]:
     """Find the columns that tell to which row a line belongs: one of a few names, or a file and times in it."""
     free = [key for key in table.columns if key not in taken]
-
-    def called(names: Sequence[str]) -> list[str]:
-        return [key for key in free if key.lower() in names]
-
-    starts, ends, files = called(_STARTS), called(_ENDS), called(_FILES)
+    starts, ends, files = (called(free, names) for names in (_STARTS, _ENDS, _FILES))
     if len(starts) == 1 and len(files) == 1 and len(ends) < 2:
         return (*files, *starts, *ends)
-    rows = called((*_ROWS, *_FILES))
+    rows = called(free, (*_ROWS, *_FILES))
     if len(rows) != 1 or starts:
         by = "--key with each column that tells"
         if "--key" not in wanted.offered:

@@ -72,13 +72,10 @@ def _scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> Colu
     ]
     objects = [key for key in lists if others[key].form != "list"]
     floats = [key for key, column in others.items() if column.is_flat("float")]
-    if len(lists) > 1 or (objects and floats):
-        may_be = listed([*lists, *(floats if objects else ())])
-        raise InputError(
-            f"{name} may have its scores in {may_be}, expected one of them as --score-column"
-        )
-    if lists:
-        return _single_column(columns, lists[0])
+    may_be = [*lists, *(floats if objects else ())]
+    only = _only(name, "its scores", may_be, "--score-column")
+    if only is not None:
+        return _single_column(columns, only)
     return _all_numeric(name, others, wanted, because)
 
 
@@ -98,7 +95,7 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
     # No name says it: columns named for the labels, the only column of lists, or, of truth alone, all of numbers.
     others = {key: column for key, column in _others(columns, wanted).items() if key not in used}
     names = wanted.label_names
-    if scores is None and names is not None and _all_flat(others, names, wanted):
+    if scores is None and names is not None and all_flat(others, names, wanted.true_words):
         return ColumnChoice("label columns", names, names, "wide")
     lists = [
         key
@@ -106,12 +103,9 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
         if _is_list(column, "text", "int", "bool", "none")
         or (scores is None and column.form == "mapping")
     ]
-    if len(lists) > 1:
-        raise InputError(
-            f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column"
-        )
-    if lists:
-        return _single_column(columns, lists[0])
+    only = _only(name, "its truth", lists, "--truth-column")
+    if only is not None:
+        return _single_column(columns, only)
     if scores is not None:
         return None
     if wanted.label_separator is not None:
@@ -160,10 +154,14 @@ def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
                 " column as --truth-column"
             )
         found.append(key)
+    return _only(table.name, f"the names of the scores {scores!r}", found, "--label-column")
+
+
+def _only(name: str, what: str, found: Sequence[str], option: str) -> str | None:
+    """Return the only column that was found, or None where none was; several are refused."""
     if len(found) > 1:
         raise InputError(
-            f"{table.name} may have the names of the scores {scores!r} in {listed(found)}, expected one of them as"
-            " --label-column"
+            f"{name} may have {what} in {listed(found)}, expected one of them as {option}"
         )
     return found[0] if found else None
 
@@ -223,15 +221,15 @@ def _is_list(column: Column | None, *kinds: Kind) -> bool:
     return column is not None and column.form == "list" and column.kind in kinds
 
 
-def _all_flat(columns: Columns, names: Sequence[str], wanted: Wanted) -> bool:
+def all_flat(columns: Columns, names: Sequence[str], true_words: Sequence[str] = ()) -> bool:
     """Whether there is a column of numbers, or of words for true and false, for each of the names."""
-    kinds = (*NUMBERS, "none", "text") if wanted.true_words else (*NUMBERS, "none")
+    kinds: tuple[Kind, ...] = (*NUMBERS, "none", *(("text",) if true_words else ()))
     return all(name in columns and columns[name].is_flat(*kinds) for name in names)
 
 
 def _called_as_roles(columns: Columns, names: tuple[str, ...] | None) -> ColumnChoice | None:
     """Return the columns that are named for the labels, where one of these is called as scores or truth are."""
-    if names is None or not _all_flat(columns, names, Wanted()):
+    if names is None or not all_flat(columns, names):
         return None
     roles = [_named(columns, role) for role in ("y_score", "y_true")]
     if not any(role is not None and set(role.columns) & set(names) for role in roles):
@@ -306,8 +304,7 @@ def _all_numeric(
     """Take the columns that are named for labels, else all columns of numbers."""
     names = wanted.names_of_columns
     if names is not None:
-        numbers = {key for key in others if _all_flat(others, (key,), Wanted())}
-        lacking = [label for label in names if label not in numbers]
+        lacking = [label for label in names if not all_flat(others, [label])]
         if lacking:
             of = "of --label-names" if wanted.label_names is not None else "label of the rule"
             raise InputError(

@@ -18,7 +18,7 @@ from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import NUMBERS, Kind, ListColumn
 from thresholds.files.tables.csv_layout import is_number
 from thresholds.files.tables.roles import ColumnChoice
-from thresholds.files.tables.table import Batch, Table, stacked
+from thresholds.files.tables.table import Batch, Table
 from thresholds.files.unknown import as_read, hint_of, is_truth
 
 Decode = Callable[[Batch], Matrix]
@@ -381,7 +381,7 @@ def ordered(choice: ColumnChoice, label_names: tuple[str, ...] | None) -> Column
 def numbers_of(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
     """Return wide columns, objects, or lists of one length, as a matrix (n_rows, n_labels)."""
     if choice.form == "wide":
-        return stacked(batch, choice.columns)
+        return np.stack([np.asarray(batch.columns[column]) for column in choice.columns], axis=1)
     values = batch.columns[choice.columns[0]]
     matrix = values if isinstance(values, np.ndarray) else rectangular(batch, choice, n_labels)
     return matrix if choice.order is None else matrix[:, choice.order]
