@@ -6,9 +6,9 @@ their names a prefix, a separator and the label: `y_score_cat`, `y_score.cat`, `
 """
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from shlex import quote
 from typing import Literal, NamedTuple
 
@@ -173,9 +173,9 @@ def _signs_of_names(table: Table, names: str, scores: str, known: Sequence[str] 
     scores, if these have names.
     """
     lengths = set[int]()  # of lists
-    first: frozenset[str] | None = None  # names of the first row
-    words = set[str]()
-    are_the_same = do_fall = True
+    words = set[str]()  # that stand in any row
+    fewest = sys.maxsize  # different names in a row, where all lists are of one length
+    do_fall = True
     with suppress(NoValue):
         for batch in table.batches([names, scores], BLOCK_CELLS // _ROWS_AT_ONCE):
             labels, cells = (batch.columns[column] for column in (names, scores))
@@ -185,25 +185,22 @@ def _signs_of_names(table: Table, names: str, scores: str, known: Sequence[str] 
                 return "none"
             own = np.diff(labels.offsets)  # (n_rows,)
             lengths.update(own.tolist())
-            words.update(labels.words or ())
+            words.update((labels.words or ())[place] for place in np.unique(labels.values).tolist())
             falls = np.diff(np.asarray(cells.values, np.float64)) <= 0
             ends = labels.offsets[1:-1]
             falls[ends[(ends > 0) & (ends < cells.values.size)] - 1] = True  # from row to row
             do_fall = do_fall and bool(falls.all())
-            for start, stop in pairwise(labels.offsets.tolist()):
-                if not are_the_same:
-                    break
-                row = frozenset(labels.values[start:stop].tolist())
-                named = frozenset((labels.words or ())[place] for place in row)
-                first = named if first is None else first
-                are_the_same = named == first
+            if len(lengths) == 1:
+                rows = np.sort(labels.values.reshape(own.size, -1), axis=1)
+                n_names = 1 + np.count_nonzero(np.diff(rows, axis=1), axis=1)  # (n_rows,)
+                fewest = min(fewest, int(n_names.min()))
     if not words or (known is not None and words.isdisjoint(known)):
         return "none"
     if len(lengths) > 1:
         return "as many in each row as there are scores"
     if max(lengths) < 2:
         return "open" if len(words) > 1 else "none"
-    if are_the_same:
+    if fewest == len(words):
         return "the same in each row"
     return "with scores that only fall" if do_fall else "open"
 

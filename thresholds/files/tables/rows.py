@@ -57,14 +57,13 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     n_labels = _n_labels(table, scores, names, wanted)
     because = partial(accounting.because, table, scores)
     truth = None
-    has_order = scores.form != "named" or (wanted.label_names or wanted.rule_names) is not None
+    are_named = (wanted.label_names or wanted.rule_names) is not None
+    labels = Labels(names, n_labels, scores.form != "named" or are_named or n_labels == 1)
     if choice is not None:
-        labels = Labels(names, n_labels, has_order or n_labels == 1)
         truth = truth_of(table, choice, labels, because, wanted)
-    return _Rows(table, wanted, names, n_labels, scores, truth).source(
+    return _Rows(table, wanted, labels, scores, truth).source(
         scores.key,
         truth_key=None if choice is None else choice.key,
-        has_order=has_order,
         left_out=left_out,
         notes=(*table.notes, *notes, *of_names, *(() if truth is None else truth.notes)),
         because=because,
@@ -84,7 +83,7 @@ def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
     if choice.key in ("label columns", "all columns") and wanted.names_of_columns is None:
         accounting.refuse_other_labels(table, choice, left_out, scores, wanted.unknown)
     of_columns = accounting.noted(left_out, f" of {table.name}")
-    return _Rows(table, wanted, scores.label_names, n_labels, None, truth).source(
+    return _Rows(table, wanted, labels, None, truth).source(
         choice.key,
         left_out=left_out,
         notes=(*table.notes, *of_columns, *truth.notes),
@@ -97,8 +96,7 @@ class _Rows:
 
     table: Table
     wanted: Wanted
-    label_names: tuple[str, ...] | None
-    n_labels: int
+    labels: Labels
     scores: ColumnChoice | None  # None for truth alone
     truth: Truth | None
 
@@ -109,9 +107,10 @@ class _Rows:
             name=table.name,
             path=table.path,
             score_key=score_key,
-            n_labels=self.n_labels,
+            n_labels=self.labels.number,
             read=self.blocks,
-            label_names=self.label_names,
+            label_names=self.labels.names,
+            has_order=self.labels.has_order,
             key_columns=self.wanted.keys,
             n_samples=table.n_rows,
             n_about=table.n_about,
@@ -140,7 +139,7 @@ class _Rows:
             nullable |= set(truth.nullable)
         text = text_columns(wanted, () if truth is None else truth.text)
         for batch in read_batches(
-            self.table, columns, self._said_of, self.n_labels, nullable, text
+            self.table, columns, self._said_of, self.labels.number, nullable, text
         ):
             y_true = None if truth is None else truth.decode(batch)
             y_score: Any = y_true if self.scores is None else self._scores_of(batch, self.scores)
@@ -155,20 +154,18 @@ class _Rows:
     def _scores_of(self, batch: Batch, scores: ColumnChoice) -> Matrix:
         """Return the scores of some rows; those beside names as CSR."""
         if scores.form != "named":
-            return numbers_of(batch, scores, self.n_labels)
-        return _by_name(batch, scores, self.label_names or ())
+            return numbers_of(batch, scores, self.labels.number)
+        return _by_name(batch, scores, self.labels.names or ())
 
     def _said_of(self, cell: NoValue) -> str:
         """Say of which label a cell without a value is, and what may be done."""
         truth = self.truth
         if truth is not None and cell.column in truth.choice.columns:
             hint = hint_of(None) if truth.has_cells else "; [] is a row without a true label"
-            return (
-                f"{_label_of(cell, truth.choice, self.label_names)}, expected one in each row{hint}"
-            )
+            return f"{_label_of(cell, truth.choice, self.labels.names)}, expected one in each row{hint}"
         label, hint = "", ""
         if self.scores is not None and cell.column in self.scores.columns:
-            label = _label_of(cell, self.scores, self.label_names)
+            label = _label_of(cell, self.scores, self.labels.names)
             if self.scores.form == "mapping":
                 hint = "; lists of labels with their scores may lack some labels in a row"
             elif "--truth" in self.wanted.offered:

@@ -31,7 +31,7 @@ _IN_LISTS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\s'"][^,]
 
 
 class Labels(NamedTuple):
-    """The labels whose truth is read."""
+    """The labels whose scores, or truth, are read."""
 
     names: tuple[str, ...] | None
     number: int
