@@ -125,7 +125,7 @@ def test_labels_that_are_not_asked_for_are_counted() -> None:
         (("a, b", "b"), {}, "label_separator=',' parts the labels of a cell"),
         (("{'a': 1.0, 'b': 0}", "{}"), {}, "expected objects of .jsonl"),
         (("{'a': 1.0, 'b': 0}", "{}"), {"label_separator": ","}, "at row 0, expected objects of .jsonl"),
-        (("a|b", "c|a"), {"label_separator": ";", "label_names": ["a", "b", "c"]}, "has no label of label_names, but"),
+        (("a|b", "c|a"), {"label_separator": ";", "label_names": ["a", "b", "c"]}, "'c|a', expected the labels of"),
         (("0,3", "1"), {"label_separator": ","}, "has the label 3, expected names, or positions from 0 to 2"),
         (("1", "3,2"), {"label_separator": ",", "label_names": ["a", "b", "c"]}, "positions from 0 to 2"),
         (("a|b", "b"), {"label_separator": "|", "unknown": "nan"}, "whose lists have the true labels of a row"),

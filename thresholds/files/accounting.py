@@ -4,23 +4,24 @@ A column that is named for a label, or that holds numbers but for some cells, is
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain, combinations
 from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._checks import InputError, listed, shown
+from thresholds._checks.labels import alike
 from thresholds._checks.unknown import reads_absent
-from thresholds.files.source import Source
+from thresholds.files.source import Source, Wanted
 from thresholds.files.tables.columns import NUMBERS, SCORES
 from thresholds.files.tables.csv_layout import is_like_number, is_number
-from thresholds.files.tables.roles import SEPARATORS, ColumnChoice, is_index
+from thresholds.files.tables.roles import SEPARATORS, ColumnChoice, is_index, with_types
 from thresholds.files.tables.table import Table
 from thresholds.files.unknown import is_truth
+from thresholds.results import counted
 
-_SHOWN = 5
 _NUMBERS_IN_TEXT = re.compile(r"\s*[\[({].*\d\.\d")  # lists, or objects, as Python writes them
 _DIGITS_FIRST = re.compile(r"\s*[-+]?[.,]?\d")  # as a number begins
 # What columns are called that tell which rows belong together.
@@ -46,14 +47,27 @@ def is_zero_or_one(text: str) -> bool:
     return is_number(text) and float(text) in (0, 1)
 
 
-def refuse_two_roles(name: str, roles: Mapping[str, Collection[str | None]]) -> None:
-    """Refuse a column that is scores, truth or what an option names, and another of these; --key may be --groups."""
+def left_out(
+    table: Table, wanted: Wanted, roles: Mapping[str, Collection[str | None]]
+) -> dict[str, str]:
+    """Return the columns without a role, with what they hold; `roles` are those that no option names.
+
+    A column that has two roles is refused, but for one of --key and --groups.
+    """
+    roles = {
+        **roles,
+        "--key": wanted.keys,
+        "--groups": (wanted.groups,),
+        "--weights": (wanted.weights,),
+    }
     for (first, columns), (second, others) in combinations(roles.items(), 2):
         both = [column for column in columns if column is not None and column in others]
-        if both and not {first, second} <= {"--key", "--groups"}:
+        if both and (first, second) != ("--key", "--groups"):
             raise InputError(
-                f"column {both[0]!r} of {name} is named for two roles, {first} and {second}, expected one"
+                f"column {both[0]!r} of {table.name} is named for two roles, {first} and {second}, expected one"
             )
+    used = set(chain(*roles.values()))
+    return {key: column.type for key, column in table.columns.items() if key not in used}
 
 
 def refuse_other_than_numbers(table: Table, choice: ColumnChoice, expected: str) -> None:
@@ -71,7 +85,7 @@ def refuse_other_than_numbers(table: Table, choice: ColumnChoice, expected: str)
 
 def refuse_mostly_numbers(
     table: Table,
-    columns: Sequence[str],
+    columns: Collection[str],
     fits: Callable[[str], bool] = is_number,
     what: str = "numbers",
 ) -> None:
@@ -88,7 +102,7 @@ def refuse_mostly_numbers(
             )
 
 
-def refuse_scores_of_text(table: Table, columns: Sequence[str], label: str) -> None:
+def refuse_scores_of_text(table: Table, columns: Collection[str], label: str) -> None:
     """Refuse to pass over columns that are called as scores are, of cells such as `0,9`, `90 %`, or numbers and `?`."""
     for key, texts in _first_texts(table, columns, is_number):
         if texts.odd is None:
@@ -119,7 +133,11 @@ def refuse_scores_left_out(table: Table, choice: ColumnChoice, left: Collection[
                 f"{taken}, and {key!r} with {type_name} is left out, {expected}; lists of numbers are read, and objects"
                 " with a number for each label"
             )
-    texts = [key for key in of_text(table, left) if not is_index(key, table.columns[key])]
+    texts = [
+        key
+        for key in left
+        if table.columns[key].is_flat("text") and not is_index(key, table.columns[key])
+    ]
     is_called_so = len(columns) == 1 and choice.columns[0].lower() in SCORES
     for key, batch in table.first_rows(texts).items():
         cells = np.asarray(batch.columns[key]).tolist()
@@ -138,10 +156,10 @@ def refuse_scores_left_out(table: Table, choice: ColumnChoice, left: Collection[
 
 def refuse_scores_called_truth(table: Table) -> None:
     """Refuse to take a column for truth that is called so, and has scores beside others: it may be a label."""
-    column = table.columns.get("y_true")
-    if column is None or column.form != "flat" or column.kind != "float":
-        return
-    for key, batch in table.first_rows(["y_true"]).items():
+    called_truth = [
+        key for key, column in table.columns.items() if key == "y_true" and column.is_flat("float")
+    ]
+    for key, batch in table.first_rows(called_truth).items():
         cells = np.asarray(batch.columns[key], np.float64)
         parts = np.flatnonzero(cells % 1 != 0)
         if parts.size:
@@ -152,17 +170,12 @@ def refuse_scores_called_truth(table: Table) -> None:
             )
 
 
-def of_text(table: Table, columns: Collection[str]) -> list[str]:
-    """Return those of the columns that hold one text in each row."""
-    return [key for key in columns if table.columns[key].is_text]
-
-
 def look_like_truth(table: Table, columns: Collection[str], unknown: object) -> set[str]:
     """Return those of the columns that hold numbers, and in the first rows only 0, 1 and what is not known."""
     numbers = [
         key
         for key in columns
-        if table.columns[key].is_number and not is_index(key, table.columns[key])
+        if table.columns[key].is_flat(*NUMBERS) and not is_index(key, table.columns[key])
     ]
     nullable = numbers if reads_absent(unknown) else ()
     return {
@@ -186,7 +199,7 @@ def refuse_other_labels(
             raise InputError(
                 f"truth {choice.key!r} of {table.name} has {label!r}, expected the same labels as the scores{why}"
             )
-    refuse_mostly_numbers(table, of_text(table, left), is_zero_or_one, "0 or 1")
+    refuse_mostly_numbers(table, left, is_zero_or_one, "0 or 1")
 
 
 def because(table: Table, choice: ColumnChoice | None, label: str) -> str:
@@ -202,27 +215,37 @@ def because(table: Table, choice: ColumnChoice | None, label: str) -> str:
         if column is None or (choice is not None and key in choice.columns):
             continue
         of = f"column {key!r} of {table.name}"
-        if column.form == "flat" and column.kind in NUMBERS:
+        if column.is_flat(*NUMBERS):
             return f" ({of} {'is an index, a key or groups' if prefix is None else f'does not begin with {prefix!r}'})"
         odd = _odd(table, key)
         return f" ({of} is {column.type}{f': {odd}' if odd else ''})"
     return ""
 
 
-def left_out(table: Table, used: Collection[str | None]) -> dict[str, str]:
-    """Return the columns without a role, with what they hold."""
-    return {key: column.type for key, column in table.columns.items() if key not in used}
-
-
 def noted(left: Mapping[str, str], of: str = "") -> tuple[str, ...]:
     """Say what is left out, in one line if there is anything."""
     if not left:
         return ()
-    first = ", ".join(
-        f"{shown(key)} ({shown_type})" for key, shown_type in list(left.items())[:_SHOWN]
-    )
-    more = f" and {len(left) - _SHOWN:,} more" if len(left) > _SHOWN else ""
-    return (f"left out{of}: {first}{more}",)
+    return (f"left out{of}: {with_types(left)}",)
+
+
+def labels_left_out(
+    name: str, times: Mapping[str, int], what: str, names: Collection[str], wanted: Wanted, of: str
+) -> tuple[str, ...]:
+    """Note the labels that are left out of what `name` is, as they are none of `names`, and how often they stand there.
+
+    Where nobody chose labels, or none is left, they are refused: `of` says whose are expected.
+    """
+    others = sorted(times.keys() - set(names))
+    if not others:
+        return ()
+    if wanted.label_names is None or len(others) == len(times):
+        raise InputError(
+            f"{name} has {listed(others)}{alike(others, names)}, expected the labels of {of}"
+        )
+    some = counted(sum(times[label] for label in others), what)
+    labels = f"{counted(len(others), 'label')} not in --label-names, {listed(others)}"
+    return (f"left out of {name}: {some} of {labels}{alike(others, names)}",)
 
 
 def look_like_groups(source: Source) -> tuple[str, int, int] | None:
@@ -242,29 +265,20 @@ def look_like_groups(source: Source) -> tuple[str, int, int] | None:
     return None
 
 
-def assumed(choice: ColumnChoice) -> tuple[str, ...]:
-    """Say that columns were taken for labels without being named for them."""
-    return (
-        (f"every column of numbers is a label: {listed(choice.columns)}",)
-        if choice.key == "all columns"
-        else ()
-    )
-
-
 def _odd(table: Table, key: str) -> str:
     """Say which is the first row of a column of text that has no number."""
-    columns = [key] if table.columns[key].is_text else []
-    for _, texts in _first_texts(table, columns, is_number):
+    for _, texts in _first_texts(table, [key], is_number):
         if texts.odd is not None:
             return f"row {texts.odd[0]} has {shown(texts.odd[1])}"
     return ""
 
 
 def _first_texts(
-    table: Table, columns: Sequence[str], fits: Callable[[str], bool]
+    table: Table, columns: Collection[str], fits: Callable[[str], bool]
 ) -> Iterator[tuple[str, FirstText]]:
-    """Look at the first rows of each column of text that has a value in each of them."""
-    for key, batch in table.first_rows(columns).items():
+    """Look at the first rows of each of the columns that is text, and has a value in each of them."""
+    of_text = [key for key in columns if table.columns[key].is_flat("text")]
+    for key, batch in table.first_rows(of_text).items():
         texts = [str(text) for text in batch.columns[key]]
         fitting = [fits(text) for text in texts]
         n_alike = sum(map(is_like_number, texts)) if fits is is_number else sum(fitting)

@@ -24,9 +24,8 @@ from thresholds.results import counted
 _PIECE_BYTES = 2**20
 # Of Excel, of databases, and of nobody; beside the words that pyarrow knows, such as NA, NaN, null and #N/A.
 _NO_VALUE = ("#NV", "\\N", " ")
-# Cells of numbers as spreadsheets show them; the groups are decimals and the percent sign.
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*(,\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
-_DECIMAL_POINT = re.compile(r"\s*[-+]?\d*(\.\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
+# Cells of numbers as spreadsheets show them; the groups are the decimal point and the percent sign.
+_NUMBER = re.compile(r"\s*[-+]?\d*(?:([.,])\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
 # Numbers that have no commas between thousands.
 _NO_THOUSANDS = re.compile(r"\s*[-+]?(0,\d*|\d*,(\d{1,2}|\d{4,}))(?!\d).*")
 _QUOTED = re.compile(rb'(?:^|\t)"(?:[^"]|"")*"', re.MULTILINE)  # cells that tabs part
@@ -108,14 +107,20 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
         None if has_rows else 0,
         n_about=_rows_about(path, layout),
     )
-    notes = _notes(path, layout, written)
+    notes = list[str]()
+    if layout.dialect.encoding == "utf-16":
+        notes.append(f"{path.name} is read as UTF-16")
+    if point == ",":
+        notes.append(f"numbers of {path.name} have decimal commas")
+    if percents:
+        notes.append(f"numbers of {path.name} with a percent sign are divided by 100")
     table = table_of(
         path.name,
         pa.schema(list(described.items())),
         [piece],
         of_text=True,
         dialect=layout.dialect,
-        notes=notes,
+        notes=tuple(notes),
     )
     columns = {
         name: column._replace(
@@ -130,20 +135,6 @@ def _rows_about(path: Path, layout: Layout) -> int:
     """Estimate the number of rows, rather too high, by the length of the first."""
     is_packed = path.suffix == ".gz"
     return 0 if is_packed else int(1.2 * path.stat().st_size / max(2, layout.row_bytes))
-
-
-def _notes(path: Path, layout: Layout, written: Mapping[str, _Numbers]) -> tuple[str, ...]:
-    """Say what was assumed."""
-    assumed = {
-        f"{path.name} is read as UTF-16": layout.dialect.encoding == "utf-16",
-        f"numbers of {path.name} have decimal commas": any(
-            numbers.with_comma for numbers in written.values()
-        ),
-        f"numbers of {path.name} with a percent sign are divided by 100": any(
-            numbers.with_percent for numbers in written.values()
-        ),
-    }
-    return tuple(note for note, is_so in assumed.items() if is_so)
 
 
 def _written_numbers(first: Any, text: Collection[str | None]) -> dict[str, _Numbers]:
@@ -177,19 +168,15 @@ def _how_written(cells: Sequence[str], *, has_commas: bool) -> _Numbers | None:
     Commas are decimal ones only if another column has some for certain, as they may stand between thousands.
     """
     cells = [cell for cell in cells if not _is_absent(cell)]
-    for form, with_comma in ((_DECIMAL_COMMA, True), (_DECIMAL_POINT, False)):
-        numbers = [match for match in map(form.fullmatch, cells) if match is not None]
-        if not numbers or len(numbers) < len(cells):
-            continue
-        n_percent = sum(bool(match[2]) for match in numbers)
-        has_comma = with_comma and any(match[1] for match in numbers)
-        if n_percent not in (0, len(numbers)):
-            return None
-        if has_comma and not has_commas:
-            return None
-        if has_comma or n_percent:
-            return _Numbers(has_comma, bool(n_percent))
-    return None
+    numbers = [match for match in map(_NUMBER.fullmatch, cells) if match is not None]
+    points = {match[1] for match in numbers} - {None}
+    signs = {match[2] for match in numbers}
+    if len(numbers) < len(cells) or len(points) > 1 or len(signs) != 1:
+        return None
+    with_comma, with_percent = points == {","}, signs == {"%"}
+    if with_comma and not has_commas:
+        return None
+    return _Numbers(with_comma, with_percent) if with_comma or with_percent else None
 
 
 def _is_absent(cell: str) -> bool:
@@ -332,8 +319,8 @@ def _refusal(file: _Csv, n_rows: int, said: str) -> InputError:
             f" {int(found['expected'])} as in its header{hint}"
         )
     if found := _ODD_CELL.fullmatch(said):
-        column = next((key for key in names[int(found["column"]) :]), None)
-        of = "a column without a name" if column is None else f"column {column!r}"
+        place = int(found["column"])
+        of = f"column {names[place]!r}" if place < len(names) else "a column without a name"
         is_other = found["text"] is None
         text = NOT_UTF8 if is_other else shown(found["text"])
         expected = _EXPECTED.get(found["type"], found["type"])

@@ -7,9 +7,9 @@ lists of scores, in any order: then they say whose scores these are.
 """
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from shlex import quote
 from typing import Literal, NamedTuple
 
@@ -72,14 +72,11 @@ def _scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> Colu
         if column.form in ("mapping", "named") or _is_list(column, "float")
     ]
     objects = [key for key in lists if others[key].form != "list"]
-    floats = [key for key, column in others.items() if column.is_number and column.kind == "float"]
-    if len(lists) > 1 or (objects and floats):
-        may_be = listed([*lists, *(floats if objects else ())])
-        raise InputError(
-            f"{name} may have its scores in {may_be}, expected one of them as --score-column"
-        )
-    if lists:
-        return _single_column(columns, lists[0])
+    floats = [key for key, column in others.items() if column.is_flat("float")]
+    may_be = [*lists, *(floats if objects else ())]
+    only = _only(name, "its scores", may_be, "--score-column")
+    if only is not None:
+        return _single_column(columns, only)
     return _all_numeric(name, others, wanted, because)
 
 
@@ -99,7 +96,7 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
     # No name says it: columns named for the labels, the only column of lists, or, of truth alone, all of numbers.
     others = {key: column for key, column in _others(columns, wanted).items() if key not in used}
     names = wanted.label_names
-    if scores is None and names is not None and _all_flat(others, names, wanted):
+    if scores is None and names is not None and all_flat(others, names, wanted.true_words):
         return ColumnChoice("label columns", names, names, "wide")
     lists = [
         key
@@ -107,20 +104,13 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
         if _is_list(column, "text", "int", "bool", "none")
         or (scores is None and column.form == "mapping")
     ]
-    if len(lists) > 1:
-        raise InputError(
-            f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column"
-        )
-    if lists:
-        return _single_column(columns, lists[0])
+    only = _only(name, "its truth", lists, "--truth-column")
+    if only is not None:
+        return _single_column(columns, only)
     if scores is not None:
         return None
-    texts = [
-        key
-        for key, column in others.items()
-        if column.form == "flat" and column.kind in ("text", "int", "none")
-    ]
     if wanted.label_separator is not None:
+        texts = [key for key, column in others.items() if column.is_flat("text", "int", "none")]
         if len(texts) != 1:
             raise InputError(
                 f"{name} may have its labels in {listed(texts) or 'no column'}, expected --truth-column to name the"
@@ -165,10 +155,14 @@ def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
                 " column as --truth-column"
             )
         found.append(key)
+    return _only(table.name, f"the names of the scores {scores!r}", found, "--label-column")
+
+
+def _only(name: str, what: str, found: Sequence[str], option: str) -> str | None:
+    """Return the only column that was found, or None where none was; several are refused."""
     if len(found) > 1:
         raise InputError(
-            f"{table.name} may have the names of the scores {scores!r} in {listed(found)}, expected one of them as"
-            " --label-column"
+            f"{name} may have {what} in {listed(found)}, expected one of them as {option}"
         )
     return found[0] if found else None
 
@@ -180,9 +174,9 @@ def _signs_of_names(table: Table, names: str, scores: str, known: Sequence[str] 
     scores, if these have names.
     """
     lengths = set[int]()  # of lists
-    first: frozenset[str] | None = None  # names of the first row
-    words = set[str]()
-    are_the_same = do_fall = True
+    words = set[str]()  # that stand in any row
+    fewest = sys.maxsize  # different names in a row, where all lists are of one length
+    do_fall = True
     with suppress(NoValue):
         for batch in table.batches([names, scores], BLOCK_CELLS // _ROWS_AT_ONCE):
             labels, cells = (batch.columns[column] for column in (names, scores))
@@ -192,25 +186,22 @@ def _signs_of_names(table: Table, names: str, scores: str, known: Sequence[str] 
                 return "none"
             own = np.diff(labels.offsets)  # (n_rows,)
             lengths.update(own.tolist())
-            words.update(labels.words or ())
+            words.update((labels.words or ())[place] for place in np.unique(labels.values).tolist())
             falls = np.diff(np.asarray(cells.values, np.float64)) <= 0
             ends = labels.offsets[1:-1]
             falls[ends[(ends > 0) & (ends < cells.values.size)] - 1] = True  # from row to row
             do_fall = do_fall and bool(falls.all())
-            for start, stop in pairwise(labels.offsets.tolist()):
-                if not are_the_same:
-                    break
-                row = frozenset(labels.values[start:stop].tolist())
-                named = frozenset((labels.words or ())[place] for place in row)
-                first = named if first is None else first
-                are_the_same = named == first
+            if len(lengths) == 1:
+                rows = np.sort(labels.values.reshape(own.size, -1), axis=1)
+                n_names = 1 + np.count_nonzero(np.diff(rows, axis=1), axis=1)  # (n_rows,)
+                fewest = min(fewest, int(n_names.min()))
     if not words or (known is not None and words.isdisjoint(known)):
         return "none"
     if len(lengths) > 1:
         return "as many in each row as there are scores"
     if max(lengths) < 2:
         return "open" if len(words) > 1 else "none"
-    if are_the_same:
+    if fewest == len(words):
         return "the same in each row"
     return "with scores that only fall" if do_fall else "open"
 
@@ -228,18 +219,15 @@ def _is_list(column: Column | None, *kinds: Kind) -> bool:
     return column is not None and column.form == "list" and column.kind in kinds
 
 
-def _all_flat(columns: Columns, names: Sequence[str], wanted: Wanted) -> bool:
+def all_flat(columns: Columns, names: Sequence[str], true_words: Sequence[str] = ()) -> bool:
     """Whether there is a column of numbers, or of words for true and false, for each of the names."""
-    kinds = (*NUMBERS, "none", "text") if wanted.true_words else (*NUMBERS, "none")
-    return all(
-        name in columns and columns[name].form == "flat" and columns[name].kind in kinds
-        for name in names
-    )
+    kinds: tuple[Kind, ...] = (*NUMBERS, "none", *(("text",) if true_words else ()))
+    return all(name in columns and columns[name].is_flat(*kinds) for name in names)
 
 
 def _called_as_roles(columns: Columns, names: tuple[str, ...] | None) -> ColumnChoice | None:
     """Return the columns that are named for the labels, where one of these is called as scores or truth are."""
-    if names is None or not _all_flat(columns, names, Wanted()):
+    if names is None or not all_flat(columns, names):
         return None
     roles = [_named(columns, role) for role in ("y_score", "y_true")]
     if not any(role is not None and set(role.columns) & set(names) for role in roles):
@@ -321,7 +309,7 @@ def _of_numbers(columns: Columns) -> dict[str, Column]:
     return {
         key: column
         for key, column in columns.items()
-        if column.form == "flat" and column.kind in (*NUMBERS, "none") and not is_index(key, column)
+        if column.is_flat(*NUMBERS, "none") and not is_index(key, column)
     }
 
 
@@ -331,8 +319,7 @@ def _all_numeric(
     """Take the columns that are named for labels, else all columns of numbers."""
     names = wanted.names_of_columns
     if names is not None:
-        numbers = {key for key in others if _all_flat(others, (key,), Wanted())}
-        lacking = [label for label in names if label not in numbers]
+        lacking = [label for label in names if not all_flat(others, [label])]
         if lacking:
             of = "of --label-names" if wanted.label_names is not None else "label of the rule"
             raise InputError(
@@ -361,6 +348,11 @@ def _all_numeric(
 
 def described(columns: Columns) -> str:
     """Name the first columns, with what they hold."""
-    first = [f"{shown(key)} ({column.type})" for key, column in list(columns.items())[:_SHOWN]]
-    more = f" and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else ""
-    return f"{', '.join(first)}{more}" if first else "no columns"
+    return with_types({key: column.type for key, column in columns.items()}) or "no columns"
+
+
+def with_types(types: Mapping[str, str]) -> str:
+    """Name the first columns, with what they hold."""
+    first = [f"{shown(key)} ({held})" for key, held in list(types.items())[:_SHOWN]]
+    more = f" and {len(types) - _SHOWN:,} more" if len(types) > _SHOWN else ""
+    return f"{', '.join(first)}{more}"

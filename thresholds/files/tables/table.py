@@ -4,13 +4,10 @@ Each format is a function that returns a table (`formats.py`, `csv_text.py`, `js
 stands here: values become arrays of NumPy, and whatever cannot be read is said with its file and its row.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._checks import InputError, listed
@@ -26,6 +23,7 @@ from thresholds.files.tables.columns import (
     columns_of,
     features_in,
     names_in,
+    refuse_doubled,
     values_of,
 )
 
@@ -116,14 +114,14 @@ class Table:
         _give_memory_back()
 
     def first_rows(
-        self, columns: Sequence[str], nullable: Collection[str] = (), text: Collection[str] = ()
+        self, columns: Sequence[str], nullable: Collection[str] = ()
     ) -> dict[str, Batch]:
         """Read each column of some first rows, but for columns that lack a value there, and tables without rows."""
         columns = [column for column in columns if column not in self.differences]
         found = dict[str, Batch]()
         for piece in self.pieces if columns else ():
             with reading(piece.path):
-                rows = next(_cut(piece, columns, _FIRST_ROWS, text), None)
+                rows = next(_cut(piece, columns, _FIRST_ROWS, ()), None)
                 if rows is None:
                     continue
                 first = piece.first_row
@@ -174,11 +172,7 @@ def table_of(
     **more: Any,
 ) -> Table:
     """Return the table of a file by its schema, whose columns have different names."""
-    doubled = [column for column, times in Counter(schema.names).items() if times > 1]
-    if doubled:
-        raise InputError(
-            f"{name} has several columns named {listed(doubled)}, expected each name once"
-        )
+    refuse_doubled(name, schema.names)
     features = features_in(schema, name) if features is None else features
     columns = columns_of(schema, features)
     return Table(
@@ -276,12 +270,3 @@ def _give_memory_back() -> None:
     import pyarrow
 
     pyarrow.default_memory_pool().release_unused()
-
-
-def stacked(batch: Batch, columns: Sequence[str]) -> np.ndarray[Any, Any]:
-    """Return wide columns as a matrix (n_rows, n_labels)."""
-    vectors = [np.asarray(batch.columns[column]) for column in columns]
-    matrix = np.empty((len(vectors[0]), len(vectors)), np.result_type(*vectors))
-    for place, vector in enumerate(vectors):
-        matrix[:, place] = vector
-    return matrix
