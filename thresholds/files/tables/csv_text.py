@@ -113,14 +113,10 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
         of_text=True,
         dialect=layout.dialect,
         notes=tuple(notes),
+        words=_TYPES,
     )
-    columns = {
-        name: column._replace(
-            type=PERCENT if name in percents else _TYPES.get(column.type, column.type)
-        )
-        for name, column in table.columns.items()
-    }
-    return replace(table, columns=columns)
+    as_percents = {name: table.columns[name]._replace(type=PERCENT) for name in percents}
+    return replace(table, columns={**table.columns, **as_percents})
 
 
 def _rows_about(path: Path, layout: Layout) -> int:
