@@ -59,13 +59,6 @@ _TYPES = {
 }
 
 
-class _Numbers(NamedTuple):
-    """How the numbers of a column are written."""
-
-    with_comma: bool  # as decimal point
-    with_percent: bool
-
-
 class _Csv(NamedTuple):
     """A file, its layout, and how its columns are read."""
 
@@ -98,8 +91,8 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
         name: pa.float64() if pa.types.is_integer(type_) or pa.types.is_null(type_) else type_
         for name, type_ in described.items()
     }
-    point = "," if any(numbers.with_comma for numbers in written.values()) else "."
-    percents = [name for name, numbers in written.items() if numbers.with_percent]
+    point = "," if any("," in marks for marks in written.values()) else "."
+    percents = [name for name, marks in written.items() if "%" in marks]
     piece = Piece(
         path.name,
         str(path),
@@ -121,14 +114,10 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
         of_text=True,
         dialect=layout.dialect,
         notes=tuple(notes),
+        words=_TYPES,
     )
-    columns = {
-        name: column._replace(
-            type=PERCENT if name in percents else _TYPES.get(column.type, column.type)
-        )
-        for name, column in table.columns.items()
-    }
-    return replace(table, columns=columns)
+    as_percents = {name: table.columns[name]._replace(type=PERCENT) for name in percents}
+    return replace(table, columns={**table.columns, **as_percents})
 
 
 def _rows_about(path: Path, layout: Layout) -> int:
@@ -137,46 +126,37 @@ def _rows_about(path: Path, layout: Layout) -> int:
     return 0 if is_packed else int(1.2 * path.stat().st_size / max(2, layout.row_bytes))
 
 
-def _written_numbers(first: Any, text: Collection[str | None]) -> dict[str, _Numbers]:
-    """Find columns of text that are numbers as spreadsheets show them, in all of the first block."""
+def _written_numbers(first: Any, text: Collection[str | None]) -> dict[str, set[str]]:
+    """Find columns of text that are numbers as spreadsheets show them, in all of the first block, with their marks.
+
+    Commas are decimal ones only if a column has some that cannot stand between thousands.
+    """
     import pyarrow as pa
 
-    written = dict[str, _Numbers]()
     columns = {
         field.name: first.column(field.name).to_pylist()
         for field in first.schema
         if pa.types.is_string(field.type) and field.name not in text
     }
-    has_commas = any(map(_has_decimal_commas, columns.values()))
-    for name, cells in columns.items():
-        numbers = _how_written(cells, has_commas=has_commas)
-        if numbers is not None:
-            written[name] = numbers
-
-    return written
-
-
-def _has_decimal_commas(cells: Sequence[str]) -> bool:
-    """Whether numbers of a column have commas that cannot stand between thousands."""
-    numbers = _how_written(cells, has_commas=True)
-    return numbers is not None and numbers.with_comma and any(map(_NO_THOUSANDS.fullmatch, cells))
+    written = {name: _marks_of(cells) for name, cells in columns.items()}
+    has_commas = any(
+        "," in marks and any(map(_NO_THOUSANDS.fullmatch, columns[name]))
+        for name, marks in written.items()
+    )
+    return {
+        name: marks for name, marks in written.items() if marks and (has_commas or "," not in marks)
+    }
 
 
-def _how_written(cells: Sequence[str], *, has_commas: bool) -> _Numbers | None:
-    """Tell how the numbers of a column are written; None if some cells are none, or may be something else.
-
-    Commas are decimal ones only if another column has some for certain, as they may stand between thousands.
-    """
+def _marks_of(cells: Sequence[str]) -> set[str]:
+    """Return what the numbers of a column have of a decimal comma and a percent sign; nothing if some are none."""
     cells = [cell for cell in cells if not _is_absent(cell)]
     numbers = [match for match in map(_NUMBER.fullmatch, cells) if match is not None]
     points = {match[1] for match in numbers} - {None}
     signs = {match[2] for match in numbers}
     if len(numbers) < len(cells) or len(points) > 1 or len(signs) != 1:
-        return None
-    with_comma, with_percent = points == {","}, signs == {"%"}
-    if with_comma and not has_commas:
-        return None
-    return _Numbers(with_comma, with_percent) if with_comma or with_percent else None
+        return set()
+    return (points | signs) & {",", "%"}
 
 
 def _is_absent(cell: str) -> bool:

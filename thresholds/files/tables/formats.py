@@ -6,7 +6,9 @@ from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from thresholds._arrays.blocks import in_pieces
+import numpy as np
+
+from thresholds._arrays.blocks import bounded_parts, in_pieces
 from thresholds._checks import InputError, shown
 from thresholds._checks.boundary import reading_json
 from thresholds.errors import need
@@ -24,15 +26,15 @@ def open_parquet(path: Path, _: Wanted) -> Table:
     """Open a parquet file: some row groups are a piece."""
     with _parquet(path) as file:
         schema = file.schema_arrow
-        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        sizes = np.array([group.num_rows for group in groups], np.int64)
     pieces = list[Piece]()
-    first, start = 0, 0
-    for stop in range(len(sizes) + 1):
-        n_rows = sum(sizes[start:stop])
-        if n_rows * len(schema) >= _PIECE_CELLS or stop == len(sizes):
-            read = partial(_read_parquet, path, range(start, stop))
-            pieces.append(Piece(path.name, str(path), read, n_rows, first))
-            first, start = first + n_rows, stop
+    first = 0
+    for part in bounded_parts(sizes * len(schema), _PIECE_CELLS):
+        n_rows = int(sizes[part].sum())
+        read = partial(_read_parquet, path, range(part.start, part.stop))
+        pieces.append(Piece(path.name, str(path), read, n_rows, first))
+        first += n_rows
     return table_of(path.name, schema, pieces)
 
 

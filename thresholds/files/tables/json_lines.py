@@ -7,7 +7,6 @@ classifiers write them.
 import codecs
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +31,7 @@ _TWICE = re.compile(r"Column\((?P<key>.*)\) was specified twice in row (?P<row>\
 _NO_BRACKET = bytes(sorted(set(range(256)) - set(b"[]{}\n")))
 
 
+# Of pyarrow, for people.
 _WORDS = {
     "int64": "whole numbers",
     "double": "numbers",
@@ -59,18 +59,7 @@ def open_json_lines(path: Path, wanted: Wanted) -> Table:
         if number + 1 == _FIRST_PIECES or not any(map(_says_nothing, schema.types)):
             break
     piece = Piece(path.name, str(path), partial(_read, path, wanted.encoding, schema), n_rows)
-    table = table_of(path.name, schema, [piece], of_text=True, is_loose=True)
-    columns = {
-        key: column._replace(type=_in_words(column.type)) for key, column in table.columns.items()
-    }
-    return replace(table, columns=columns)
-
-
-def _in_words(type_name: str) -> str:
-    """Return the name of a type without the names that pyarrow has for numbers."""
-    for name, words in _WORDS.items():
-        type_name = type_name.replace(name, words)
-    return type_name
+    return table_of(path.name, schema, [piece], of_text=True, is_loose=True, words=_WORDS)
 
 
 def _completed(schema: Any, more: Any) -> Any:

@@ -59,7 +59,7 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     because = partial(accounting.because, table, scores)
     truth = None
     are_named = (wanted.label_names or wanted.rule_names) is not None
-    labels = Labels(names, n_labels, scores.form != "named" or are_named or n_labels == 1)
+    labels = Labels(names, n_labels, scores.form != "named" or are_named)
     if choice is not None:
         truth = truth_of(table, choice, labels, because, wanted)
     return _Rows(table, wanted, labels, scores, truth).source(
@@ -78,8 +78,7 @@ def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
     choice = choose_truth(table, named, None)
     assert choice is not None, "a file of truth alone has some, or is refused"
     left_out = accounting.left_out(table, wanted, {"truth": choice.columns})
-    n_labels = scores.n_labels
-    labels = Labels(scores.label_names, n_labels, scores.has_order or n_labels == 1)
+    labels = Labels(scores.label_names, scores.n_labels, scores.has_order)
     truth = truth_of(table, choice, labels, scores.because, wanted)
     if choice.key in ("label columns", "all columns") and wanted.names_of_columns is None:
         accounting.refuse_other_labels(table, choice, left_out, scores, wanted.unknown)

@@ -153,13 +153,13 @@ class Table:
         some = list[Piece]()
         for piece in self.pieces:
             some.append(piece)
-            n_rows = replace(self, pieces=tuple(some)).n_rows
-            if n_rows is None or n_rows * len(self.columns) >= _PART_CELLS:
-                parts.append(replace(self, pieces=tuple(some), first_row=first))
+            part = replace(self, pieces=tuple(some), first_row=first)
+            n_rows = part.n_rows
+            is_last = piece is self.pieces[-1]
+            if is_last or n_rows is None or n_rows * len(self.columns) >= _PART_CELLS:
+                parts.append(part)
                 first = None if first is None or n_rows is None else first + n_rows
                 some = []
-        if some:
-            parts.append(replace(self, pieces=tuple(some), first_row=first))
         return parts
 
 
@@ -169,12 +169,20 @@ def table_of(
     pieces: Sequence[Piece],
     *,
     features: Mapping[str, Any] | None = None,
+    words: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Table:
-    """Return the table of a file by its schema, whose columns have different names."""
+    """Return the table of a file by its schema, whose columns have different names.
+
+    `words` are for people, in place of names of types.
+    """
     refuse_doubled(name, schema.names)
     features = features_in(schema, name) if features is None else features
     columns = columns_of(schema, features)
+    for type_, word in (words or {}).items():
+        for key, column in columns.items():
+            if type_ in column.type:
+                columns[key] = column._replace(type=column.type.replace(type_, word))
     return Table(
         name=name,
         columns=columns,

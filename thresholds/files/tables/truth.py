@@ -35,7 +35,7 @@ class Labels(NamedTuple):
 
     names: tuple[str, ...] | None
     number: int
-    has_order: bool  # whether a position tells which label it is
+    has_order: bool  # whether a position tells which of several it is
 
 
 class Truth(NamedTuple):
@@ -78,7 +78,7 @@ def truth_of(
     # Lists of 0 and 1 for each label; all others have the labels that are true.
     has_names = described.kind == "text" or choice.names is not None
     if not has_names:
-        refuse_no_order(truth, labels.has_order)
+        refuse_no_order(truth, labels.has_order or labels.number == 1)
     if described.kind not in ("text", *NUMBERS, "none"):
         raise InputError(f"{truth} holds {described.type}, expected labels")
     if _is_indicator(table, column, labels, wanted.unknown):
@@ -330,7 +330,7 @@ def _truth_of_cells(table: Table, choice: ColumnChoice, labels: Labels, wanted: 
             raise InputError(
                 f"{what} has the label {beyond[0]}, expected names, or positions from 0 to {labels.number - 1}"
             )
-        refuse_no_order(what, labels.has_order)
+        refuse_no_order(what, labels.has_order or labels.number == 1)
         names = tuple(map(str, range(labels.number)))
     of = "the scores; --label-names names those to use"
     if wanted.label_names is not None:
@@ -404,11 +404,11 @@ def numbers_of(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
     if choice.form == "wide":
         return np.stack([np.asarray(batch.columns[column]) for column in choice.columns], axis=1)
     values = batch.columns[choice.columns[0]]
-    matrix = values if isinstance(values, np.ndarray) else rectangular(batch, choice, n_labels)
+    matrix = values if isinstance(values, np.ndarray) else _rectangular(batch, choice, n_labels)
     return matrix if choice.order is None else matrix[:, choice.order]
 
 
-def rectangular(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
+def _rectangular(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
     """Return lists of numbers, all of one length, as a matrix (n_rows, n_labels); NaN for a row without a list."""
     column = choice.columns[0]
     lists: Any = batch.columns[column]
