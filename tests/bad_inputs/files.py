@@ -505,7 +505,7 @@ LONG = [
             [*FOUND, FOUND[0]],
             [],
             Wanted(),
-            r"s.jsonl has several scores of the label 'cat' in the row 'a', expected one: --key names",
+            r"s.jsonl has several scores of the label 'cat' in the row 'a', expected one \(such",
         ),
         (
             "no column of rows",

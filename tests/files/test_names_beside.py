@@ -355,3 +355,19 @@ def test_an_object_of_two_lists_has_names_beside_scores(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text(json.dumps({"p": {"labels": ["a"], "scores": [0.9, 0.2]}, "gold": ["a"]}) + "\n")
     with pytest.raises(InputError, match=r"s.jsonl has 1 names in 'p' and 2 scores in 'p' at row 0"):
         thresholds.read(tmp_path / "s.jsonl")
+
+
+# Scores that names leave out
+
+
+def test_scores_of_all_labels_in_each_row_leave_none_out() -> None:
+    """Logits may be below 0: the matrix is dense, as from columns."""
+    data = read(*({"labels": [*row][:: -1 if k else 1], "scores": [-1.0, 0.5, 2.0]} for k, row in enumerate(ROWS)))
+    assert isinstance(data.y_score, np.ndarray)
+    assert not any("below 0" in note for note in data.notes)
+
+
+def test_scores_below_those_that_are_left_out_are_noted() -> None:
+    lines = [{"labels": ["joy", "fear"], "scores": [0.5, -1.5]}, {"labels": ["joy"], "scores": [0.25]}]
+    notes = read(*lines).notes
+    assert any(note.startswith("some scores (1 of 3) are below 0, the score of labels without one") for note in notes)

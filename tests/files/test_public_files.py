@@ -270,9 +270,62 @@ def test_a_null_of_a_database_is_no_value() -> None:
 def test_numbers_of_rows_are_not_taken_for_scores_that_are_not_understood(
     scores: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_objects("s.jsonl", *({"id": row, "probability": scores, "gold": [0]} for row in range(3)))
+    write_objects("s.jsonl", *({"page": row, "probability": scores, "gold": [0]} for row in range(3)))
     said = refusal(capsys, "s.jsonl")
-    assert "'id' of s.jsonl would be the scores, and 'probability' with " in said
+    assert "'page' of s.jsonl would be the scores, and 'probability' with " in said
+
+
+@pytest.mark.parametrize("column", ["id", "start", "weight"])
+def test_columns_that_are_called_as_no_label_is_are_not_taken_for_one(
+    column: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_table("s.csv", [column, "cat", "dog", "y_true"], (0.5, 0.9, 0.1, "cat"), (1.5, 0.2, 0.8, "dog"))
+    assert f"s.csv has numbers in {column!r}, which may be no scores, expected" in refusal(capsys, "s.csv")
+
+
+def test_numbers_in_quotes_are_named_together(capsys: pytest.CaptureFixture[str]) -> None:
+    write_objects("s.jsonl", *({"cat": "0.9", "dog": "0.1", "y_true": [0]} for _ in range(3)))
+    assert "s.jsonl has numbers in quotes in 'cat', 'dog', expected numbers without" in refusal(capsys, "s.jsonl")
+
+
+def test_columns_sorted_as_text_tell_no_positions(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of columns 1, 10, 2 the second is not the second label."""
+    write_table("s.csv", ["id", "1", "10", "2"], (1, 0.9, 0.1, 0.2), (2, 0.2, 0.8, 0.1))
+    write_objects("t.jsonl", {"id": 1, "y_true": [1, 0, 0]}, {"id": 2, "y_true": [0, 1, 0]})
+    asked = ["s.csv", "--truth", "t.jsonl", "--key", "id"]
+    assert "expected --label-names, in the order of the truth" in refusal(capsys, *asked)
+    write("names.txt", "1", "10", "2")
+    assert objective(*asked, "--label-names", "names.txt") == pytest.approx(2 / 3)
+
+
+def test_whole_numbers_are_names_where_labels_are_called_by_others_than_their_positions() -> None:
+    write_table("s.csv", ["id", "10", "20"], (1, 0.9, 0.1), (2, 0.2, 0.8))
+    write_objects("t.jsonl", {"id": 1, "y_true": [10]}, {"id": 2, "y_true": [20, 10]})
+    truth = thresholds.read("s.csv", truth="t.jsonl", key="id").y_true
+    assert truth.toarray().tolist() == [[1, 0], [1, 1]]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("column", ["votes", "seen", "confidence"])
+def test_lines_that_may_say_what_is_not_true_are_not_all_taken_for_true(
+    column: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Votes from 0 on, marks of which none is true, the scores of another model."""
+    marks = {"votes": (0, 3), "seen": ("no", "no"), "confidence": (0.9, 0.7)}[column]
+    write_table("s.csv", ["id", "cat", "dog"], (1, 0.9, 0.1), (2, 0.2, 0.8))
+    write_table("t.csv", ["id", "label", column], (1, "cat", marks[0]), (2, "dog", marks[1]))
+    asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
+    said = refusal(capsys, *asked)
+    assert f"column {column!r} of t.csv may say whether the label in 'label' is true" in said
+    assert objective(*asked, "--truth-column", "label") == 1.0
+
+
+def test_labels_that_share_a_cell_of_a_long_table_are_not_one(capsys: pytest.CaptureFixture[str]) -> None:
+    write_table("s.csv", ["id", "cat", "dog"], (1, 0.9, 0.1), (2, 0.2, 0.8))
+    write_table("t.csv", ["id", "label"], (1, "cat|dog"), (2, "dog"))
+    asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
+    said = refusal(capsys, *asked)
+    assert "'cat|dog', which may be several labels, expected one; --label-separator '|'" in said
+    assert objective(*asked, "--label-separator", "|") == 1.0
 
 
 def test_a_score_a_line_beside_text_that_repeats_itself_may_be_one_label_a_line(

@@ -15,7 +15,7 @@ from thresholds._checks import InputError, listed, shown
 from thresholds._checks.labels import alike
 from thresholds._checks.unknown import reads_absent
 from thresholds.files.source import Source, Wanted
-from thresholds.files.tables.columns import NUMBERS, SCORES
+from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, SCORES
 from thresholds.files.tables.csv_layout import is_like_number, is_number
 from thresholds.files.tables.roles import SEPARATORS, ColumnChoice, is_index, with_types
 from thresholds.files.tables.table import Table
@@ -76,7 +76,8 @@ def refuse_other_than_numbers(table: Table, choice: ColumnChoice, expected: str)
         column = table.columns[key]
         if column.kind not in (*NUMBERS, "none") and choice.form == "wide":
             odd = _odd(table, key)
-            hint = "; --true-words says what is true" if odd and expected == "0 and 1" else ""
+            is_truth_of_text = column.is_flat("text") and expected == "0 and 1"
+            hint = "; --true-words says what is true" if is_truth_of_text else ""
             raise InputError(
                 f"column {key!r} of {table.name} holds {column.type}, expected {expected}{f' ({odd})' if odd else ''}"
                 f"{hint}"
@@ -90,7 +91,14 @@ def refuse_mostly_numbers(
     what: str = "numbers",
 ) -> None:
     """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them."""
-    for key, texts in _first_texts(table, columns, fits):
+    found = dict(_first_texts(table, columns, fits))
+    quoted = [key for key, texts in found.items() if texts.odd is None]
+    if len(quoted) > 1 and table.is_loose:
+        raise InputError(
+            f"{table.name} has {what} in quotes in {listed(quoted)}, expected numbers without quotes for scores;"
+            " --key names a key, --label-names or --score-column the columns to use"
+        )
+    for key, texts in found.items():
         if texts.n_alike >= max(1, _MOSTLY * texts.n_rows):
             are = f"{texts.n_numbers:,} of its first {texts.n_rows:,} values are {what}"
             if not texts.n_numbers:
@@ -118,8 +126,8 @@ def refuse_scores_of_text(table: Table, columns: Collection[str], label: str) ->
 def refuse_scores_left_out(table: Table, choice: ColumnChoice, left: Collection[str]) -> None:
     """Refuse to take an only column of numbers, or whole numbers, for scores beside what may have those of all labels.
 
-    Such are lists as text, as pandas writes them to a csv, structs that nothing here knows, and an only column that is
-    called as scores are beside text that repeats itself, as names of labels do.
+    Such are lists as text, as pandas writes them to a csv, structs that nothing here knows, what is called as scores
+    are, and an only column called so beside text that repeats itself, as names of labels do.
     """
     columns = [table.columns[key] for key in choice.columns]
     if len(columns) > 1 and any(column.kind not in ("int", "bool") for column in columns):
@@ -128,7 +136,7 @@ def refuse_scores_left_out(table: Table, choice: ColumnChoice, left: Collection[
     expected = "expected --score-column or --label-names to name the columns of the scores"
     for key in left:
         type_name = table.columns[key].type
-        if type_name.startswith(("struct<", "list<")):
+        if key.lower() in SCORES or type_name.startswith(("struct<", "list<")):
             raise InputError(
                 f"{taken}, and {key!r} with {type_name} is left out, {expected}; lists of numbers are read, and objects"
                 " with a number for each label"
@@ -239,6 +247,14 @@ def labels_left_out(
     others = sorted(times.keys() - set(names))
     if not others:
         return ()
+    for label in others:
+        for separator in LABEL_SEPARATORS:
+            parts = {part.strip() for part in label.split(separator)}
+            if len(parts) > 1 and parts <= set(names):
+                raise InputError(
+                    f"{name} has {shown(label)}, which may be several labels, expected one;"
+                    f" --label-separator '{separator}' reads them from a table with a row in each line"
+                )
     if wanted.label_names is None or len(others) == len(times):
         raise InputError(
             f"{name} has {listed(others)}{alike(others, names)}, expected the labels of {of}"

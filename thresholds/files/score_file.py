@@ -1,5 +1,6 @@
 """All rows of a file: what `thresholds.read` returns, and commands work on."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -147,6 +148,9 @@ def gather(
         )
     unknown = None
     notes = source.notes
+    if source.is_named and is_sparse(rows.y_score):
+        rows, of_scores = _with_named(rows)
+        notes = (*notes, *of_scores)
     if source.drop_unscored:
         n_rows = rows.y_score.shape[0] + n_dropped
         left = f"{counted(n_dropped, 'row')} of {n_rows:,}"
@@ -169,6 +173,22 @@ def gather(
         unknown=unknown,
         **rows._asdict(),
     )
+
+
+def _with_named(rows: Block) -> tuple[Block, tuple[str, ...]]:
+    """Return scores that stand beside names: where every label has one in each row, nothing is absent.
+
+    Else a note says how those that are absent rank.
+    """
+    scores = rows.y_score
+    n_cells = math.prod(scores.shape)
+    if scores.nnz == n_cells:
+        return rows._replace(y_score=scores.toarray()), ()
+    n_below = int(np.count_nonzero(scores.data < 0))
+    if not n_below:
+        return rows, ()
+    below = f"some scores ({n_below:,} of {scores.nnz:,}) are below 0, the score of labels without one"
+    return rows, (f"{below}: --logits makes probabilities of logits",)
 
 
 def gather_labelled(

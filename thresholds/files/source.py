@@ -107,6 +107,7 @@ class Source:
     has_order: bool = True
     key_columns: tuple[str, ...] = ()
     label_column: str | None = None  # of a file with one label a line
+    is_named: bool = False  # scores stand beside names of labels: others have none
     n_samples: int | None = None  # None where that takes reading them all
     n_about: int = 0  # about how many there may be then, at most: room is made for them
     first_row: int | None = 0  # of a part in the whole; None where that takes reading those before

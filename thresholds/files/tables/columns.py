@@ -28,6 +28,13 @@ LABELS = (
     *("label_name", "labelname", "label name"),
 )
 SCORES = ("score", "y_score", "confidence", "probability", "prob")
+# What columns that tell rows apart are called, in lower case.
+ROWS = ("row", "row_id", "id", "key", "sample_id", "image_id", "doc_id", "document_id", "item_id")
+FILES = ("file", "filename", "file_name", "filepath", "begin path", "begin file", "recording")
+STARTS = ("start (s)", "start", "start_time", "begin time (s)")
+ENDS = ("end (s)", "end", "end_time", "end time (s)")
+LABEL_SEPARATORS = ("|", ";", ",", " ")  # that may stand between the labels of a cell
+WEIGHTS = ("weight", "weights", "sample_weight")
 
 
 class Column(NamedTuple):

@@ -23,10 +23,14 @@ from thresholds.files import accounting
 from thresholds.files.keys import as_one, shown_key
 from thresholds.files.source import Block, Source, Wanted, row_slices
 from thresholds.files.tables.columns import (
+    ENDS,
+    FILES,
     LABELS,
     NOT_UTF8,
     NUMBERS,
+    ROWS,
     SCORES,
+    STARTS,
     Kind,
     NoValue,
     called,
@@ -42,15 +46,9 @@ from thresholds.files.tables.rows import (
     weights_of,
 )
 from thresholds.files.tables.table import Batch, Table
-from thresholds.files.tables.truth import Words, indicator, places_of
+from thresholds.files.tables.truth import UNCLEAR, Words, indicator, places_of
 from thresholds.files.unknown import hint_of
 from thresholds.results import counted
-
-# What columns that tell rows apart are called, in lower case.
-_ROWS = ("row", "row_id", "id", "key", "sample_id", "image_id", "doc_id", "document_id", "item_id")
-_FILES = ("file", "filename", "file_name", "filepath", "begin path", "begin file", "recording")
-_STARTS = ("start (s)", "start", "start_time", "begin time (s)")
-_ENDS = ("end (s)", "end", "end_time", "end time (s)")
 
 
 class LongColumns(NamedTuple):
@@ -182,6 +180,7 @@ def source_of_lines(
         label_names=None if scores is not None else names_of_labels(names),
         key_columns=choice.keys,
         label_column=choice.label,
+        is_named=scores is None,
         has_order=scores is not None or (wanted.label_names or wanted.rule_names) is not None,
         n_samples=shape[0],
         about=table.about,
@@ -261,7 +260,7 @@ def _once(
             )
         columns = f"columns that tell rows apart, here {listed(choice.keys)}"
         how = f": --key names the {columns}" if "--key" in wanted.offered else f" by the {columns}"
-        raise InputError(f"{name} has several scores of {of}, expected one{how}")
+        raise InputError(f"{name} has several scores of {of}, expected one (such as the highest){how}")
     return np.append(True, ~again)[: row.size]
 
 
@@ -454,10 +453,10 @@ def _only_float(table: Table, wanted: Wanted) -> str:
 def _row_columns(table: Table, taken: set[str | None], wanted: Wanted) -> tuple[str, ...]:
     """Find the columns that tell to which row a line belongs: one of a few names, or a file and times in it."""
     free = [key for key in table.columns if key not in taken]
-    starts, ends, files = (called(free, names) for names in (_STARTS, _ENDS, _FILES))
+    starts, ends, files = (called(free, names) for names in (STARTS, ENDS, FILES))
     if len(starts) == 1 and len(files) == 1 and len(ends) < 2:
         return (*files, *starts, *ends)
-    rows = called(free, (*_ROWS, *_FILES))
+    rows = called(free, (*ROWS, *FILES))
     if len(rows) != 1 or starts:
         by = "--key with each column that tells"
         if "--key" not in wanted.offered:
@@ -475,7 +474,7 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | N
     check_column(table, choice.label, "--label-column", "names of labels", ("text", "int"))
     check_column(table, choice.score, "--score-column", "scores", numbers)
     kinds = (*numbers, "text") if wanted.true_words else numbers
-    expected = "0 and 1, or --true-words to say what is true"
+    expected = "0 and 1, or --true-words to say what is true, or true labels in a file of their own (--truth)"
     check_column(table, choice.truth, "--truth-column", expected, kinds)
     if scores is not None and choice.truth is None and wanted.unknown is not None:
         raise InputError(
@@ -485,14 +484,15 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | N
 
 
 def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumns) -> None:
-    """Refuse to take every line for a true label where a column has marks for what is true and what is not."""
+    """Refuse to take every line for a true label where a column may say of some that it is not, or how far it is."""
     columns = [key for key in left if _is(table, key, *NUMBERS, "text")]
     for key, batch in table.first_rows(columns, columns).items():
-        found = {
-            _MARKS.get(str(cell).strip().lower())
-            for cell in np.asarray(batch.columns[key]).tolist()
-        }
-        if None not in found and len(found) > 1:
+        cells = np.asarray(batch.columns[key])
+        found = {_MARKS.get(str(cell).strip().lower()) for cell in cells.tolist()}
+        are_marks = None not in found and ("false" in found or len(found) > 1)
+        are_words = {"true", "false"} <= found and cells.dtype.kind in "OU"
+        are_grades = cells.dtype.kind in "iuf" and _are_grades(cells)
+        if are_marks or are_words or are_grades or key.lower() in SCORES:
             raise InputError(
                 f"column {key!r} of {table.name} may say whether the label in {choice.label!r} is true, expected"
                 f" --truth-column to name that column (--true-words what is true in text), or {choice.label!r} if"
@@ -500,6 +500,13 @@ def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumn
             )
 
 
+def _are_grades(cells: Dense) -> bool:
+    """Whether numbers are votes, or grades from 0 on."""
+    is_whole = cells % 1 == 0
+    return bool(is_whole.all() and cells.min() == 0 and cells.max() <= _HIGHEST_GRADE)
+
+
+_HIGHEST_GRADE = 5
 # What marks in truth are, as text in lower case.
 _MARKS = {
     **dict.fromkeys(
@@ -509,7 +516,7 @@ _MARKS = {
         ("0", "0.0", "false", "f", "no", "n", "nein", "absent", "negative", "neg"), "false"
     ),
     **dict.fromkeys(
-        ("-1", "-1.0", "0.5", "", "none", "nan", "na", "null", "?", "unknown", "uncertain"),
+        ("-1", "-1.0", "0.5", "", "none", "nan", "na", "null", *UNCLEAR),
         "unknown",
     ),
 }

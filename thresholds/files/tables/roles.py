@@ -17,7 +17,18 @@ import numpy as np
 
 from thresholds._checks import InputError, listed, shown
 from thresholds.files.source import BLOCK_CELLS, Wanted
-from thresholds.files.tables.columns import NUMBERS, Column, Kind, ListColumn, NoValue
+from thresholds.files.tables.columns import (
+    ENDS,
+    NUMBERS,
+    ROWS,
+    STARTS,
+    WEIGHTS,
+    Column,
+    Kind,
+    ListColumn,
+    NoValue,
+    called,
+)
 from thresholds.files.tables.table import Table
 
 SEPARATORS = "_.:/ "
@@ -332,16 +343,20 @@ def _all_numeric(
             f"{name} has no scores in {described(others)}, expected columns of numbers,"
             " or a column of lists of them, as --score-column"
         )
+    options = " or ".join(option for option in ("--key", "--groups") if option in wanted.offered)
+    named = f"{options} to name them, " if options else ""
+    prefix = "--score-column what the columns of scores begin or end with"
+    expected = f"expected {named}{prefix}, or --label-names the labels"
     kinds = {column.kind == "float" for column in columns.values() if column.kind != "none"}
     if len(kinds) > 1:
         whole = [key for key, column in columns.items() if column.kind in ("int", "bool")]
-        options = " or ".join(
-            option for option in ("--key", "--groups") if option in wanted.offered
-        )
-        named = f"{options} to name them, " if options else ""
         raise InputError(
-            f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected {named}--score-column"
-            " what the columns of scores begin or end with, or --label-names the labels"
+            f"{name} has whole numbers in {listed(whole)} beside scores that are not, {expected}"
+        )
+    no_labels = called(columns, (*ROWS, *STARTS, *ENDS, *WEIGHTS))
+    if no_labels:
+        raise InputError(
+            f"{name} has numbers in {listed(no_labels)}, which may be no scores, {expected}"
         )
     return ColumnChoice("all columns", tuple(columns), tuple(columns), "wide")
 

@@ -53,13 +53,15 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
         notes = (f"every column of numbers is a label: {listed(scores.columns)}", *notes)
 
     # Put scores and truth in the order of the labels.
+    if scores.form == "list" and scores.names is None:
+        scores = scores._replace(names=table.label_names)
     names, of_names = _label_names(table, scores, wanted)
     scores = ordered(scores, names)
     n_labels = _n_labels(table, scores, names, wanted)
     because = partial(accounting.because, table, scores)
     truth = None
     are_named = (wanted.label_names or wanted.rule_names) is not None
-    labels = Labels(names, n_labels, scores.form != "named" or are_named)
+    labels = Labels(names, n_labels, are_named or _have_order(scores))
     if choice is not None:
         truth = truth_of(table, choice, labels, because, wanted)
     return _Rows(table, wanted, labels, scores, truth).source(
@@ -90,6 +92,18 @@ def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
     )
 
 
+def _have_order(scores: ColumnChoice) -> bool:
+    """Whether labels stand in an order that tells their positions.
+
+    Those beside scores do not, nor do columns 1, 10, 2.
+    """
+    if scores.form == "named":
+        return False
+    names = scores.names or ()
+    are_numbers = all(map(str.isdecimal, names))
+    return not are_numbers or list(names) == sorted(names, key=int)
+
+
 @dataclass(frozen=True)
 class _Rows:
     """The columns of a table that are read."""
@@ -111,6 +125,7 @@ class _Rows:
             read=self.blocks,
             label_names=self.labels.names,
             has_order=self.labels.has_order,
+            is_named=self.scores is not None and self.scores.form == "named",
             key_columns=self.wanted.keys,
             n_samples=table.n_rows,
             n_about=table.n_about,

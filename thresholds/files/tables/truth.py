@@ -15,7 +15,7 @@ from thresholds._checks.unknown import reads_absent, unknown_values
 from thresholds.data import label_lists
 from thresholds.files import accounting
 from thresholds.files.source import Wanted
-from thresholds.files.tables.columns import NUMBERS, Kind, ListColumn
+from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, Kind, ListColumn
 from thresholds.files.tables.csv_layout import is_number
 from thresholds.files.tables.roles import ColumnChoice
 from thresholds.files.tables.table import Batch, Table
@@ -25,7 +25,6 @@ Decode = Callable[[Batch], Matrix]
 
 # Kinds of columns that labels may share a cell of.
 _OF_CELLS: tuple[Kind, ...] = ("text", "int", "none")
-_SEPARATORS = ("|", ";", ",", " ")  # that may stand between the labels of a cell
 # Labels in a list as Python writes it: in quotes of either kind, or bare.
 _IN_LISTS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\s'"][^,]*)""")
 
@@ -36,6 +35,12 @@ class Labels(NamedTuple):
     names: tuple[str, ...] | None
     number: int
     has_order: bool  # whether a position tells which of several it is
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether labels are called by whole numbers that are not their positions."""
+        names = self.names or ()
+        return all(map(str.isdecimal, names)) and names != tuple(map(str, range(len(names))))
 
 
 class Truth(NamedTuple):
@@ -75,14 +80,19 @@ def truth_of(
     if choice.form != "list":
         return _truth_of_numbers(table, choice, labels, wanted)
 
+    # A file may have names for its lists of numbers, in an order of its own.
+    if described.kind != "text" and choice.names is None and labels.names is not None:
+        choice = choice._replace(names=table.label_names)
+
     # Lists of 0 and 1 for each label; all others have the labels that are true.
     has_names = described.kind == "text" or choice.names is not None
-    if not has_names:
+    if not has_names and not labels.are_numbers:
         refuse_no_order(truth, labels.has_order or labels.number == 1)
     if described.kind not in ("text", *NUMBERS, "none"):
         raise InputError(f"{truth} holds {described.type}, expected labels")
     if _is_indicator(table, column, labels, wanted.unknown):
-        return _truth_of_numbers(table, choice, labels, wanted)
+        refuse_no_order(truth, choice.names is not None or labels.has_order or labels.number == 1)
+        return _truth_of_numbers(table, ordered(choice, labels.names), labels, wanted)
     _refuse_unknown(truth, wanted)
     names = labels.names or ()
     if has_names and not names:
@@ -132,7 +142,7 @@ def _labels_in_cells(table: Table, choice: ColumnChoice, names: Sequence[str]) -
     """Say how labels in cells of text are read, where the truth has been looked for in columns of numbers."""
     for key, column in table.columns.items():
         for cell in _first_cells(table, key) if column.is_flat("text") else ():
-            separator = next((mark for mark in _SEPARATORS if mark in cell), None)
+            separator = next((mark for mark in LABEL_SEPARATORS if mark in cell), None)
             if separator is not None and set(_labels_in(cell, separator)) & set(names):
                 options = f"--truth-column {key!r} with --label-separator '{separator}'"
                 return f"; {options} if that has all labels of a row"
@@ -159,7 +169,7 @@ def _refuse_text(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wan
     found = f"truth {column!r} of {table.name} is text (such as {shown(cell)})"
     if cell.lstrip().startswith("{"):
         raise InputError(f"{found}, expected {_OBJECTS}")
-    separator = next((mark for mark in _SEPARATORS if mark in cell), None)
+    separator = next((mark for mark in LABEL_SEPARATORS if mark in cell), None)
     hint = f"--label-separator '{separator}' parts the labels of a cell"
     if separator is None:
         hint = "--true-words says which are true, --label-separator what parts the labels of a cell"
@@ -250,6 +260,7 @@ def _is_indicator(table: Table, column: str, labels: Labels, unknown: object) ->
 
 
 _ABSENT = ("nan", "na", "n/a", "null", "none")  # words for no value
+UNCLEAR = ("?", "maybe", "unknown", "uncertain", "unclear")  # words for neither
 
 
 def _kinds_of_words(table: Table, wanted: Wanted) -> set[str]:
@@ -294,6 +305,12 @@ class Words:
             return 1.0
         if word in self._unknown:
             return self._unknown[word]
+        if word in UNCLEAR:
+            row = first + texts.tolist().index(text)
+            raise InputError(
+                f"{what} has {shown(text)} at row {row}, expected a word for what is not true; leave out the word, with"
+                " --unknown=nan, if that is not known"
+            )
         if self._false is None and word not in _ABSENT:
             self._false = word
         if word != self._false:
@@ -387,14 +404,14 @@ def _labels_in(cell: str, separator: str) -> list[str]:
 
 
 def ordered(choice: ColumnChoice, label_names: tuple[str, ...] | None) -> ColumnChoice:
-    """Put wide columns, or the labels of mappings, into the order of the label names."""
-    if label_names is None or choice.form in ("list", "named"):
+    """Put wide columns, or the labels of mappings and lists, into the order of the label names."""
+    if label_names is None or choice.names is None or choice.form == "named":
         return choice
     positions = places(choice.names, label_names, choice.key, "the same labels")
     if positions is None:
         return choice
     order = tuple(positions.tolist())
-    if choice.form == "mapping":
+    if choice.form != "wide":
         return choice._replace(names=label_names, order=order)
     return choice._replace(names=label_names, columns=tuple(choice.columns[k] for k in order))
 
@@ -479,7 +496,10 @@ def _from_names(batch: Batch, column: str, label_names: Sequence[str]) -> Matrix
 def _from_positions(
     batch: Batch, column: str, labels: Labels, names: tuple[str, ...] | None
 ) -> Matrix:
-    """Return lists of label positions as a CSR matrix of ones; `names` has the file's own order of labels."""
+    """Return lists of label positions as a CSR matrix of ones; `names` has the file's own order of labels.
+
+    Where labels are called by whole numbers, these are no positions but the names.
+    """
     lists: Any = batch.columns[column]
     what = f"column {column!r} of {batch.name}"
     if lists.words is not None:
@@ -492,8 +512,12 @@ def _from_positions(
         raise InputError(
             f"{what} has {lists.values[parts[0]]:g} at row {row}, expected positions of labels"
         )
-    n_labels = labels.number if names is None else len(names)
     positions = lists.values.astype(np.int64)
+    if names is None and labels.are_numbers:
+        numbers, places = np.unique(positions, return_inverse=True)
+        coded = ListColumn(places, lists.offsets, tuple(map(str, numbers.tolist())))
+        return _from_names(batch._replace(columns={column: coded}), column, labels.names or ())
+    n_labels = labels.number if names is None else len(names)
     ones = label_lists.indicator_of(positions, lists.offsets, n_labels, what, batch.first)
     if names is None or names == labels.names:
         return ones
