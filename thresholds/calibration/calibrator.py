@@ -528,7 +528,6 @@ def calibrate(
         missing=missing,
         unknown=unknown,
         label_names=label_names,
-        n_jobs=n_jobs,
     )
     return calibrate_problem(problem, method, by, n_jobs=n_jobs, progress=progress)
 
