@@ -178,8 +178,9 @@ def filled(value: Any) -> Any:
     return value
 
 
-def without_absent(array: Dense) -> Dense:
-    """Return an object array with NaN for None and for the missing values of pandas."""
+def without_absent(column: Any) -> Dense:
+    """Return an array, or an array of a column; of objects with NaN for None and for the missing values of pandas."""
+    array = np.asarray(column)
     if array.dtype.kind != "O":
         return array
     pandas = imported("pandas")
