@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.dtypes import flushes_subnormals, has_subnormals, key_dtype, rounded_up
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, stored_cells, with_cells
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks.cells import first_bad_cell, first_value
 from thresholds._checks.frames import aligned, columns_of, read_frame, warn_caller
@@ -35,7 +35,7 @@ def scores(
 ) -> Matrix:
     """Check real scores of shape (n_samples, n_labels): no NaN, no +inf; `-inf` marks a masked cell."""
     array = _matrix(stacked(value, name), name, label_names)
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     _refuse_wide_floats(cells, name)
     if cells.size and cells.dtype.kind == "f":
         _refuse_unreal(array, name, label_names)
@@ -67,24 +67,19 @@ def _as_compared(array: Matrix) -> Matrix:
     if not flushes_subnormals():
         return array
     _warn_of_flushing()
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     if (
         cells.dtype.kind != "f"
         or cells.dtype.itemsize == 2
         or not any(_by_rows(has_subnormals, cells))
     ):
         return array
-    flushed = cells * cells.dtype.type(1)
-    return (
-        type(array)((flushed, array.indices, array.indptr), array.shape)
-        if is_sparse(array)
-        else flushed
-    )
+    return with_cells(array, cells * cells.dtype.type(1))
 
 
 def _refuse_unreal(array: Matrix, name: str, label_names: Sequence[str] | None) -> None:
     """Refuse NaN and +inf among floats."""
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     highest = _by_rows(_highest, cells)
     if all(value < np.inf for value in highest):
         return
@@ -165,22 +160,19 @@ def _binary(
     """Refuse cells that are neither 0 nor 1."""
     if array.dtype == np.bool_:
         return _sound_bools(array)
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     if not all(_by_rows(_all_binary, cells)):
         bad = first_bad_cell(array, _not_binary, label_names)
         advice = hint(name, first_value(array, _not_binary), unknown)
         raise InputError(f"{name} has {bad}, expected only 0 and 1{advice}")
-    return without_zeros(array) if is_sparse(array) else array
+    return without_zeros(array)
 
 
 def _sound_bools(array: Matrix) -> Matrix:
     """Return a boolean matrix whose true cells are bytes of 1: memory that is viewed as boolean may hold any."""
-    if not is_sparse(array):
-        cells = array.view(np.uint8)
-        return array if all(_by_rows(_all_binary, cells)) else cells != 0
-    cells = array.data.view(np.uint8)
+    cells = stored_cells(array).view(np.uint8)
     if not all(_by_rows(_all_binary, cells)):
-        array = type(array)((cells != 0, array.indices, array.indptr), array.shape)
+        array = with_cells(array, cells != 0)
     return without_zeros(array)
 
 
@@ -195,7 +187,7 @@ def _shares(
     array: Matrix, name: str, label_names: Sequence[str] | None, unknown: Unknown = ()
 ) -> Matrix:
     """Refuse cells outside [0, 1]."""
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     _refuse_wide_floats(cells, name)
     if cells.size and not (cells.min() >= 0 and cells.max() <= 1):  # NaN is neither
         advice = " (`calibrate` turns scores into probabilities)"
@@ -204,7 +196,7 @@ def _shares(
         bad = first_bad_cell(array, _not_a_share, label_names)
         raise InputError(f"{name} has {bad}, expected values in [0, 1]{advice}")
     array = _as_compared(array)
-    return without_zeros(array) if is_sparse(array) else array
+    return without_zeros(array)
 
 
 class Pair(NamedTuple):

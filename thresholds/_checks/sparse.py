@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from thresholds._arrays.sparse import is_sparse, with_cells
 from thresholds.errors import InputError
 
 
@@ -20,8 +21,8 @@ def sound_csr(value: Any, name: str) -> Any:
 
 
 def without_zeros(array: Any) -> Any:
-    """Drop explicit zeros, from a copy if there are any."""
-    if np.count_nonzero(array.data) < array.nnz:
+    """Drop explicit zeros of a sparse matrix, from a copy if there are any."""
+    if is_sparse(array) and np.count_nonzero(array.data) < array.nnz:
         array = array.copy()
         array.eliminate_zeros()
     return array
@@ -41,7 +42,8 @@ def _sound_csr(value: Any) -> Any:
     if value.format != "csr":
         _check_indices(array)
     array.prune()
-    array = _computable(array)
+    if array.dtype == np.float16:  # which SciPy stores, and computes nothing with
+        array = with_cells(array, array.data.astype(np.float32))
 
     # 2. Conversion from coordinates adds up cells that are stored twice; in rows they stand side by side when sorted.
     if value.format == "coo" and array.nnz < value.nnz:
@@ -58,16 +60,7 @@ def _sound_csr(value: Any) -> Any:
 
 def _rises(array: Any) -> bool:
     """Whether columns rise within every row, each once: seen by a new wrapper, as the array's own flag may be wrong."""
-    parts = (array.data, array.indices, array.indptr)
-    return bool(type(array)(parts, shape=array.shape).has_canonical_format)
-
-
-def _computable(array: Any) -> Any:
-    """Return a CSR array of float16 as float32: SciPy stores the one and computes nothing with it."""
-    if array.dtype != np.float16:
-        return array
-    entries = (array.data.astype(np.float32), array.indices, array.indptr)
-    return type(array)(entries, shape=array.shape)
+    return bool(with_cells(array, array.data).has_canonical_format)
 
 
 def _check_indices(value: Any) -> None:

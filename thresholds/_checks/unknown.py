@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from thresholds._arrays.libraries import imported
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, stored_cells
 from thresholds._arrays.types import Booleans, Dense, Matrix, Numbers
 from thresholds._checks.options import is_number, real
 from thresholds.errors import InputError, shown
@@ -135,7 +135,7 @@ def divided(array: Matrix, stands_for: Unknown, name: str, *, some_known: bool =
 
     Nothing may be known unless `some_known` has to be.
     """
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     if cells.dtype.kind != "f":
         stands_for = tuple(value for value in stands_for if value == value)
     if cells.dtype.kind == "b" or not stands_for:
