@@ -1,6 +1,7 @@
 """Labels by name: the same names in another order are put in order, other names are refused."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
@@ -40,8 +41,7 @@ def names_of_labels(value: object, found: str = "label_names has") -> Names:
                 f"{found} {shown(str(name))}, expected names without the character NUL"
             )
     if len(set(names)) < len(names):
-        seen: set[str] = set()
-        double = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        double, _ = Counter(names).most_common(1)[0]
         raise InputError(f"{found} {shown(str(double))} twice, expected each name once")
     return tuple(str(name) for name in names)
 
