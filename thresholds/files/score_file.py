@@ -132,11 +132,6 @@ def gather(
     They are kept in memory, or mapped into it; with `spill`, a folder, in temporary files there.
     """
     rows, n_dropped = collected(source, step, spill)
-    if rows.y_true is not None and rows.y_true.shape != rows.y_score.shape:
-        raise InputError(
-            f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
-            f" {rows.y_score.shape}, that of the scores {source.score_key!r}"
-        )
 
     # What is left out, and what is not known.
     if source.true_words and rows.y_true is not None and not (rows.y_true == 1).sum():
