@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from thresholds._arrays.libraries import imported
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, stored_cells
 from thresholds._arrays.types import Booleans, Dense, Matrix, Numbers
 from thresholds._checks.options import is_number, real
 from thresholds.errors import InputError, shown
@@ -150,7 +150,7 @@ def divided(array: Matrix, stands_for: Unknown, name: str, *, some_known: bool =
 
     Nothing may be known unless `some_known` has to be.
     """
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     if cells.dtype.kind != "f":
         stands_for = tuple(value for value in stands_for if value == value)
     if cells.dtype.kind == "b" or not stands_for:
@@ -193,8 +193,9 @@ def filled(value: Any) -> Any:
     return value
 
 
-def without_absent(array: Dense) -> Dense:
-    """Return an object array with NaN for None and for the missing values of pandas."""
+def without_absent(column: Any) -> Dense:
+    """Return an array, or an array of a column; of objects with NaN for None and for the missing values of pandas."""
+    array = np.asarray(column)
     if array.dtype.kind != "O":
         return array
     pandas = imported("pandas")

@@ -20,8 +20,7 @@ from thresholds.results import counted
 
 def joined(scores: Source, truth: Source) -> Source:
     """Return scores with the truth of another source, and with its groups and weights."""
-    whole = truth.whole()
-    rows = collected(truth)[0] if whole is None else whole
+    rows, _ = collected(truth)
     found = None
     if rows.keys is not None:
         if scores.with_rows is not None:
@@ -180,8 +179,7 @@ def truth_of_arrays(source: Source, wanted: Wanted, scores: Source) -> Source:
 
 def _as_truth(source: Source, unknown: object, order: Ints | None, scores: Source) -> Block:
     """Return all rows, whose scores are truth."""
-    rows = source.whole()
-    rows = collected(source)[0] if rows is None else rows
+    rows, _ = collected(source)
     if source.n_labels < scores.n_labels:
         rows.y_score.resize(rows.y_score.shape[0], scores.n_labels)
     cells = in_order(rows.y_score, order)

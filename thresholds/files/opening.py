@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from thresholds._checks import InputError, names_of_labels, shown
 from thresholds._checks.boundary import reading, reading_json
@@ -47,12 +47,8 @@ _TO_SAVE = {
 }
 
 
-class _OpenMatrix(Protocol):
-    """What opens a file of one matrix; `truth_only` where that is truth, of scores in another file."""
-
-    def __call__(self, path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
-        """Return its rows."""
-
+# Takes `path`, `wanted` and `truth_only`, where the matrix of a file is truth, of scores in another file.
+_OpenMatrix = Callable[..., Source]
 
 # Every format, by the suffix of its files, and the function that opens it. For another, write a function and add a
 # line; name it at the end of `--help` (`cli/parser.py`) and in docs/files.md.
@@ -157,26 +153,23 @@ def refuse_overwriting(output: StrPath, *inputs: StrPath) -> None:
             )
 
 
-def _given(path: Any) -> Any:
-    """Return a path as text, and a dataset as it is."""
-    if not is_dataset(path) and not isinstance(path, str | os.PathLike):
-        raise InputError(
-            f"path is {shown(path)}, expected a file, a folder, a pattern of files, or a datasets.Dataset"
-        )
-    return path if is_dataset(path) else os.fspath(path)
-
-
 class _File:
     """A file that is opened, before its columns have roles: arrays, or a table."""
 
     def __init__(self, path: Any, wanted: Wanted) -> None:
-        self.path = _given(path)
-        self.name = _name_of(self.path)
+        self.path, self.name = path, "the dataset"
+        if not is_dataset(path):
+            if not isinstance(path, str | os.PathLike):
+                raise InputError(
+                    f"path is {shown(path)}, expected a file, a folder, a pattern of files, or a datasets.Dataset"
+                )
+            self.path = self.name = os.fspath(path)
         with reading(self.name):
             self.open_matrix = _opens_matrix(self.path)
             self.table = None
             self.columns = frozenset[str]()
             if self.open_matrix is None:
+                need("pyarrow", self.name)
                 self.table = _open_table(self.path, wanted)
                 self.columns = frozenset(self.table.columns)
             elif self.open_matrix is open_npz:
@@ -254,11 +247,6 @@ def _with_numbers(name: str) -> list[str | int]:
     return [int(part) if part.isdigit() else part for part in parts]
 
 
-def _name_of(path: Any) -> str:
-    """Return a path for messages."""
-    return "the dataset" if is_dataset(path) else str(path)
-
-
 def _opens_matrix(path: Any) -> _OpenMatrix | None:
     """Return what opens a file of arrays; None for tables."""
     if is_dataset(path) or _is_pattern(path):
@@ -270,7 +258,6 @@ def _opens_matrix(path: Any) -> _OpenMatrix | None:
 
 def _open_table(path: Any, wanted: Wanted) -> Table:
     """Open a table, one file or several."""
-    need("pyarrow", _name_of(path))
     table: Table
     if is_dataset(path):
         table = open_dataset(path)

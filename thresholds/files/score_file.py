@@ -132,13 +132,7 @@ def gather(
 
     They are kept in memory, or mapped into it; with `spill`, a folder, in temporary files there.
     """
-    whole = source.whole() if spill is None and not source.drop_unscored else None
-    rows, n_dropped = (whole, 0) if whole is not None else collected(source, step, spill)
-    if rows.y_true is not None and rows.y_true.shape != rows.y_score.shape:
-        raise InputError(
-            f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
-            f" {rows.y_score.shape}, that of the scores {source.score_key!r}"
-        )
+    rows, n_dropped = collected(source, step, spill)
 
     # What is left out, and what is not known.
     if source.true_words and rows.y_true is not None and not (rows.y_true == 1).sum():
@@ -187,7 +181,9 @@ def _with_named(rows: Block) -> tuple[Block, tuple[str, ...]]:
     n_below = int(np.count_nonzero(scores.data < 0))
     if not n_below:
         return rows, ()
-    below = f"some scores ({n_below:,} of {scores.nnz:,}) are below 0, the score of labels without one"
+    below = (
+        f"some scores ({n_below:,} of {scores.nnz:,}) are below 0, the score of labels without one"
+    )
     return rows, (f"{below}: --logits makes probabilities of logits",)
 
 
@@ -228,7 +224,10 @@ def dtype_of(matrix: Matrix) -> str:
 def collected(
     source: Source, step: Callable[[int], object] | None = None, spill: str | None = None
 ) -> tuple[Block, int]:
-    """Collect all blocks, and count the rows that are left out."""
+    """Return all rows, at once or block by block, and the number of those that are left out."""
+    whole = source.whole() if spill is None and not source.drop_unscored else None
+    if whole is not None:
+        return whole, 0
     if source.drop_unscored and (source.calib_idx is not None or source.test_idx is not None):
         raise InputError(
             f"--drop-unscored has no use with {source.name}, whose calib_idx and test_idx number all rows, expected a"

@@ -10,7 +10,7 @@ from numbers import Real
 
 import numpy as np
 
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import stored_cells, with_cells
 from thresholds._arrays.types import Booleans, Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell, first_value
@@ -30,7 +30,7 @@ def as_read(
 
     `first_row` is the number of the first row, `what` it is for messages.
     """
-    stored = cells.data if is_sparse(cells) else cells
+    stored = stored_cells(cells)
     stands_for = unknown_values(unknown)
 
     def is_other(some: Dense) -> Booleans:
@@ -44,9 +44,7 @@ def as_read(
         raise InputError(f"{what} has {found}, expected {expected}{hint}")
     coded = (stored == 1).astype(np.int8)
     coded[is_unknown(stored, stands_for)] = UNKNOWN
-    if is_sparse(cells):
-        return type(cells)((coded, cells.indices, cells.indptr), shape=cells.shape)
-    return coded
+    return with_cells(cells, coded)
 
 
 def is_truth(cells: Dense, unknown: object) -> Booleans:
@@ -71,8 +69,7 @@ def hint_of(cell: object, unknown: Unknown = ()) -> str:
 
 def count_unknown(truth: Matrix) -> int:
     """Count the cells that are not known."""
-    stored = truth.data if is_sparse(truth) else truth
-    return int(np.count_nonzero(stored == UNKNOWN))
+    return int(np.count_nonzero(stored_cells(truth) == UNKNOWN))
 
 
 def noted(truth: Matrix, n_unknown: int) -> tuple[str, ...]:

@@ -260,7 +260,9 @@ def _once(
             )
         columns = f"columns that tell rows apart, here {listed(choice.keys)}"
         how = f": --key names the {columns}" if "--key" in wanted.offered else f" by the {columns}"
-        raise InputError(f"{name} has several scores of {of}, expected one (such as the highest){how}")
+        raise InputError(
+            f"{name} has several scores of {of}, expected one (such as the highest){how}"
+        )
     return np.append(True, ~again)[: row.size]
 
 
