@@ -69,10 +69,15 @@ class Browser:
         """Show a report, or a page of one, and wait for its table."""
         self.visit(of if isinstance(of, str) else render(of))
         self.wait("return document.getElementById('labels').getAttribute('aria-busy') === 'false'")
+        self.settle()
 
     def wait(self, script: str) -> None:
         """Wait until a script returns something true."""
         WebDriverWait(self.driver, WAIT, poll_frequency=0.02).until(lambda _: self.run(script))
+
+    def settle(self) -> None:
+        """Wait for two frames: in the first, what has another size than before is drawn again, as new elements."""
+        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
     def all(self, selector: str) -> list[WebElement]:
         """All elements that a selector finds."""
@@ -105,6 +110,7 @@ class Browser:
     def wait_for_label(self) -> None:
         """Wait until a label is shown, with its curve or with the reason why there is none."""
         self.wait("return document.getElementById('label').open && document.querySelector('#label[data-shown]')")
+        self.settle()
 
     def events(self, kind: str) -> list[Any]:
         """What the browser told of a kind of event since it was last asked, about anything."""
