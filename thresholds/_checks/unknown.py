@@ -130,13 +130,20 @@ def hint(
         return f"{_LISTED} (of text: cell.split('|') for each cell)" if is_text else ""
     if name not in _TRUTH:
         return ""
+    more = and_one_more(cell, unknown)
+    if not more:
+        return ""
+    advice = f"; unknown={said(more)} leaves cells out whose truth is not known"
+    word = f"{float(cell):g}" if is_number(cell) and cell == cell else "NaN"
+    return advice if has_zeros else f"{advice}; {name} > 0 is the truth if {word} means not true"
+
+
+def and_one_more(cell: object, unknown: Unknown) -> Unknown:
+    """Return what stands for truth that is not known, and a cell that may, NaN or a negative number; else nothing."""
     value = float(cell) if is_number(cell) else math.nan
     if value >= 0 or math.isinf(value):
-        return ""
-    more = unknown_values((*unknown, value))
-    advice = f"; unknown={said(more)} leaves cells out whose truth is not known"
-    word = "NaN" if math.isnan(value) else f"{value:g}"
-    return advice if has_zeros else f"{advice}; {name} > 0 is the truth if {word} means not true"
+        return ()
+    return unknown_values((*unknown, value))
 
 
 def lists_labels(cell: object) -> bool:

@@ -6,7 +6,6 @@ JSON, NaN), a number, as -1, or several of these.
 
 import math
 from collections.abc import Sequence
-from numbers import Real
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from thresholds._arrays.sparse import stored_cells, with_cells
 from thresholds._arrays.types import Booleans, Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell, first_value
-from thresholds._checks.unknown import Unknown, is_unknown, unknown_values
+from thresholds._checks.unknown import Unknown, and_one_more, is_unknown, unknown_values
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.results import percent
 
@@ -57,14 +56,9 @@ def hint_of(cell: object, unknown: Unknown = ()) -> str:
 
     `unknown` is what stands for such cells already: the cell is one more.
     """
-    if cell is None or cell != cell:
-        more = math.nan
-    elif isinstance(cell, Real) and -math.inf < float(cell) < 0:
-        more = float(cell)
-    else:
-        return ""
-    words = ",".join(f"{value:g}" for value in unknown_values((*unknown, more)))
-    return f"; --unknown={words} if that is not known"
+    more = and_one_more(cell, unknown)
+    words = ",".join(f"{value:g}" for value in more)
+    return f"; --unknown={words} if that is not known" if more else ""
 
 
 def count_unknown(truth: Matrix) -> int:
@@ -81,9 +75,8 @@ def noted(truth: Matrix, n_unknown: int) -> tuple[str, ...]:
     notes = [
         f"truth of {n_unknown:,} of {n_cells:,} cells ({share}) is not known; they are left out"
     ]
-    n_stored = truth.nnz if is_sparse(truth) else n_cells
-    stored = truth.data if is_sparse(truth) else truth
-    if n_stored == n_cells and not (stored == 0).any():
+    stored = stored_cells(truth)
+    if stored.size == n_cells and not (stored == 0).any():
         notes.append(
             "no cell of the truth is 0, so that to mark everything is right: if what is not known is not true, write 0"
             " for it (of csv: --true-words 1)"
