@@ -46,7 +46,6 @@ _TO_SAVE = {
     ".pkl": "a frame has to_parquet; numpy.savez writes arrays",
 }
 
-
 # Takes `path`, `wanted` and `truth_only`, where the matrix of a file is truth, of scores in another file.
 _OpenMatrix = Callable[..., Source]
 
@@ -244,7 +243,7 @@ def _refuse_order_of_shards(path: Any, truth_path: Any) -> None:
 def _with_numbers(name: str) -> list[str | int]:
     """Return a name with its numbers apart, which are compared as such."""
     parts = re.split(r"(\d+)", name)
-    return [int(part) if part.isdigit() else part for part in parts]
+    return [int(part) if part.isdecimal() else part for part in parts]
 
 
 def _opens_matrix(path: Any) -> _OpenMatrix | None:

@@ -101,7 +101,7 @@ def _have_order(scores: ColumnChoice) -> bool:
         return False
     names = scores.names or ()
     are_numbers = all(map(str.isdecimal, names))
-    return not are_numbers or list(names) == sorted(names, key=int)
+    return not are_numbers or list(names) == sorted(names, key=lambda name: (len(name), name))
 
 
 @dataclass(frozen=True)
