@@ -159,16 +159,17 @@ JSON = [
         what="a string instead of a list",
     ),
     json_rows(
-        r"column 'tags' of s.jsonl has a label that label_names does not know, 'owl'; expected",
-        GOOD[0],
-        {"p": [0.5, 0.5], "tags": ["owl"]},
+        r"column 'tags' of s.jsonl has 'owl', expected the labels of the scores; --label-names names those to use",
+        {"p": {"cat": 0.5, "dog": 0.5}, "tags": ["cat"]},
+        {"p": {"cat": 0.5, "dog": 0.5}, "tags": ["owl"]},
         what="an unknown label",
+        wanted=Wanted(),
     ),
     json_rows(
-        r"column 'tags' of s.jsonl has 2 labels that label_names does not know, 'owl', 'yak'; expected",
-        GOOD[0],
+        r"column 'tags' of s.jsonl has 'owl', 'yak', expected the labels of --label-names",
+        {"p": [0.5, 0.5], "tags": []},
         {"p": [0.5, 0.5], "tags": ["owl", "yak"]},
-        what="unknown labels",
+        what="unknown labels alone",
     ),
     json_rows(
         r"column 'tags' of s.jsonl has the label 'cat' twice at row 1",
@@ -428,7 +429,7 @@ JOINS = [
         "join: arrays of other labels",
         both(arrays(), arrays("t.npz", y_score=None, y_true=TRUTH[:, :1])),
         "s.npz",
-        r"t.npz has 1 labels, expected 2 as s.npz",
+        r"t.npz has 1 label, expected 2 as s.npz",
         truth_path="t.npz",
     ),
     BadFile(

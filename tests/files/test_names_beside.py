@@ -231,7 +231,9 @@ def test_what_is_open_is_asked_and_either_answer_is_read() -> None:
     assert cells(data.y_score) == [[0.25, 0.75, 0], [0.25, 0, 0.75]]
     assert cells(data.y_true) == [[0, 1, 0], [0, 0, 1]]
     # As the truth they are lists of true labels.
-    assert "label_names does not know, 'c'" in refusal(*OPEN, truth_column="labels", label_names=("a", "b"))
+    data = read(*OPEN, truth_column="labels", label_names=("a", "b"))
+    assert cells(data.y_true) == [[1, 1], [1, 0]]
+    assert "left out of column 'labels' of s.jsonl: 1 mark of 1 label not in label_names, 'c'" in data.notes
 
 
 def test_two_columns_of_names_are_asked_about(capsys: pytest.CaptureFixture[str]) -> None:
@@ -285,7 +287,7 @@ def test_labels_that_look_alike_are_told_apart(other: str, difference: str) -> N
         ({"labels": ["joy", "joy", "calm"], "scores": [0.5, 0.25, 0.125]}, "twice at row 0, expected each once"),
         ({"labels": [], "scores": []}, "s.jsonl has no scores"),
         ({"p": []}, "s.jsonl has no "),
-        ({"labels": ["joy", "calm"], "scores": [0.5]}, "2 names in 'labels' and 1 scores in 'scores' at row 0"),
+        ({"labels": ["joy", "calm"], "scores": [0.5]}, "2 names in 'labels' and 1 score in 'scores' at row 0"),
     ],
 )
 def test_what_cannot_be_matched_is_refused(row: dict[str, object], message: str) -> None:
@@ -353,7 +355,7 @@ def test_an_object_of_two_lists_has_names_beside_scores(tmp_path: Path) -> None:
     assert data.label_names == ("a", "b")
     assert data.y_score.toarray().tolist() == [[0.9, 0.2], [0, 0.8]]
     (tmp_path / "s.jsonl").write_text(json.dumps({"p": {"labels": ["a"], "scores": [0.9, 0.2]}, "gold": ["a"]}) + "\n")
-    with pytest.raises(InputError, match=r"s.jsonl has 1 names in 'p' and 2 scores in 'p' at row 0"):
+    with pytest.raises(InputError, match=r"s.jsonl has 1 name in 'p' and 2 scores in 'p' at row 0"):
         thresholds.read(tmp_path / "s.jsonl")
 
 

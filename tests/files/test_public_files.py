@@ -205,6 +205,22 @@ def test_an_index_tells_an_order_unless_it_counts_the_rows(capsys: pytest.Captur
     assert objective("s.csv", "--truth", "t.csv") == 1.0
 
 
+def test_another_order_is_seen_whatever_keys_are_written_as(capsys: pytest.CaptureFixture[str]) -> None:
+    """Text in one file, whole numbers of 19 digits in the other."""
+    first, second = 1_500_000_000_000_000_001, 1_500_000_000_000_000_002
+    write_objects("s.jsonl", {"id": str(first), "cat": 0.9}, {"id": str(second), "cat": 0.2})
+    write_table("t.csv", ["id", "cat"], (second, 0), (first, 1))
+    assert f"column 'id' has '{first}' at row 0 of s.jsonl" in refusal(capsys, "s.jsonl", "--truth", "t.csv")
+    assert objective("s.jsonl", "--truth", "t.csv", "--key", "id") == 1.0
+
+
+def test_an_index_that_was_reset_counts_rows_and_is_no_key() -> None:
+    write_table("s.csv", ["index", "cat"], (0, 0.9), (1, 0.2), (2, 0.3))
+    write_table("t.csv", ["index", "cat"], (2, 1), (5, 0), (9, 0))
+    write("names.txt", "cat")
+    assert objective("s.csv", "--truth", "t.csv", "--label-names", "names.txt") == 1.0
+
+
 def test_rows_of_shards_are_not_joined_by_an_order_that_may_be_meant_otherwise(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -288,14 +304,102 @@ def test_numbers_in_quotes_are_named_together(capsys: pytest.CaptureFixture[str]
     assert "s.jsonl has numbers in quotes in 'cat', 'dog', expected numbers without" in refusal(capsys, "s.jsonl")
 
 
-def test_columns_sorted_as_text_tell_no_positions(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("prefix", ["", "class_"])
+def test_columns_sorted_as_text_tell_no_positions(prefix: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Of columns 1, 10, 2 the second is not the second label."""
-    write_table("s.csv", ["id", "1", "10", "2"], (1, 0.9, 0.1, 0.2), (2, 0.2, 0.8, 0.1))
+    header = ["id", *(f"{prefix}{number}" for number in (1, 10, 2))]
+    write_table("s.csv", header, (1, 0.9, 0.1, 0.2), (2, 0.2, 0.8, 0.1))
     write_objects("t.jsonl", {"id": 1, "y_true": [1, 0, 0]}, {"id": 2, "y_true": [0, 1, 0]})
     asked = ["s.csv", "--truth", "t.jsonl", "--key", "id"]
     assert "expected --label-names, in the order of the truth" in refusal(capsys, *asked)
-    write("names.txt", "1", "10", "2")
+    write("names.txt", *header[1:])
     assert objective(*asked, "--label-names", "names.txt") == pytest.approx(2 / 3)
+
+
+def test_objects_whose_likeliest_label_is_the_first_tell_no_positions(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"p": {"sport": 0.9, "art": 0.1}, "y": [1]}, {"p": {"art": 0.2, "sport": 0.8}, "y": [1]}]
+    write_objects("s.jsonl", *rows)
+    assert "expected --label-names, in the order of the truth" in refusal(capsys, "s.jsonl")
+    write("names.txt", "art", "sport")
+    truth = thresholds.read("s.jsonl", label_names="names.txt").y_true
+    assert truth.toarray().tolist() == [[0, 1], [0, 1]]  # type: ignore[union-attr]
+
+
+def test_a_column_called_as_truth_never_has_the_names_of_scores() -> None:
+    """It has as many names in each row, and the same."""
+    write_objects(
+        "s.jsonl", {"y_score": [0.9, 0.8], "y_true": ["dog", "cat"]}, {"y_score": [0.2, 0.7], "y_true": ["dog"]}
+    )
+    data = thresholds.read("s.jsonl", label_names=["cat", "dog"])
+    assert np.asarray(data.y_score).tolist() == [[0.9, 0.8], [0.2, 0.7]]
+    assert data.y_true.toarray().tolist() == [[1, 1], [0, 1]]  # type: ignore[union-attr]
+
+
+def test_a_row_may_name_its_best_label_beside_the_scores_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is no line for one label."""
+    write_table(
+        "s.csv", ["id", "label", "score", "cat", "dog"], ("a", "cat", 0.6, 0.6, 0.5), ("b", "dog", 0.8, 0.2, 0.8)
+    )
+    write_table("t.csv", ["id", "cat", "dog"], ("a", 1, 1), ("b", 0, 1))
+    asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
+    assert "has 'cat', 'dog' both as columns and in 'label', expected --label-names if" in refusal(capsys, *asked)
+    write("names.txt", "cat", "dog")
+    assert objective(*asked, "--label-names", "names.txt") == 1.0
+
+
+def test_whole_numbers_of_text_are_not_positions_where_labels_are_called_by_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of cells with a separator, and of svmlight."""
+    write_table("s.csv", ["id", "1", "2", "3"], (1, 0.9, 0.1, 0.1), (2, 0.2, 0.8, 0.1))
+    write("t.csv", "id,found", '1,"1,2"', "2,3")
+    truth = thresholds.read("s.csv", truth="t.csv", key="id", label_separator=",").y_true
+    assert truth.toarray().tolist() == [[1, 1, 0], [0, 0, 1]]  # type: ignore[union-attr]
+    write("t.csv", "id,found", '1,"0,1"', '2,"0"')
+    with pytest.raises(thresholds.InputError, match=r"'found' of t\.csv has '0', expected the labels of"):
+        thresholds.read("s.csv", truth="t.csv", key="id", label_separator=",")
+    write("t.svm", "1 1:0.5", "2 1:0.5")
+    write_table("s.csv", ["1", "2", "3"], (0.9, 0.1, 0.1), (0.2, 0.8, 0.1))
+    said = refusal(capsys, "s.csv", "--truth", "t.svm")
+    assert "which may be positions or the names '1', '2', '3' of the scores, expected --label-names" in said
+
+
+def test_a_column_of_labels_may_be_that_of_the_truth_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever it is called; a hint names it."""
+    write_table("s.csv", ["filename", "cat", "dog"], ("a", 0.9, 0.8), ("b", 0.2, 0.7))
+    write("t.tsv", "filename\tonset\tevent", "a\t0.1\tcat", "a\t0.9\tdog", "b\t0.3\tdog")
+    asked = ["s.csv", "--truth", "t.tsv", "--key", "filename"]
+    assert "; --label-column 'event' if each line has one label" in refusal(capsys, *asked)
+    assert objective(*asked, "--label-column", "event") == 1.0
+
+
+def test_truth_in_words_may_be_called_a_label() -> None:
+    """Of one label, whose score is beside it."""
+    write_table("s.csv", ["id", "score", "label"], ("a", 0.9, "spam"), ("b", 0.2, "ham"))
+    assert objective("s.csv", "--score-column", "score", "--truth-column", "label", "--true-words", "spam") == 1.0
+
+
+def test_names_of_labels_choose_among_the_columns_of_a_prefix(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not those of the highest score, or of a note."""
+    header = ["id", "cat_proba", "dog_proba", "max_proba", "cat_true", "dog_true"]
+    write_table("s.csv", header, ("a", 0.9, 0.1, 0.9, 1, 0), ("b", 0.2, 0.8, 0.8, 0, 1))
+    asked = ["s.csv", "--score-column", "proba", "--truth-column", "true"]
+    assert "lacks 'max', expected the same labels as the scores; --label-names" in refusal(capsys, *asked)
+    write("names.txt", "cat", "dog")
+    assert objective(*asked, "--label-names", "names.txt") == 1.0
+
+
+def test_a_word_may_be_a_number_that_is_written_in_two_ways() -> None:
+    write_table("s.csv", ["id", "cat", "dog"], ("a", 0.9, 0.1), ("b", 0.2, 0.8))
+    write("t.csv", "id,cat,dog", "a,1.0,", "b,,1.0")
+    assert objective("s.csv", "--truth", "t.csv", "--key", "id", "--true-words", "1") == 1.0
+
+
+def test_names_of_a_key_do_not_hide_what_else_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Text keys of digits, beside one name and one score in each row."""
+    row = {"labels": ["cat"], "scores": [0.9], "gold": ["cat"]}
+    write_objects("s.jsonl", {"id": "17", **row}, {"id": "18", **row, "labels": ["dog"]})
+    assert "--label-column labels if they are the labels of these scores" in refusal(capsys, "s.jsonl")
 
 
 def test_whole_numbers_are_names_where_labels_are_called_by_others_than_their_positions() -> None:

@@ -15,7 +15,7 @@ from thresholds._checks import InputError, listed, shown
 from thresholds._checks.labels import alike
 from thresholds._checks.unknown import reads_absent
 from thresholds.files.source import Source, Wanted
-from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, SCORES
+from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, ROWS, SCORES, called
 from thresholds.files.tables.csv_layout import is_like_number, is_number
 from thresholds.files.tables.roles import SEPARATORS, ColumnChoice, is_index, with_types
 from thresholds.files.tables.table import Table
@@ -90,8 +90,12 @@ def refuse_mostly_numbers(
     fits: Callable[[str], bool] = is_number,
     what: str = "numbers",
 ) -> None:
-    """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them."""
-    found = dict(_first_texts(table, columns, fits))
+    """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them.
+
+    What is called as what tells rows apart is no label.
+    """
+    may_be_labels = [key for key in columns if not called([key], ROWS)]
+    found = dict(_first_texts(table, may_be_labels, fits))
     quoted = [key for key, texts in found.items() if texts.odd is None]
     if len(quoted) > 1 and table.is_loose:
         raise InputError(
@@ -106,7 +110,7 @@ def refuse_mostly_numbers(
             odd = "" if texts.odd is None else f" (row {texts.odd[0]} has {shown(texts.odd[1])})"
             raise InputError(
                 f"column {key!r} of {table.name} is text, though {are}{odd}, expected numbers in every row of a label;"
-                " --label-names or --score-column names the columns to use"
+                " --key names a key, --label-names or --score-column the columns to use"
             )
 
 
@@ -123,11 +127,13 @@ def refuse_scores_of_text(table: Table, columns: Collection[str], label: str) ->
             )
 
 
-def refuse_scores_left_out(table: Table, choice: ColumnChoice, left: Collection[str]) -> None:
+def refuse_scores_left_out(
+    table: Table, choice: ColumnChoice, truth: ColumnChoice | None, left: Collection[str]
+) -> None:
     """Refuse to take an only column of numbers, or whole numbers, for scores beside what may have those of all labels.
 
     Such are lists as text, as pandas writes them to a csv, structs that nothing here knows, what is called as scores
-    are, and an only column called so beside text that repeats itself, as names of labels do.
+    are, and an only column called so, without truth, beside text that repeats itself, as names of labels do.
     """
     columns = [table.columns[key] for key in choice.columns]
     if len(columns) > 1 and any(column.kind not in ("int", "bool") for column in columns):
@@ -146,7 +152,7 @@ def refuse_scores_left_out(table: Table, choice: ColumnChoice, left: Collection[
         for key in left
         if table.columns[key].is_flat("text") and not is_index(key, table.columns[key])
     ]
-    is_called_so = len(columns) == 1 and choice.columns[0].lower() in SCORES
+    is_called_so = len(columns) == 1 and choice.columns[0].lower() in SCORES and truth is None
     for key, batch in table.first_rows(texts).items():
         cells = np.asarray(batch.columns[key]).tolist()
         if all(_NUMBERS_IN_TEXT.match(cell) for cell in cells):
@@ -199,7 +205,7 @@ def refuse_other_labels(
     """Refuse to leave out the truth of a label that the scores lack."""
     of_truth = look_like_truth(table, left, unknown)
     for label in left:
-        if is_index(label, table.columns[label]):
+        if is_index(label, table.columns[label]) or called([label], ROWS):
             continue
         in_scores = scores.left_out.get(label) is not None and table.columns[label].kind in NUMBERS
         if in_scores or label in of_truth:

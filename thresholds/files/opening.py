@@ -155,12 +155,12 @@ def refuse_overwriting(output: StrPath, *inputs: StrPath) -> None:
 class _File:
     """A file that is opened, before its columns have roles: arrays, or a table."""
 
-    def __init__(self, path: Any, wanted: Wanted) -> None:
+    def __init__(self, path: Any, wanted: Wanted, option: str = "path") -> None:
         self.path, self.name = path, "the dataset"
         if not is_dataset(path):
             if not isinstance(path, str | os.PathLike):
                 raise InputError(
-                    f"path is {shown(path)}, expected a file, a folder, a pattern of files, or a datasets.Dataset"
+                    f"{option} is {shown(path)}, expected a file, a folder, a pattern of files, or a datasets.Dataset"
                 )
             self.path = self.name = os.fspath(path)
         with reading(self.name):
@@ -209,13 +209,16 @@ def _opened(path: Any, truth_path: Any, wanted: Wanted) -> Source:
     file = _File(path, wanted)
     if truth_path is None:
         return file.scores(wanted)
-    truth = _File(truth_path, replace(wanted, scores=None))
+    truth = _File(truth_path, replace(wanted, scores=None), "--truth")
     of_scores: dict[str, Any] = {"truth": None, "with_truth": False}
     of_truth: dict[str, Any] = {"scores": None, "drop_unscored": False}
-    for name in ("groups", "weights"):
+    for name in ("groups", "weights", "labels"):
         column = getattr(wanted, name)
         in_truth = column in truth.columns and column not in file.columns
-        (of_scores if in_truth else of_truth)[name] = None
+        if in_truth:
+            of_scores[name] = None
+        elif name != "labels":  # which both may have
+            of_truth[name] = None
     scores = file.scores(replace(wanted, **of_scores))
     if wanted.key is None and scores.key_columns == ():
         _refuse_order_of_shards(file.path, truth.path)

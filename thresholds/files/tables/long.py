@@ -31,11 +31,12 @@ from thresholds.files.tables.columns import (
     ROWS,
     SCORES,
     STARTS,
+    WEIGHTS,
     Kind,
     NoValue,
     called,
 )
-from thresholds.files.tables.roles import all_flat
+from thresholds.files.tables.roles import all_flat, is_index
 from thresholds.files.tables.rows import (
     check_column,
     check_columns,
@@ -68,7 +69,7 @@ class LongColumns(NamedTuple):
 def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
     """Find the columns of scores in long form; None for other tables."""
     label = _label_column(table, wanted)
-    if label is None:
+    if label is None or (label == wanted.truth and wanted.labels is None):
         return None
     score = wanted.scores
     if score is None:
@@ -80,9 +81,23 @@ def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
         score = named or _only_float(table, wanted)
     elif score not in table.columns and wanted.labels is None:
         return None  # a prefix of wide columns
+    if wanted.labels is None:
+        _refuse_columns_of_labels(table, label, score)
     truth = _truth_column(table, wanted)
     keys = wanted.keys or _row_columns(table, {label, score, truth}, wanted)
     return LongColumns(keys, label, score, truth if wanted.with_truth else None)
+
+
+def _refuse_columns_of_labels(table: Table, label: str, score: str) -> None:
+    """Refuse to guess whether lines have one label, or a column for each of which the best is named, too."""
+    numbers = {key for key in table.columns if key != score and _is(table, key, "float")}
+    for batch in table.first_rows([label]).values():
+        both = sorted(numbers & set(np.asarray(batch.columns[label]).tolist()))
+        if both:
+            raise InputError(
+                f"{table.name} has {listed(both)} both as columns and in {label!r}, expected --label-names if there is"
+                f" a column for each label, or --label-column {label!r} if there is a line for each"
+            )
 
 
 def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | None:
@@ -487,7 +502,13 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | N
 
 def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumns) -> None:
     """Refuse to take every line for a true label where a column may say of some that it is not, or how far it is."""
-    columns = [key for key in left if _is(table, key, *NUMBERS, "text")]
+    columns = [
+        key
+        for key in left
+        if _is(table, key, *NUMBERS, "text") and not is_index(key, table.columns[key])
+    ]
+    tell_rows = called(columns, (*ROWS, *FILES, *STARTS, *ENDS, *WEIGHTS, "fold", "split"))
+    columns = [key for key in columns if key not in tell_rows]
     for key, batch in table.first_rows(columns, columns).items():
         cells = np.asarray(batch.columns[key])
         found = {_MARKS.get(str(cell).strip().lower()) for cell in cells.tolist()}

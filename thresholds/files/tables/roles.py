@@ -122,10 +122,11 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
         return None
     if wanted.label_separator is not None:
         texts = [key for key, column in others.items() if column.is_flat("text", "int", "none")]
+        texts = texts or [key for key, column in others.items() if column.is_flat("float")]  # 1,2
         if len(texts) != 1:
             raise InputError(
-                f"{name} may have its labels in {listed(texts) or 'no column'}, expected --truth-column to name the"
-                " column whose cells --label-separator parts"
+                f"{name} may have its labels in {listed(texts) if texts else 'no column'}, expected --truth-column to"
+                " name the column whose cells --label-separator parts"
             )
         return _single_column(columns, texts[0])
     wide = tuple(_of_numbers(others))
@@ -149,7 +150,7 @@ def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
         return wanted.labels
     found = list[str]()
     for key, column in columns.items():
-        if not _is_list(column, "text") or key in wanted.keys:
+        if not _is_list(column, "text") or key in (*wanted.keys, "y_true"):
             continue
         signs = _signs_of_names(table, key, scores, wanted.label_names or wanted.rule_names)
         if signs == "none" or (signs == "open" and key == wanted.truth):
@@ -294,6 +295,23 @@ def _ending_with(columns: Columns, name: str) -> ColumnChoice | None:
     return ColumnChoice(name, wide, tuple(key[: -len(name) - 1] for key in wide), "wide")
 
 
+def of_labels(choice: ColumnChoice, names: Sequence[str] | None) -> ColumnChoice:
+    """Leave out columns of a prefix that are none of the labels that are asked for, where all of these are there."""
+    if (
+        choice.form != "wide"
+        or choice.names is None
+        or names is None
+        or not set(names) < set(choice.names)
+    ):
+        return choice
+    kept = [
+        column for column, name in zip(choice.columns, choice.names, strict=True) if name in names
+    ]
+    return choice._replace(
+        columns=tuple(kept), names=tuple(name for name in choice.names if name in names)
+    )
+
+
 def _single_column(columns: Columns, name: str) -> ColumnChoice:
     """Return a single column: of lists, or of one label."""
     column = columns[name]
@@ -347,6 +365,9 @@ def _all_numeric(
     named = f"{options} to name them, " if options else ""
     prefix = "--score-column what the columns of scores begin or end with"
     expected = f"expected {named}{prefix}, or --label-names the labels"
+    n_floats = sum(column.kind == "float" for column in columns.values())
+    if n_floats == 1 and len(columns) > 2:
+        expected += "; of a score in each line, --label-column names the column of its label"
     kinds = {column.kind == "float" for column in columns.values() if column.kind != "none"}
     if len(kinds) > 1:
         whole = [key for key, column in columns.items() if column.kind in ("int", "bool")]

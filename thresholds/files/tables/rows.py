@@ -1,5 +1,6 @@
 """A table with a row in each line as a source: of scores, or of the truth of scores in another file."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from thresholds.data import label_lists
 from thresholds.files import accounting, keys
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
 from thresholds.files.tables.columns import NUMBERS, Kind, ListColumn, NamedLists, NoValue
-from thresholds.files.tables.roles import ColumnChoice, choose_scores, choose_truth
+from thresholds.files.tables.roles import ColumnChoice, choose_scores, choose_truth, of_labels
 from thresholds.files.tables.table import Batch, Table
 from thresholds.files.tables.truth import (
     Labels,
@@ -23,7 +24,9 @@ from thresholds.files.tables.truth import (
     numbers_of,
     ordered,
     places_of,
+    times_of,
     truth_of,
+    without_others,
 )
 from thresholds.files.unknown import hint_of
 from thresholds.results import counted
@@ -38,18 +41,27 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     except InputError:
         # Often a column of text has numbers that are written in another way.
         taken = {*wanted.keys, wanted.groups, wanted.truth}
-        accounting.refuse_mostly_numbers(table, [key for key in table.columns if key not in taken])
+        are_lists = any(
+            column.form != "flat" and column.kind == "float" for column in table.columns.values()
+        )
+        if wanted.scores is None and not are_lists:
+            accounting.refuse_mostly_numbers(
+                table, [key for key in table.columns if key not in taken]
+            )
         raise
+    scores = of_labels(scores, wanted.names_of_columns)
     accounting.refuse_other_than_numbers(table, scores, "scores")
     if scores.key == "all columns":
         accounting.refuse_scores_called_truth(table)
     choice = choose_truth(table, wanted, scores) if wanted.with_truth else None
+    if choice is not None:
+        choice = of_labels(choice, wanted.names_of_columns)
     roles = {"scores": scores.columns, "truth": () if choice is None else choice.columns}
     left_out = accounting.left_out(table, wanted, roles)
     notes = accounting.noted(left_out)
     if scores.key == "all columns":
         accounting.refuse_mostly_numbers(table, left_out)
-        accounting.refuse_scores_left_out(table, scores, left_out)
+        accounting.refuse_scores_left_out(table, scores, choice, left_out)
         notes = (f"every column of numbers is a label: {listed(scores.columns)}", *notes)
 
     # Put scores and truth in the order of the labels.
@@ -61,7 +73,7 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     because = partial(accounting.because, table, scores)
     truth = None
     are_named = (wanted.label_names or wanted.rule_names) is not None
-    labels = Labels(names, n_labels, are_named or _have_order(scores))
+    labels = Labels(names, n_labels, are_named or _have_order(table, scores))
     if choice is not None:
         truth = truth_of(table, choice, labels, because, wanted)
     return _Rows(table, wanted, labels, scores, truth).source(
@@ -79,6 +91,7 @@ def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
     named = replace(wanted, label_names=scores.label_names)
     choice = choose_truth(table, named, None)
     assert choice is not None, "a file of truth alone has some, or is refused"
+    choice = of_labels(choice, wanted.names_of_columns)
     left_out = accounting.left_out(table, wanted, {"truth": choice.columns})
     labels = Labels(scores.label_names, scores.n_labels, scores.has_order)
     truth = truth_of(table, choice, labels, scores.because, wanted)
@@ -92,16 +105,34 @@ def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
     )
 
 
-def _have_order(scores: ColumnChoice) -> bool:
+_NUMBER_AT_END = re.compile(r"(.*?)0*(\d+)", re.DOTALL)
+
+
+def _have_order(table: Table, scores: ColumnChoice) -> bool:
     """Whether labels stand in an order that tells their positions.
 
-    Those beside scores do not, nor do columns 1, 10, 2.
+    Those beside scores do not, nor do the keys of objects of JSON where the likeliest is the first, nor numbers that
+    are sorted as text: 1, 10, 2.
     """
     if scores.form == "named":
         return False
-    names = scores.names or ()
-    are_numbers = all(map(str.isdecimal, names))
-    return not are_numbers or list(names) == sorted(names, key=lambda name: (len(name), name))
+    if scores.form == "mapping" and table.is_loose and _fall(table, scores):
+        return False
+    parts = [_NUMBER_AT_END.fullmatch(name) for name in scores.names or ()]
+    numbered = [part for part in parts if part is not None]
+    if len(numbered) < len(parts) or len({part[1] for part in numbered}) > 1:
+        return True
+    numbers = [(len(part[2]), part[2]) for part in numbered]
+    return numbers == sorted(numbers)
+
+
+def _fall(table: Table, scores: ColumnChoice) -> bool:
+    """Whether the scores of the first row only fall, and its labels are in no order of their own."""
+    names = list(scores.names or ())
+    for batch in table.first_rows(scores.columns).values():
+        first = numbers_of(batch, scores, len(names))[0]
+        return names != sorted(names) and bool((np.diff(first) <= 0).all())
+    return False
 
 
 @dataclass(frozen=True)
@@ -192,10 +223,10 @@ class _Rows:
         return [replace(self, table=table).source() for table in self.table.parts()]
 
     def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
-        """Return columns of whole numbers or text, in the first rows."""
+        """Return columns of whole numbers or text, in the first rows, as text where a file has no types."""
         table = self.table
         flat = [column for column in columns if table.columns[column].is_flat("int", "text")]
-        for column, batch in table.first_rows(flat).items():
+        for column, batch in table.first_rows(flat, text=flat).items():
             yield column, np.asarray(batch.columns[column])
 
     def keys(self) -> Dense:
@@ -267,9 +298,8 @@ def _by_name(batch: Batch, choice: ColumnChoice, label_names: Sequence[str]) -> 
     lists = _named_lists(batch, choice)
     what = f"column {choice.columns[0]!r} of {batch.name}"
     positions = places_of(lists.labels.values, lists.labels.words, label_names)
-    kept = positions >= 0  # Others are left out, as a note says.
+    kept, offsets = without_others(positions, lists.labels.offsets)  # as a note says
     positions, cells = positions[kept], lists.scores.values[kept]
-    offsets = np.append(0, np.cumsum(kept))[lists.labels.offsets]
     # This refuses a label that stands twice in a row.
     ones = label_lists.indicator_of(
         positions, offsets, len(label_names), what, batch.first, label_names
@@ -288,7 +318,8 @@ def _named_lists(batch: Batch, choice: ColumnChoice) -> NamedLists:
     if wrong.size:
         at = int(wrong[0])
         raise InputError(
-            f"{batch.name} has {lengths[0][at]} names in {choice.columns[0]!r} and {lengths[1][at]} scores in"
+            f"{batch.name} has {counted(lengths[0][at], 'name')} in {choice.columns[0]!r} and"
+            f" {counted(lengths[1][at], 'score')} in"
             f" {choice.columns[-1]!r} at row {batch.first + at}, expected a score for each name"
         )
     return NamedLists(labels, scores)
@@ -370,8 +401,7 @@ def _names_in_lists(
     batches = read_batches(table, choice.columns, lambda _: ", expected one", nullable=nullable)
     for batch in batches:
         labels = _named_lists(batch, choice).labels
-        n_times = np.bincount(labels.values, minlength=len(labels.words or ())).tolist()
-        times.update(dict(zip(labels.words or (), n_times, strict=True)))
+        times.update(times_of(labels))
     if not times:
         raise InputError(f"{table.name} has no names beside its scores, expected some")
     names = names_of_labels(wanted.label_names or wanted.rule_names or tuple(sorted(times)))

@@ -114,14 +114,17 @@ class Table:
         _give_memory_back()
 
     def first_rows(
-        self, columns: Sequence[str], nullable: Collection[str] = ()
+        self,
+        columns: Sequence[str],
+        nullable: Collection[str] = (),
+        text: Collection[str] = (),
     ) -> dict[str, Batch]:
         """Read each column of some first rows, but for columns that lack a value there, and tables without rows."""
         columns = [column for column in columns if column not in self.differences]
         found = dict[str, Batch]()
         for piece in self.pieces if columns else ():
             with reading(piece.path):
-                rows = next(_cut(piece, columns, _FIRST_ROWS, ()), None)
+                rows = next(_cut(piece, columns, _FIRST_ROWS, text), None)
                 if rows is None:
                     continue
                 first = piece.first_row

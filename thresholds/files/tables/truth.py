@@ -3,28 +3,31 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Dense, Ints, Matrix
-from thresholds._checks import InputError, different, places, shown
+from thresholds._arrays.types import Booleans, Dense, Ints, Matrix
+from thresholds._checks import InputError, different, listed, places, shown
 from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.unknown import reads_absent, unknown_values
 from thresholds.data import label_lists
 from thresholds.files import accounting
+from thresholds.files.keys import plain
 from thresholds.files.source import Wanted
-from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, Kind, ListColumn
+from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, Kind, ListColumn, NoValue
 from thresholds.files.tables.csv_layout import is_number
 from thresholds.files.tables.roles import ColumnChoice
 from thresholds.files.tables.table import Batch, Table
 from thresholds.files.unknown import as_read, hint_of, is_truth
+from thresholds.results import counted
 
 Decode = Callable[[Batch], Matrix]
 
 # Kinds of columns that labels may share a cell of.
-_OF_CELLS: tuple[Kind, ...] = ("text", "int", "none")
+_OF_CELLS: tuple[Kind, ...] = ("text", "int", "float", "none")  # 1,2 may be taken for a number
 # Labels in a list as Python writes it: in quotes of either kind, or bare.
 _IN_LISTS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\s'"][^,]*)""")
 
@@ -86,7 +89,7 @@ def truth_of(
 
     # Lists of 0 and 1 for each label; all others have the labels that are true.
     has_names = described.kind == "text" or choice.names is not None
-    if not has_names and not labels.are_numbers:
+    if not has_names and not labels.are_numbers and described.kind != "none":
         refuse_no_order(truth, labels.has_order or labels.number == 1)
     if described.kind not in ("text", *NUMBERS, "none"):
         raise InputError(f"{truth} holds {described.type}, expected labels")
@@ -98,7 +101,7 @@ def truth_of(
     if has_names and not names:
         raise InputError(f"{truth} has label names, expected --label-names, in order")
     if described.kind == "text":
-        return Truth(choice, partial(_from_names, column=column, label_names=names))
+        return _truth_of_names(table, choice, names, wanted)
 
     # Positions may be in an order of the file's own.
     if choice.names is not None and not set(choice.names) <= set(names):
@@ -106,6 +109,23 @@ def truth_of(
             f"{truth} {different(choice.names, names)}, expected the same labels as the scores"
         )
     return Truth(choice, partial(_from_positions, column=column, labels=labels, names=choice.names))
+
+
+def _truth_of_names(
+    table: Table, choice: ColumnChoice, names: Sequence[str], wanted: Wanted
+) -> Truth:
+    """Read lists of label names; those that `--label-names` lacks are left out, and counted."""
+    column = choice.columns[0]
+    decode = partial(_from_names, column=column, label_names=names)
+    if wanted.label_names is None:
+        return Truth(choice, decode)
+    times = Counter[str]()
+    with suppress(NoValue):  # which is refused where all rows are read
+        for batch in table.batches([column]):
+            times.update(times_of(batch.columns[column]))
+    what = f"column {column!r} of {table.name}"
+    notes = accounting.labels_left_out(what, times, "mark", names, wanted, "--label-names")
+    return Truth(choice, partial(decode, may_have_others=bool(notes)), notes=notes)
 
 
 def _matched(
@@ -132,6 +152,8 @@ def _matched(
         why = accounting.because(table, choice, lacking[0]) if lacking else because(more[0])
         if not why and choice.key == "all columns":
             why = _labels_in_cells(table, choice, labels.names)
+        if not why and lacking and not more and wanted.label_names is None:
+            why = "; --label-names names those to use"
         raise InputError(
             f"{truth} {different(choice.names, labels.names)}, expected the same labels as the scores{why}"
         )
@@ -141,14 +163,19 @@ def _matched(
 def _labels_in_cells(table: Table, choice: ColumnChoice, names: Sequence[str]) -> str:
     """Say how labels in cells of text are read, where the truth has been looked for in columns of numbers."""
     for key, column in table.columns.items():
-        for cell in _first_cells(table, key) if column.is_flat("text") else ():
+        cells = _first_cells(table, key) if column.is_flat("text") else []
+        for cell in cells:
             separator = next((mark for mark in LABEL_SEPARATORS if mark in cell), None)
             if separator is not None and set(_labels_in(cell, separator)) & set(names):
                 options = f"--truth-column {key!r} with --label-separator '{separator}'"
                 return f"; {options} if that has all labels of a row"
-    if table.of_text and len(choice.columns) == 1:
-        options = f"--truth-column {choice.columns[0]!r} with --label-separator"
-        return f"; {options} if that has all labels of a row"
+        if not set(names).isdisjoint(cells):
+            return f"; --label-column {key!r} if each line has one label"
+    only = choice.columns[0]
+    if len(choice.columns) == len(names) == 1:
+        return f"; --truth-column {only!r} if that is the truth of {names[0]!r}"
+    if table.of_text and len(choice.columns) == 1 and table.columns[only].is_flat("int"):
+        return f"; --truth-column {only!r} with --label-separator if that has all labels of a row"
     return ""
 
 
@@ -281,11 +308,20 @@ def refuse_no_order(truth: str, has_order: bool) -> None:
         )
 
 
+def refuse_numbers_as_names(truth: str, labels: Labels) -> None:
+    """Refuse positions beside labels that are called by other whole numbers, which may be meant."""
+    if labels.are_numbers:
+        raise InputError(
+            f"{truth} has labels by whole numbers, which may be positions or the names {listed(labels.names or ())} of"
+            " the scores, expected --label-names, in the order of the truth"
+        )
+
+
 class Words:
     """Text of cells that are true, as the caller has said; all others have one other word, or all nothing."""
 
     def __init__(self, wanted: Wanted) -> None:
-        self._true = {word.strip().casefold() for word in wanted.true_words}
+        self._true = {_word(word) for word in wanted.true_words}
         self._unknown = dict[str, float]()  # words for truth that is not known
         for value in unknown_values(wanted.unknown):
             words = ("", *_ABSENT) if value != value else (f"{value:g}",)
@@ -300,7 +336,7 @@ class Words:
 
     def _code(self, text: str, what: str, first: int, texts: Dense) -> float:
         """Return what a word stands for."""
-        word = text.strip().casefold()
+        word = _word(text)
         if word in self._true:
             return 1.0
         if word in self._unknown:
@@ -325,6 +361,11 @@ class Words:
         return 0.0
 
 
+def _word(text: str) -> str:
+    """Return a word as it is compared: in whatever case, and 1.0 as 1."""
+    return plain(text.strip().casefold())
+
+
 def _truth_of_cells(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wanted) -> Truth:
     """Read a column of text that has all labels of a row in a cell, with a separator between them."""
     column = choice.columns[0]
@@ -341,7 +382,8 @@ def _truth_of_cells(table: Table, choice: ColumnChoice, labels: Labels, wanted: 
             f"{what} may have 0 and 1 for each label, or positions, expected names of labels, or {_OBJECTS}"
         )
     names = labels.names or ()
-    if times and not set(names) & times.keys() and all(map(str.isdigit, times)):
+    are_positions = not set(names) & times.keys() and all(map(str.isdecimal, times))
+    if times and are_positions and not labels.are_numbers:
         beyond = [label for label in times if int(label) >= labels.number]
         if beyond:
             raise InputError(
@@ -349,7 +391,7 @@ def _truth_of_cells(table: Table, choice: ColumnChoice, labels: Labels, wanted: 
             )
         refuse_no_order(what, labels.has_order or labels.number == 1)
         names = tuple(map(str, range(labels.number)))
-    of = "the scores; --label-names names those to use"
+    of = _OF_SCORES
     if wanted.label_names is not None:
         of = f"--label-names, which {wanted.label_separator!r} parts (--label-separator)"
     notes = accounting.labels_left_out(what, times, "mark", names, wanted, of)
@@ -434,8 +476,8 @@ def _rectangular(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
     wrong = np.flatnonzero(present & (lengths != n_labels))
     if wrong.size:
         raise InputError(
-            f"column {column!r} of {batch.name} has {lengths[wrong[0]]} values at row {batch.first + wrong[0]},"
-            f" expected {n_labels}, one for each label"
+            f"column {column!r} of {batch.name} has {counted(int(lengths[wrong[0]]), 'value')} at row"
+            f" {batch.first + wrong[0]}, expected {n_labels}, one for each label"
         )
     matrix = lists.values.reshape(-1, n_labels)
     if present.all():
@@ -480,16 +522,34 @@ def places_of(coded: Ints, words: Sequence[str] | None, label_names: Sequence[st
     return known[coded] if known.size else np.empty(0, np.int64)
 
 
-def _from_names(batch: Batch, column: str, label_names: Sequence[str]) -> Matrix:
+_OF_SCORES = "the scores; --label-names names those to use"
+
+
+def times_of(lists: Any) -> dict[str, int]:
+    """Count how often each name stands in lists."""
+    words = lists.words or ()
+    times = np.bincount(lists.values, minlength=len(words)).tolist()
+    return {word: n_times for word, n_times in zip(words, times, strict=True) if n_times}
+
+
+def without_others(positions: Ints, offsets: Ints) -> tuple[Booleans, Ints]:
+    """Return which of the labels in lists are known, whose position is not -1, and where lists of these begin."""
+    is_known = positions >= 0
+    return is_known, np.append(0, np.cumsum(is_known))[offsets]
+
+
+def _from_names(
+    batch: Batch, column: str, label_names: Sequence[str], may_have_others: bool = False
+) -> Matrix:
     """Return lists of label names as a CSR matrix of ones."""
     lists: Any = batch.columns[column]
     what = f"column {column!r} of {batch.name}"
     positions = places_of(lists.values, lists.words, label_names)
-    if (positions < 0).any():
-        words = [lists.words[place] for place in lists.values]
-        label_lists.refuse_unknown(positions, words, what, "label_names")
+    is_known, offsets = without_others(positions, lists.offsets)
+    if not is_known.all() and not may_have_others:
+        accounting.labels_left_out(what, times_of(lists), "mark", label_names, Wanted(), _OF_SCORES)
     return label_lists.indicator_of(
-        positions, lists.offsets, len(label_names), what, batch.first, label_names
+        positions[is_known], offsets, len(label_names), what, batch.first, label_names
     )
 
 
