@@ -246,7 +246,11 @@ def _label_names(archive: Archive, wanted: Wanted, n_labels: int) -> tuple[str, 
     if "label_names" not in archive.headers:
         return asked_for
     names = _vector(archive, "label_names", n_labels, "one name for each label")
-    own = names_of_labels(names)
+    if names.dtype.kind != "U":
+        raise InputError(
+            f"label_names of {archive.name} has dtype {names.dtype}, expected text: save it as label_names.astype(str)"
+        )
+    own = names_of_labels(names, f"label_names of {archive.name} has")
     if asked_for not in (own, None):
         raise other_names(archive.name, own)
     return own
