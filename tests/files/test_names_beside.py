@@ -362,14 +362,9 @@ def test_an_object_of_two_lists_has_names_beside_scores(tmp_path: Path) -> None:
 # Scores that names leave out
 
 
-def test_scores_of_all_labels_in_each_row_leave_none_out() -> None:
-    """Logits may be below 0: the matrix is dense, as from columns."""
-    data = read(*({"labels": [*row][:: -1 if k else 1], "scores": [-1.0, 0.5, 2.0]} for k, row in enumerate(ROWS)))
-    assert isinstance(data.y_score, np.ndarray)
-    assert not any("below 0" in note for note in data.notes)
-
-
-def test_scores_below_those_that_are_left_out_are_noted() -> None:
-    lines = [{"labels": ["joy", "fear"], "scores": [0.5, -1.5]}, {"labels": ["joy"], "scores": [0.25]}]
-    notes = read(*lines).notes
-    assert any(note.startswith("some scores (1 of 3) are below 0, the score of labels without one") for note in notes)
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_scores_below_those_that_are_left_out_are_noted(n_labels: int) -> None:
+    """Whether or not a row lacks some: rows to come may."""
+    rows = [{"labels": [*row][:n_labels], "scores": [0.5, -1.5, 2.0][:n_labels]} for row in ROWS]
+    below = f"some scores (4 of {4 * n_labels}) are below 0, the score of labels without one: logits=True makes"
+    assert any(note.startswith(below) for note in read(*rows).notes)

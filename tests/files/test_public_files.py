@@ -214,6 +214,14 @@ def test_another_order_is_seen_whatever_keys_are_written_as(capsys: pytest.Captu
     assert objective("s.jsonl", "--truth", "t.csv", "--key", "id") == 1.0
 
 
+def test_numbers_with_zeros_before_them_tell_the_same_order(capsys: pytest.CaptureFixture[str]) -> None:
+    write_table("s.csv", ["id", "cat"], ("001", 0.9), ("002", 0.2))
+    write_table("t.csv", ["id", "cat"], (2, 1), (1, 0))
+    write("names.txt", "cat")
+    said = refusal(capsys, "s.csv", "--truth", "t.csv", "--label-names", "names.txt")
+    assert "column 'id' has '1' at row 0 of s.csv and '2' at that of t.csv" in said
+
+
 def test_an_index_that_was_reset_counts_rows_and_is_no_key() -> None:
     write_table("s.csv", ["index", "cat"], (0, 0.9), (1, 0.2), (2, 0.3))
     write_table("t.csv", ["index", "cat"], (2, 1), (5, 0), (9, 0))
@@ -320,9 +328,59 @@ def test_objects_whose_likeliest_label_is_the_first_tell_no_positions(capsys: py
     rows = [{"p": {"sport": 0.9, "art": 0.1}, "y": [1]}, {"p": {"art": 0.2, "sport": 0.8}, "y": [1]}]
     write_objects("s.jsonl", *rows)
     assert "expected --label-names, in the order of the truth" in refusal(capsys, "s.jsonl")
+    write_objects("s.jsonl", {"p": None, "y": [1]}, *rows)
+    assert "expected --label-names, in the order of" in refusal(capsys, "s.jsonl", "--drop-unscored")
+    write_objects("s.jsonl", *rows)
     write("names.txt", "art", "sport")
     truth = thresholds.read("s.jsonl", label_names="names.txt").y_true
     assert truth.toarray().tolist() == [[0, 1], [0, 1]]  # type: ignore[union-attr]
+
+
+def test_numbers_with_zeros_before_them_are_positions() -> None:
+    write_table("s.csv", ["00", "01", "02"], (0.9, 0.1, 0.2), (0.2, 0.8, 0.1))
+    write_objects("t.jsonl", {"y_true": [0]}, {"y_true": [1, 2]})
+    truth = thresholds.read("s.csv", truth="t.jsonl").y_true
+    assert truth.toarray().tolist() == [[1, 0, 0], [0, 1, 1]]  # type: ignore[union-attr]
+
+
+def test_numbers_that_are_rounded_are_no_names() -> None:
+    """JSON has whole numbers beyond 2**53 as floats."""
+    write_table("s.csv", ["9007199254740994", "9007199254740995"], (0.9, 0.1), (0.2, 0.8))
+    write_objects("t.jsonl", {"y_true": [9007199254740995]}, {"y_true": [9007199254740994]})
+    with pytest.raises(thresholds.InputError, match="at row 0, expected positions of labels"):
+        thresholds.read("s.csv", truth="t.jsonl")
+
+
+@pytest.mark.parametrize("kind", [int, str])
+def test_names_in_lists_that_are_not_asked_for_are_counted(kind: type) -> None:
+    write_table("s.csv", ["id", "10", "20"], (1, 0.9, 0.1), (2, 0.2, 0.8))
+    write_objects("t.jsonl", {"id": 1, "gold": [kind(10)]}, {"id": 2, "gold": [kind(20), kind(99)]})
+    data = thresholds.read("s.csv", truth="t.jsonl", key="id", label_names=["10", "20"])
+    assert data.y_true.toarray().tolist() == [[1, 0], [0, 1]]  # type: ignore[union-attr]
+    assert any("1 mark of 1 label not in label_names, '99'" in note for note in data.notes)
+    with pytest.raises(thresholds.InputError, match="has '99', expected the labels of the scores"):
+        thresholds.read("s.csv", truth="t.jsonl", key="id")
+
+
+def test_a_label_may_be_called_as_others_and_a_space() -> None:
+    write_table("s.csv", ["id", "hot", "dog"], (1, 0.9, 0.1), (2, 0.2, 0.8))
+    write_table("t.csv", ["id", "label"], (1, "hot"), (2, "dog"), (2, "hot dog"))
+    truth = thresholds.read("s.csv", truth="t.csv", key="id", label_names=["hot", "dog"]).y_true
+    assert truth.toarray().tolist() == [[1, 0], [0, 1]]  # type: ignore[union-attr]
+
+
+def test_a_label_may_be_called_as_a_key_is(capsys: pytest.CaptureFixture[str]) -> None:
+    write("s.csv", "id,cat,dog,key", "a,.9,.8,.3", "b,.2,.7,?", "c,.2,.7,.5")
+    write_table("t.csv", ["id", "cat", "dog", "key"], ("a", 1, 1, 0), ("b", 0, 1, 1), ("c", 0, 1, 0))
+    assert "column 'key' of s.csv is text, though" in refusal(capsys, "s.csv", "--truth", "t.csv", "--key", "id")
+    write("s.csv", "id,cat,dog", "a,.9,.8", "b,.2,.7", "c,.2,.7")
+    assert "has 'key', expected the same labels" in refusal(capsys, "s.csv", "--truth", "t.csv", "--key", "id")
+
+
+def test_truth_beside_a_score_a_line_tells_nothing_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [("a", "owl", 0.9, 1), ("a", "tit", 0.2, 0), ("b", "owl", 0.4, 0), ("b", "tit", 0.7, 1)]
+    write_table("s.csv", ["clip", "bird", "score", "y_true"], *lines)
+    assert "expected --label-column, perhaps 'bird'" in refusal(capsys, "s.csv", "--key", "clip")
 
 
 def test_a_column_called_as_truth_never_has_the_names_of_scores() -> None:
@@ -343,6 +401,11 @@ def test_a_row_may_name_its_best_label_beside_the_scores_of_all(capsys: pytest.C
     write_table("t.csv", ["id", "cat", "dog"], ("a", 1, 1), ("b", 0, 1))
     asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
     assert "has 'cat', 'dog' both as columns and in 'label', expected --label-names if" in refusal(capsys, *asked)
+    write_table("s.csv", ["id", "label", "score", "p_cat", "p_dog"], ("a", "cat", 0.6, 6, 5), ("b", "dog", 0.8, 2, 8))
+    assert "has 'cat', 'dog' both as columns and in 'label'" in refusal(capsys, *asked)
+    write_table(
+        "s.csv", ["id", "label", "score", "cat", "dog"], ("a", "cat", 0.6, 0.6, 0.5), ("b", "dog", 0.8, 0.2, 0.8)
+    )
     write("names.txt", "cat", "dog")
     assert objective(*asked, "--label-names", "names.txt") == 1.0
 
@@ -361,7 +424,7 @@ def test_whole_numbers_of_text_are_not_positions_where_labels_are_called_by_othe
     write("t.svm", "1 1:0.5", "2 1:0.5")
     write_table("s.csv", ["1", "2", "3"], (0.9, 0.1, 0.1), (0.2, 0.8, 0.1))
     said = refusal(capsys, "s.csv", "--truth", "t.svm")
-    assert "which may be positions or the names '1', '2', '3' of the scores, expected --label-names" in said
+    assert "by their positions from 0, and the scores call theirs '1', '2', '3', expected --label-names" in said
 
 
 def test_a_column_of_labels_may_be_that_of_the_truth_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -389,12 +452,6 @@ def test_names_of_labels_choose_among_the_columns_of_a_prefix(capsys: pytest.Cap
     assert objective(*asked, "--label-names", "names.txt") == 1.0
 
 
-def test_a_word_may_be_a_number_that_is_written_in_two_ways() -> None:
-    write_table("s.csv", ["id", "cat", "dog"], ("a", 0.9, 0.1), ("b", 0.2, 0.8))
-    write("t.csv", "id,cat,dog", "a,1.0,", "b,,1.0")
-    assert objective("s.csv", "--truth", "t.csv", "--key", "id", "--true-words", "1") == 1.0
-
-
 def test_names_of_a_key_do_not_hide_what_else_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     """Text keys of digits, beside one name and one score in each row."""
     row = {"labels": ["cat"], "scores": [0.9], "gold": ["cat"]}
@@ -416,7 +473,8 @@ def test_lines_that_may_say_what_is_not_true_are_not_all_taken_for_true(
     """Votes from 0 on, marks of which none is true, the scores of another model."""
     marks = {"votes": (0, 3), "seen": ("no", "no"), "confidence": (0.9, 0.7)}[column]
     write_table("s.csv", ["id", "cat", "dog"], (1, 0.9, 0.1), (2, 0.2, 0.8))
-    write_table("t.csv", ["id", "label", column], (1, "cat", marks[0]), (2, "dog", marks[1]))
+    lines = [(1, "cat", marks[0]), (2, "dog", marks[1]), (3, "dog", marks[1] if column == "seen" else "")]
+    write_table("t.csv", ["id", "label", column], *lines)
     asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
     said = refusal(capsys, *asked)
     assert f"column {column!r} of t.csv may say whether the label in 'label' is true" in said

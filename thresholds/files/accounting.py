@@ -4,7 +4,7 @@ A column that is named for a label, or that holds numbers but for some cells, is
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain, combinations
 from shlex import quote
 from typing import NamedTuple
@@ -40,6 +40,7 @@ class FirstText(NamedTuple):
     n_numbers: int
     n_alike: int  # numbers, of whatever country
     odd: tuple[int, str] | None  # the first row that is none, and what it has
+    are_ids: bool  # whole numbers, each once
 
 
 def is_zero_or_one(text: str) -> bool:
@@ -92,12 +93,14 @@ def refuse_mostly_numbers(
 ) -> None:
     """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them.
 
-    What is called as what tells rows apart is no label.
+    Whole numbers that tell rows apart, as a column `id` has, are no label.
     """
-    may_be_labels = [key for key in columns if not called([key], ROWS)]
-    found = dict(_first_texts(table, may_be_labels, fits))
+    found = dict(_first_texts(table, columns, fits))
+    for key in called(found, ROWS):
+        if found[key].are_ids:
+            del found[key]
     quoted = [key for key, texts in found.items() if texts.odd is None]
-    if len(quoted) > 1 and table.is_loose:
+    if len(quoted) > 1 and table.is_loose and fits is is_number:
         raise InputError(
             f"{table.name} has {what} in quotes in {listed(quoted)}, expected numbers without quotes for scores;"
             " --key names a key, --label-names or --score-column the columns to use"
@@ -127,13 +130,11 @@ def refuse_scores_of_text(table: Table, columns: Collection[str], label: str) ->
             )
 
 
-def refuse_scores_left_out(
-    table: Table, choice: ColumnChoice, truth: ColumnChoice | None, left: Collection[str]
-) -> None:
+def refuse_scores_left_out(table: Table, choice: ColumnChoice, left: Collection[str]) -> None:
     """Refuse to take an only column of numbers, or whole numbers, for scores beside what may have those of all labels.
 
     Such are lists as text, as pandas writes them to a csv, structs that nothing here knows, what is called as scores
-    are, and an only column called so, without truth, beside text that repeats itself, as names of labels do.
+    are, and an only column called so beside text that repeats itself, as names of labels do.
     """
     columns = [table.columns[key] for key in choice.columns]
     if len(columns) > 1 and any(column.kind not in ("int", "bool") for column in columns):
@@ -152,7 +153,7 @@ def refuse_scores_left_out(
         for key in left
         if table.columns[key].is_flat("text") and not is_index(key, table.columns[key])
     ]
-    is_called_so = len(columns) == 1 and choice.columns[0].lower() in SCORES and truth is None
+    is_called_so = len(columns) == 1 and choice.columns[0].lower() in SCORES
     for key, batch in table.first_rows(texts).items():
         cells = np.asarray(batch.columns[key]).tolist()
         if all(_NUMBERS_IN_TEXT.match(cell) for cell in cells):
@@ -205,9 +206,10 @@ def refuse_other_labels(
     """Refuse to leave out the truth of a label that the scores lack."""
     of_truth = look_like_truth(table, left, unknown)
     for label in left:
-        if is_index(label, table.columns[label]) or called([label], ROWS):
+        if is_index(label, table.columns[label]):
             continue
         in_scores = scores.left_out.get(label) is not None and table.columns[label].kind in NUMBERS
+        in_scores = in_scores and not called([label], ROWS)
         if in_scores or label in of_truth:
             why = scores.because(label) or "; --label-names names those to use"
             raise InputError(
@@ -253,14 +255,6 @@ def labels_left_out(
     others = sorted(times.keys() - set(names))
     if not others:
         return ()
-    for label in others:
-        for separator in LABEL_SEPARATORS:
-            parts = {part.strip() for part in label.split(separator)}
-            if len(parts) > 1 and parts <= set(names):
-                raise InputError(
-                    f"{name} has {shown(label)}, which may be several labels, expected one;"
-                    f" --label-separator '{separator}' reads them from a table with a row in each line"
-                )
     if wanted.label_names is None or len(others) == len(times):
         raise InputError(
             f"{name} has {listed(others)}{alike(others, names)}, expected the labels of {of}"
@@ -268,6 +262,18 @@ def labels_left_out(
     some = counted(sum(times[label] for label in others), what)
     labels = f"{counted(len(others), 'label')} not in --label-names, {listed(others)}"
     return (f"left out of {name}: {some} of {labels}{alike(others, names)}",)
+
+
+def refuse_several_labels(name: str, labels: Iterable[str], names: Collection[str]) -> None:
+    """Refuse to leave out names of lines that are several of the labels: a name may have spaces, but no other mark."""
+    for label in labels:
+        for separator in set(LABEL_SEPARATORS) - {" "}:
+            parts = {part.strip() for part in label.split(separator)}
+            if len(parts) > 1 and parts <= set(names):
+                raise InputError(
+                    f"{name} has {shown(label)}, which may be several labels, expected one;"
+                    f" --label-separator '{separator}' reads them from a table with a row in each line"
+                )
 
 
 def look_like_groups(source: Source) -> tuple[str, int, int] | None:
@@ -306,4 +312,5 @@ def _first_texts(
         n_alike = sum(map(is_like_number, texts)) if fits is is_number else sum(fitting)
         at = -1 if all(fitting) else fitting.index(False)
         odd = None if at < 0 else (batch.first + at, texts[at])
-        yield key, FirstText(len(texts), sum(fitting), n_alike, odd)
+        are_ids = all(map(str.isdecimal, texts)) and len(set(texts)) == len(texts)
+        yield key, FirstText(len(texts), sum(fitting), n_alike, odd, are_ids)

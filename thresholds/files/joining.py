@@ -57,7 +57,9 @@ def _refuse_other_order(scores: Source, truth: Source) -> None:
         if column not in of_truth:
             continue
         n_rows = min(len(cells), len(of_truth[column]))
-        own, other = (list(map(str, some[:n_rows])) for some in (cells, of_truth[column]))
+        own, other = (
+            [_number(str(cell)) for cell in some[:n_rows]] for some in (cells, of_truth[column])
+        )
         are_keys = len(set(own)) == len(set(other)) == n_rows
         may_count = _INDEX.fullmatch(column) is not None and (_count(own) or _count(other))
         if own != other and are_keys and not may_count and set(own) & set(other):
@@ -67,6 +69,12 @@ def _refuse_other_order(scores: Source, truth: Source) -> None:
                 f" {shown_key(other[row])} at that of {truth.name}, expected --key {column!r}, which joins by it, or"
                 " rows in the same order"
             )
+
+
+def _number(text: str) -> str:
+    """Return a whole number without what files write around it; other text as it is."""
+    stripped = text.strip()
+    return stripped.lstrip("0") or "0" if stripped.isdecimal() else text
 
 
 def _count(cells: Sequence[str]) -> bool:

@@ -1,13 +1,12 @@
 """All rows of a file: what `thresholds.read` returns, and commands work on."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, stored_cells
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds._engine.unknown import UNKNOWN
@@ -142,9 +141,8 @@ def gather(
         )
     unknown = None
     notes = source.notes
-    if source.is_named and is_sparse(rows.y_score):
-        rows, of_scores = _with_named(rows)
-        notes = (*notes, *of_scores)
+    if source.is_named:
+        notes = (*notes, *_noted_below(rows.y_score))
     if source.drop_unscored:
         n_rows = rows.y_score.shape[0] + n_dropped
         left = f"{counted(n_dropped, 'row')} of {n_rows:,}"
@@ -169,22 +167,16 @@ def gather(
     )
 
 
-def _with_named(rows: Block) -> tuple[Block, tuple[str, ...]]:
-    """Return scores that stand beside names: where every label has one in each row, nothing is absent.
-
-    Else a note says how those that are absent rank.
-    """
-    scores = rows.y_score
-    n_cells = math.prod(scores.shape)
-    if scores.nnz == n_cells:
-        return rows._replace(y_score=scores.toarray()), ()
-    n_below = int(np.count_nonzero(scores.data < 0))
+def _noted_below(scores: Matrix) -> tuple[str, ...]:
+    """Say how many scores beside names are below those of labels that have none."""
+    stored = stored_cells(scores)
+    n_below = int(np.count_nonzero(stored < 0))
     if not n_below:
-        return rows, ()
+        return ()
     below = (
-        f"some scores ({n_below:,} of {scores.nnz:,}) are below 0, the score of labels without one"
+        f"some scores ({n_below:,} of {stored.size:,}) are below 0, the score of labels without one"
     )
-    return rows, (f"{below}: --logits makes probabilities of logits",)
+    return (f"{below}: --logits makes probabilities of logits",)
 
 
 def gather_labelled(

@@ -36,7 +36,7 @@ from thresholds.files.tables.columns import (
     NoValue,
     called,
 )
-from thresholds.files.tables.roles import all_flat, is_index
+from thresholds.files.tables.roles import SEPARATORS, all_flat, is_index
 from thresholds.files.tables.rows import (
     check_column,
     check_columns,
@@ -90,14 +90,21 @@ def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
 
 def _refuse_columns_of_labels(table: Table, label: str, score: str) -> None:
     """Refuse to guess whether lines have one label, or a column for each of which the best is named, too."""
-    numbers = {key for key in table.columns if key != score and _is(table, key, "float")}
+    columns = [key for key in table.columns if key != score and _is(table, key, "float", "int")]
+    ends = {key[place:] for key in columns for place in _starts(key)}
     for batch in table.first_rows([label]).values():
-        both = sorted(numbers & set(np.asarray(batch.columns[label]).tolist()))
+        both = sorted(ends & set(np.asarray(batch.columns[label]).tolist()))
         if both:
             raise InputError(
                 f"{table.name} has {listed(both)} both as columns and in {label!r}, expected --label-names if there is"
                 f" a column for each label, or --label-column {label!r} if there is a line for each"
             )
+
+
+def _starts(key: str) -> Iterator[int]:
+    """Return where a label may begin in the name of a column: at its start, and behind what parts a prefix."""
+    yield 0
+    yield from (place + 1 for place, mark in enumerate(key) if mark in SEPARATORS)
 
 
 def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | None:
@@ -362,6 +369,7 @@ def _by_name(
     of = of if wanted.label_names is None else "--label-names"
     n_lines = np.bincount(lines.label, minlength=len(lines.labels)).tolist()
     times = dict(zip(lines.labels, n_lines, strict=True))
+    accounting.refuse_several_labels(name, times.keys() - set(names), names)
     notes = accounting.labels_left_out(name, times, "line", names, wanted, of)
     label = places_of(lines.label, lines.labels, names)
     return lines._replace(label=label).taken(label >= 0), notes
@@ -525,8 +533,9 @@ def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumn
 
 def _are_grades(cells: Dense) -> bool:
     """Whether numbers are votes, or grades from 0 on."""
-    is_whole = cells % 1 == 0
-    return bool(is_whole.all() and cells.min() == 0 and cells.max() <= _HIGHEST_GRADE)
+    grades = cells[~np.isnan(cells)]
+    is_whole = np.isin(grades, range(_HIGHEST_GRADE + 1))
+    return bool(is_whole.all() and (grades == 0).any())
 
 
 _HIGHEST_GRADE = 5

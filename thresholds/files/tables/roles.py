@@ -122,7 +122,8 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
         return None
     if wanted.label_separator is not None:
         texts = [key for key, column in others.items() if column.is_flat("text", "int", "none")]
-        texts = texts or [key for key, column in others.items() if column.is_flat("float")]  # 1,2
+        if not texts and table.of_text:  # 1,2 is taken for a number
+            texts = [key for key, column in others.items() if column.is_flat("float")]
         if len(texts) != 1:
             raise InputError(
                 f"{name} may have its labels in {listed(texts) if texts else 'no column'}, expected --truth-column to"

@@ -1,6 +1,5 @@
 """A table with a row in each line as a source: of scores, or of the truth of scores in another file."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -61,7 +60,7 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     notes = accounting.noted(left_out)
     if scores.key == "all columns":
         accounting.refuse_mostly_numbers(table, left_out)
-        accounting.refuse_scores_left_out(table, scores, choice, left_out)
+        accounting.refuse_scores_left_out(table, scores, left_out)
         notes = (f"every column of numbers is a label: {listed(scores.columns)}", *notes)
 
     # Put scores and truth in the order of the labels.
@@ -105,32 +104,29 @@ def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
     )
 
 
-_NUMBER_AT_END = re.compile(r"(.*?)0*(\d+)", re.DOTALL)
-
-
 def _have_order(table: Table, scores: ColumnChoice) -> bool:
     """Whether labels stand in an order that tells their positions.
 
     Those beside scores do not, nor do the keys of objects of JSON where the likeliest is the first, nor numbers that
     are sorted as text: 1, 10, 2.
     """
-    if scores.form == "named":
-        return False
+    if scores.form in ("list", "named"):
+        return scores.form == "list"
     if scores.form == "mapping" and table.is_loose and _fall(table, scores):
         return False
-    parts = [_NUMBER_AT_END.fullmatch(name) for name in scores.names or ()]
-    numbered = [part for part in parts if part is not None]
-    if len(numbered) < len(parts) or len({part[1] for part in numbered}) > 1:
-        return True
-    numbers = [(len(part[2]), part[2]) for part in numbered]
-    return numbers == sorted(numbers)
+    names = scores.names or ()
+    starts = [name.rstrip("0123456789") for name in names]
+    numbers = [name[len(start) :].lstrip("0") for name, start in zip(names, starts, strict=True)]
+    are_numbered = len(set(starts)) == 1 and starts[0] not in names
+    return not are_numbered or numbers == sorted(numbers, key=lambda number: (len(number), number))
 
 
 def _fall(table: Table, scores: ColumnChoice) -> bool:
     """Whether the scores of the first row only fall, and its labels are in no order of their own."""
     names = list(scores.names or ())
-    for batch in table.first_rows(scores.columns).values():
-        first = numbers_of(batch, scores, len(names))[0]
+    for batch in table.first_rows(scores.columns, scores.columns).values():
+        rows = numbers_of(batch, scores, len(names))
+        first = rows[~np.isnan(rows).any(axis=1)][:1]
         return names != sorted(names) and bool((np.diff(first) <= 0).all())
     return False
 

@@ -12,10 +12,10 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Dense, Ints, Matrix
 from thresholds._checks import InputError, different, listed, places, shown
 from thresholds._checks.cells import first_bad_cell
+from thresholds._checks.options import LARGEST_EXACT_INTEGER
 from thresholds._checks.unknown import reads_absent, unknown_values
 from thresholds.data import label_lists
 from thresholds.files import accounting
-from thresholds.files.keys import plain
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, Kind, ListColumn, NoValue
 from thresholds.files.tables.csv_layout import is_number
@@ -43,7 +43,11 @@ class Labels(NamedTuple):
     def are_numbers(self) -> bool:
         """Whether labels are called by whole numbers that are not their positions."""
         names = self.names or ()
-        return all(map(str.isdecimal, names)) and names != tuple(map(str, range(len(names))))
+        positions = map(str, range(len(names)))
+        return all(map(str.isdecimal, names)) and any(
+            (name.lstrip("0") or "0") != position
+            for name, position in zip(names, positions, strict=True)
+        )
 
 
 class Truth(NamedTuple):
@@ -100,7 +104,7 @@ def truth_of(
     names = labels.names or ()
     if has_names and not names:
         raise InputError(f"{truth} has label names, expected --label-names, in order")
-    if described.kind == "text":
+    if described.kind == "text" or (not has_names and labels.are_numbers):
         return _truth_of_names(table, choice, names, wanted)
 
     # Positions may be in an order of the file's own.
@@ -114,7 +118,7 @@ def truth_of(
 def _truth_of_names(
     table: Table, choice: ColumnChoice, names: Sequence[str], wanted: Wanted
 ) -> Truth:
-    """Read lists of label names; those that `--label-names` lacks are left out, and counted."""
+    """Read lists of label names, which may be whole numbers; those that `--label-names` lacks are left out."""
     column = choice.columns[0]
     decode = partial(_from_names, column=column, label_names=names)
     if wanted.label_names is None:
@@ -122,7 +126,7 @@ def _truth_of_names(
     times = Counter[str]()
     with suppress(NoValue):  # which is refused where all rows are read
         for batch in table.batches([column]):
-            times.update(times_of(batch.columns[column]))
+            times.update(times_of(_named(batch, column)))
     what = f"column {column!r} of {table.name}"
     notes = accounting.labels_left_out(what, times, "mark", names, wanted, "--label-names")
     return Truth(choice, partial(decode, may_have_others=bool(notes)), notes=notes)
@@ -309,11 +313,11 @@ def refuse_no_order(truth: str, has_order: bool) -> None:
 
 
 def refuse_numbers_as_names(truth: str, labels: Labels) -> None:
-    """Refuse positions beside labels that are called by other whole numbers, which may be meant."""
+    """Refuse positions beside labels that are called by whole numbers, as these may be meant."""
     if labels.are_numbers:
         raise InputError(
-            f"{truth} has labels by whole numbers, which may be positions or the names {listed(labels.names or ())} of"
-            " the scores, expected --label-names, in the order of the truth"
+            f"{truth} has labels by their positions from 0, and the scores call theirs {listed(labels.names or ())},"
+            " expected --label-names, in the order of these positions"
         )
 
 
@@ -363,7 +367,9 @@ class Words:
 
 def _word(text: str) -> str:
     """Return a word as it is compared: in whatever case, and 1.0 as 1."""
-    return plain(text.strip().casefold())
+    word = text.strip().casefold()
+    whole, _, decimals = word.partition(".")
+    return whole if whole and decimals and not decimals.strip("0") else word
 
 
 def _truth_of_cells(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wanted) -> Truth:
@@ -542,7 +548,7 @@ def _from_names(
     batch: Batch, column: str, label_names: Sequence[str], may_have_others: bool = False
 ) -> Matrix:
     """Return lists of label names as a CSR matrix of ones."""
-    lists: Any = batch.columns[column]
+    lists = _named(batch, column)
     what = f"column {column!r} of {batch.name}"
     positions = places_of(lists.values, lists.words, label_names)
     is_known, offsets = without_others(positions, lists.offsets)
@@ -553,30 +559,39 @@ def _from_names(
     )
 
 
+def _named(batch: Batch, column: str) -> ListColumn:
+    """Return lists of label names, of which whole numbers may be such."""
+    lists: Any = batch.columns[column]
+    if lists.words is not None:
+        return ListColumn(lists.values, lists.offsets, lists.words)
+    numbers, places = np.unique(_whole_numbers(batch, column), return_inverse=True)
+    return ListColumn(places, lists.offsets, tuple(map(str, numbers.tolist())))
+
+
+def _whole_numbers(batch: Batch, column: str) -> Ints:
+    """Return the numbers in lists, which are whole."""
+    lists: Any = batch.columns[column]
+    wrong = np.flatnonzero((lists.values % 1 != 0) | (np.abs(lists.values) > LARGEST_EXACT_INTEGER))
+    if wrong.size:
+        row = batch.first + int(np.searchsorted(lists.offsets, wrong[0], side="right")) - 1
+        raise InputError(
+            f"column {column!r} of {batch.name} has {lists.values[wrong[0]]:g} at row {row}, expected positions of"
+            " labels"
+        )
+    return np.asarray(lists.values, np.int64)
+
+
 def _from_positions(
     batch: Batch, column: str, labels: Labels, names: tuple[str, ...] | None
 ) -> Matrix:
-    """Return lists of label positions as a CSR matrix of ones; `names` has the file's own order of labels.
-
-    Where labels are called by whole numbers, these are no positions but the names.
-    """
+    """Return lists of label positions as a CSR matrix of ones; `names` has the file's own order of labels."""
     lists: Any = batch.columns[column]
     what = f"column {column!r} of {batch.name}"
     if lists.words is not None:
         raise InputError(
             f"{what} has the label {shown(lists.words[0])} from row {batch.first} on, expected positions"
         )
-    parts = np.flatnonzero(lists.values % 1 != 0)
-    if parts.size:
-        row = batch.first + int(np.searchsorted(lists.offsets, parts[0], side="right")) - 1
-        raise InputError(
-            f"{what} has {lists.values[parts[0]]:g} at row {row}, expected positions of labels"
-        )
-    positions = lists.values.astype(np.int64)
-    if names is None and labels.are_numbers:
-        numbers, places = np.unique(positions, return_inverse=True)
-        coded = ListColumn(places, lists.offsets, tuple(map(str, numbers.tolist())))
-        return _from_names(batch._replace(columns={column: coded}), column, labels.names or ())
+    positions = _whole_numbers(batch, column)
     n_labels = labels.number if names is None else len(names)
     ones = label_lists.indicator_of(positions, lists.offsets, n_labels, what, batch.first)
     if names is None or names == labels.names:
