@@ -151,7 +151,6 @@ def halves(
         unknown=None,
         label_names=None,
         keep_sparse=True,
-        n_jobs=OPTIONS["n_jobs"],
     )
     rules = [
         rule

@@ -48,7 +48,6 @@ def judged(truth: Any, scores: Any, rest: tuple[Any, Any]) -> dict[str, float]:
         unknown=None,
         label_names=None,
         keep_sparse=None,
-        n_jobs=1,
     )
     calibrators = [Calibrators() for _ in rows.pairs]  # of each fold
     decided, reached = {}, {}

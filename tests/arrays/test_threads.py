@@ -199,9 +199,7 @@ def test_long_work_without_labels_shows_progress_if_asked_to(
     assert f"{title} [#" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_checks_of_many_cells_find_the_one_that_is_bad(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays, "_WORTH_THREADS", 0)
+def test_checks_of_many_cells_find_the_one_that_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "_BLOCK_CELLS", 30)
     truth, scores = np.zeros((200, 7), int), np.zeros((200, 7))
     truth[:, 0] = 1
@@ -210,9 +208,9 @@ def test_checks_of_many_cells_find_the_one_that_is_bad(n_jobs: int, monkeypatch:
             bad = scores.copy()
             bad[row, 5] = found
             with pytest.raises(thresholds.InputError, match=rf"{expected} row {row}, label 5"):
-                thresholds.fit_empirical(truth, bad, n_jobs=n_jobs)
+                thresholds.fit_empirical(truth, bad)
         worse = truth.copy()
         worse[row, 6] = -1
         with pytest.raises(thresholds.InputError, match=rf"y_true has -1 at row {row}, label 6"):
-            thresholds.fit_empirical(worse, scores, n_jobs=n_jobs)
-    assert thresholds.fit_empirical(truth, scores, n_jobs=n_jobs).objective == pytest.approx(1 / 7)
+            thresholds.fit_empirical(worse, scores)
+    assert thresholds.fit_empirical(truth, scores).objective == pytest.approx(1 / 7)

@@ -159,16 +159,17 @@ JSON = [
         what="a string instead of a list",
     ),
     json_rows(
-        r"column 'tags' of s.jsonl has a label that label_names does not know, 'owl'; expected",
-        GOOD[0],
-        {"p": [0.5, 0.5], "tags": ["owl"]},
+        r"column 'tags' of s.jsonl has 'owl', expected the labels of the scores; --label-names names those to use",
+        {"p": {"cat": 0.5, "dog": 0.5}, "tags": ["cat"]},
+        {"p": {"cat": 0.5, "dog": 0.5}, "tags": ["owl"]},
         what="an unknown label",
+        wanted=Wanted(),
     ),
     json_rows(
-        r"column 'tags' of s.jsonl has 2 labels that label_names does not know, 'owl', 'yak'; expected",
-        GOOD[0],
+        r"column 'tags' of s.jsonl has 'owl', 'yak', expected the labels of --label-names",
+        {"p": [0.5, 0.5], "tags": []},
         {"p": [0.5, 0.5], "tags": ["owl", "yak"]},
-        what="unknown labels",
+        what="unknown labels alone",
     ),
     json_rows(
         r"column 'tags' of s.jsonl has the label 'cat' twice at row 1",
@@ -390,6 +391,7 @@ JSON += [
 ]
 
 GOLD = rows(id=("c", "a", "b", "d"), tags=[TAGS[2], TAGS[0], TAGS[1], []])
+UNKEYED = rows(tags=[TAGS[2], TAGS[0], TAGS[1], []])
 
 
 def join(what: str, message: str, gold: Sequence[object], scores: Sequence[object] = GOOD, **more: Any) -> BadFile:
@@ -414,8 +416,8 @@ JOINS = [
     join("no key", r"t.jsonl has no column 'id', expected --key to be in 'tags'", rows(tags=TAGS)),
     join("no key in scores", r"s.jsonl has no column 'id', expected --key to be in 'p'", GOLD, rows(p=SCORES.tolist())),
     join("no truth", r"t.jsonl has no truth, expected it in a column y_true, in lists", rows(id=IDS)),
-    join("another length", r"t.jsonl has 4 rows, expected 3 as s.jsonl has; --key joins", GOLD, wanted=NAMED),
-    join("fewer rows", r"t.jsonl has 2 rows, expected .*--key joins by a column", GOLD[:2], wanted=NAMED),
+    join("another length", r"t.jsonl has 4 rows, expected 3 as s.jsonl has; --key joins", UNKEYED, wanted=NAMED),
+    join("fewer rows", r"t.jsonl has 2 rows, expected .*--key joins by a column", UNKEYED[:2], wanted=NAMED),
     BadFile(
         "join: arrays of other lengths",
         both(arrays(), arrays("t.npz", y_score=None, y_true=TRUTH[:2])),
@@ -427,7 +429,7 @@ JOINS = [
         "join: arrays of other labels",
         both(arrays(), arrays("t.npz", y_score=None, y_true=TRUTH[:, :1])),
         "s.npz",
-        r"t.npz has 1 labels, expected 2 as s.npz",
+        r"t.npz has 1 label, expected 2 as s.npz",
         truth_path="t.npz",
     ),
     BadFile(
@@ -504,7 +506,7 @@ LONG = [
             [*FOUND, FOUND[0]],
             [],
             Wanted(),
-            r"s.jsonl has several scores of the label 'cat' in the row 'a', expected one: --key names",
+            r"s.jsonl has several scores of the label 'cat' in the row 'a', expected one \(such",
         ),
         (
             "no column of rows",

@@ -285,8 +285,16 @@ BAD_TRUTH: Table = {
     "two labels in each row": (lambda: [["cat", "dog"]] * 4, f"has 'cat' of type str, expected .*; {LISTED} "),
     "an array of text": (lambda: np.array([["cat", "dog"]] * 4), f"has dtype <U3, expected real numbers; {LISTED} "),
     "text without letters": (lambda: np.array([["1", "0"]] * 4), "has dtype <U1, expected real numbers$"),
+    "words": (
+        lambda: np.array([["no", "yes"]] * 4, object),
+        "has 'no' of type str, expected real numbers; y_.* == 'yes' is true where that is the word for it$",
+    ),
     "two": (lambda: spoiled(Y, 2), f"has 2 {HERE}, expected only 0 and 1"),
     "minus one": (lambda: spoiled(Y, -1), f"has -1 {HERE}, expected only 0 and 1"),
+    "minus one for 0": (
+        lambda: 2 * Y.astype(int) - 1,
+        "has -1 .*, expected only 0 and 1(; unknown=-1 leaves .*; y_.* > 0 is the truth if -1 means not true)?$",
+    ),
     "a half": (lambda: spoiled(Y, 0.5, float), f"has 0.5 {HERE}, expected only 0 and 1"),
     "infinity": (lambda: spoiled(Y, inf, float), f"has inf {HERE}, expected only 0 and 1"),
     "a third as a fraction": (lambda: spoiled(Y, Fraction(1, 3), object), f"has 0.3333.* {HERE}, expected only"),

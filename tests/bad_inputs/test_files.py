@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bad_inputs.files import BAD_FILES, IDS, SCORES, BadFile, arrays
-from thresholds import InputError, cli
+from tests.bad_inputs.files import BAD_FILES, BadFile
+from thresholds import InputError
 from thresholds.files import gather, open_scores, read_label_names
 
 
@@ -25,12 +25,6 @@ def test_bad_files_are_refused(bad: BadFile, tmp_path: Path) -> None:
 
 def test_bad_files_have_names_of_their_own() -> None:
     assert [name for name, times in Counter(map(str, BAD_FILES)).items() if times > 1] == []
-
-
-def test_a_key_needs_another_file_to_join(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arrays(y_true=SCORES > 0.3, id=IDS)(tmp_path)
-    assert cli.main(["compare", str(tmp_path / "s.npz"), "--key", "id"]) == 1
-    assert "--key is 'id' without --truth, the file to join by it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

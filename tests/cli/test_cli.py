@@ -231,7 +231,7 @@ BAD_FILES: dict[str, tuple[dict[str, Any], str]] = {
         {"label_names": np.array(["a", "b"])},
         "label_names of s.npz has shape (2,), expected (4,), one name for each label",
     ),
-    "same names": ({"label_names": np.array(["a", "b", "a", "c"])}, "label_names has 'a' twice"),
+    "same names": ({"label_names": np.array(["a", "b", "a", "c"])}, "label_names of s.npz has 'a' twice"),
     "row numbers": ({"calib_idx": np.array([0, 99])}, "calib_idx of s.npz runs from 0 to 99"),
     "fractional rows": ({"calib_idx": np.array([0.5])}, "expected row numbers"),
     "overlap": ({"test_idx": np.arange(60)}, "share rows"),

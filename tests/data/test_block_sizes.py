@@ -21,7 +21,7 @@ N_SAMPLES, N_LABELS = 130, 11  # neither a multiple of a block
 SMALL = {
     "_arrays.blocks._BLOCK_ROWS": 16,
     "_arrays.blocks._BLOCK_CELLS": 200,
-    "_checks.arrays._WORTH_THREADS": 1,
+    "_checks.arrays._BLOCK_CELLS": 200,
     "calibration.cells._CELLS_PER_PIECE": 3 * N_SAMPLES,
     "_arrays.threads._WORTH_THREADS": 1,
     "expectation.counts._BLOCK_ROWS": 16,

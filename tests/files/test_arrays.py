@@ -285,7 +285,12 @@ UNFIT = r", expected whole numbers or text as --key: cast it"
         ({"calib_idx": [0.5]}, {}, "calib_idx of s.npz has shape (1,) and dtype float64, expected row numbers"),
         ({"label_names": NAMES[:2]}, {}, "label_names of s.npz has shape (2,), expected (3,), one name for each label"),
         ({"label_names": [NAMES]}, {}, "label_names of s.npz has shape (1, 3), expected (3,)"),
-        ({"label_names": [*NAMES[:2], "cat"]}, {}, "label_names has 'cat' twice, expected each name once"),
+        ({"label_names": [*NAMES[:2], "cat"]}, {}, "label_names of s.npz has 'cat' twice, expected each name once"),
+        (
+            {"label_names": [1, 2, 3]},
+            {},
+            "label_names of s.npz has dtype int64, expected text: save it as label_names.astype(str)",
+        ),
         ({}, {"label_names": ("cat",)}, "--label-names has 1 names, expected 3 as s.npz"),
         ({"y_true": TRUTH[:40]}, {}, "truth 'y_true' of s.npz has shape (40, 3), expected (50, 3), that of the scores"),
     ],

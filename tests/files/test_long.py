@@ -146,7 +146,7 @@ def test_columns_are_asked_for_by_name(tmp_path: Path) -> None:
 def test_label_names_choose_labels_and_their_order(tmp_path: Path) -> None:
     data = read(tmp_path, FOUND, label_names=("Corvus corax", "Turdus merula"))
     assert dense(data.y_score) == [[0, 0.9], [0, 0.1], [0, 0]]
-    assert "left out of s.jsonl: 2 lines of 1 label not in --label-names" in data.notes
+    assert "left out of s.jsonl: 2 lines of 1 label not in --label-names, 'Parus major'" in data.notes
 
 
 def test_a_group_is_that_of_all_lines_of_a_row(tmp_path: Path) -> None:

@@ -231,7 +231,9 @@ def test_what_is_open_is_asked_and_either_answer_is_read() -> None:
     assert cells(data.y_score) == [[0.25, 0.75, 0], [0.25, 0, 0.75]]
     assert cells(data.y_true) == [[0, 1, 0], [0, 0, 1]]
     # As the truth they are lists of true labels.
-    assert "label_names does not know, 'c'" in refusal(*OPEN, truth_column="labels", label_names=("a", "b"))
+    data = read(*OPEN, truth_column="labels", label_names=("a", "b"))
+    assert cells(data.y_true) == [[1, 1], [1, 0]]
+    assert "left out of column 'labels' of s.jsonl: 1 mark of 1 label not in label_names, 'c'" in data.notes
 
 
 def test_two_columns_of_names_are_asked_about(capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,7 +266,7 @@ def test_scores_of_other_labels_are_left_out_with_their_number() -> None:
     rows = [{"p": pairs(row), "gold": ["joy"]} for row in ROWS]
     data = read(*rows, label_names=("joy", "calm"))
     assert cells(data.y_score) == [[row["joy"], row["calm"]] for row in ROWS]
-    assert any("left out of s.jsonl: 4 scores of 1 label" in note and "'fear'" in note for note in data.notes)
+    assert any("of s.jsonl: 4 scores of 1 label" in note and "'fear'" in note for note in data.notes)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +287,7 @@ def test_labels_that_look_alike_are_told_apart(other: str, difference: str) -> N
         ({"labels": ["joy", "joy", "calm"], "scores": [0.5, 0.25, 0.125]}, "twice at row 0, expected each once"),
         ({"labels": [], "scores": []}, "s.jsonl has no scores"),
         ({"p": []}, "s.jsonl has no "),
-        ({"labels": ["joy", "calm"], "scores": [0.5]}, "2 names in 'labels' and 1 scores in 'scores' at row 0"),
+        ({"labels": ["joy", "calm"], "scores": [0.5]}, "2 names in 'labels' and 1 score in 'scores' at row 0"),
     ],
 )
 def test_what_cannot_be_matched_is_refused(row: dict[str, object], message: str) -> None:
@@ -353,5 +355,16 @@ def test_an_object_of_two_lists_has_names_beside_scores(tmp_path: Path) -> None:
     assert data.label_names == ("a", "b")
     assert data.y_score.toarray().tolist() == [[0.9, 0.2], [0, 0.8]]
     (tmp_path / "s.jsonl").write_text(json.dumps({"p": {"labels": ["a"], "scores": [0.9, 0.2]}, "gold": ["a"]}) + "\n")
-    with pytest.raises(InputError, match=r"s.jsonl has 1 names in 'p' and 2 scores in 'p' at row 0"):
+    with pytest.raises(InputError, match=r"s.jsonl has 1 name in 'p' and 2 scores in 'p' at row 0"):
         thresholds.read(tmp_path / "s.jsonl")
+
+
+# Scores that names leave out
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_scores_below_those_that_are_left_out_are_noted(n_labels: int) -> None:
+    """Whether or not a row lacks some: rows to come may."""
+    rows = [{"labels": [*row][:n_labels], "scores": [0.5, -1.5, 2.0][:n_labels]} for row in ROWS]
+    below = f"some scores (4 of {4 * n_labels}) are below 0, the score of labels without one: logits=True makes"
+    assert any(note.startswith(below) for note in read(*rows).notes)

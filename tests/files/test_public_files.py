@@ -175,6 +175,72 @@ def test_all_labels_of_a_row_in_one_cell_are_parted_by_an_option(
     assert objective(*asked, "--label-separator", separator) == best_known_macro(truth, scores)
 
 
+def test_a_key_is_no_label_where_the_truth_stands_beside_the_scores() -> None:
+    columns = np.column_stack([range(7), SCORES, TRUTH])
+    header = ["id", *NAMES, *(f"y_true_{name}" for name in NAMES)]
+    write_table("s.csv", header, *((int(row[0]), *row[1:4], *row[4:].astype(int)) for row in columns))
+    assert objective("s.csv", "--key", "id") == best_known_macro(TRUTH, SCORES)
+
+
+def test_rows_are_not_joined_by_their_order_where_both_files_tell_another(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_table("s.csv", ["id", "cat"], ("x", 0.9), ("y", 0.2))
+    write_table("t.csv", ["id", "cat"], ("y", 0), ("x", 1))
+    said = refusal(capsys, "s.csv", "--truth", "t.csv")
+    assert "column 'id' has 'x' at row 0 of s.csv and 'y' at that of t.csv, expected --key 'id'" in said
+    assert objective("s.csv", "--truth", "t.csv", "--key", "id") == 1.0
+    # What is the same in both, or differs in all, is no key that tells another order.
+    for ids in (("x", "y"), ("u", "v")):
+        write_table("t.csv", ["id", "cat"], (ids[0], 1), (ids[1], 0))
+        assert objective("s.csv", "--truth", "t.csv") == 1.0
+
+
+def test_an_index_tells_an_order_unless_it_counts_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    """As pandas writes it: that of one file may have been made anew."""
+    write_table("t.csv", ["", "cat"], (3, 1), (5, 0))
+    write_table("s.csv", ["", "cat"], (5, 0.9), (3, 0.2))
+    assert "expected --key '', which joins by it" in refusal(capsys, "s.csv", "--truth", "t.csv")
+    write_table("s.csv", ["", "cat"], (2, 0.9), (3, 0.2))
+    assert objective("s.csv", "--truth", "t.csv") == 1.0
+
+
+def test_another_order_is_seen_whatever_keys_are_written_as(capsys: pytest.CaptureFixture[str]) -> None:
+    """Text in one file, whole numbers of 19 digits in the other."""
+    first, second = 1_500_000_000_000_000_001, 1_500_000_000_000_000_002
+    write_objects("s.jsonl", {"id": str(first), "cat": 0.9}, {"id": str(second), "cat": 0.2})
+    write_table("t.csv", ["id", "cat"], (second, 0), (first, 1))
+    assert f"column 'id' has '{first}' at row 0 of s.jsonl" in refusal(capsys, "s.jsonl", "--truth", "t.csv")
+    assert objective("s.jsonl", "--truth", "t.csv", "--key", "id") == 1.0
+
+
+def test_numbers_with_zeros_before_them_tell_the_same_order(capsys: pytest.CaptureFixture[str]) -> None:
+    write_table("s.csv", ["id", "cat"], ("001", 0.9), ("002", 0.2))
+    write_table("t.csv", ["id", "cat"], (2, 1), (1, 0))
+    write("names.txt", "cat")
+    said = refusal(capsys, "s.csv", "--truth", "t.csv", "--label-names", "names.txt")
+    assert "column 'id' has '1' at row 0 of s.csv and '2' at that of t.csv" in said
+
+
+def test_an_index_that_was_reset_counts_rows_and_is_no_key() -> None:
+    write_table("s.csv", ["index", "cat"], (0, 0.9), (1, 0.2), (2, 0.3))
+    write_table("t.csv", ["index", "cat"], (2, 1), (5, 0), (9, 0))
+    write("names.txt", "cat")
+    assert objective("s.csv", "--truth", "t.csv", "--label-names", "names.txt") == 1.0
+
+
+def test_rows_of_shards_are_not_joined_by_an_order_that_may_be_meant_otherwise(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Part 10 stands before part 2 by its name."""
+    for shard in (1, 2, 10):
+        write_table(f"part-{shard}.csv", ["id", "cat"], (f"n{shard}", shard / 10))
+    write_table("t.csv", ["id", "cat"], ("n1", 0), ("n2", 0), ("n10", 1))
+    said = refusal(capsys, "part-*.csv", "--truth", "t.csv")
+    assert "has the shard part-10 before others of smaller numbers" in said
+    assert objective("part-*.csv", "--truth", "t.csv", "--key", "id") == 1.0
+
+
 def test_a_key_on_several_rows_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """As an image has that was cut into tiles."""
     write_table("s.csv", ["id", "a"], (1, 0.9), (1, 0.8), (2, 0.2))
@@ -183,7 +249,256 @@ def test_a_key_on_several_rows_is_named(capsys: pytest.CaptureFixture[str]) -> N
     assert "key '1' stands on 2 rows of s.csv" in said
 
 
+def test_cells_of_labels_beside_columns_of_numbers_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a table of findings has beside the age of the patient, or one of clips beside their seconds."""
+    write_table("s.csv", ["id", "Mass", "Edema"], (1, 0.9, 0.8), (2, 0.7, 0.2), (3, 0.1, 0.3))
+    write_table("t.csv", ["id", "found", "age"], (1, "Mass", 61), (2, "Mass|Edema", 70), (3, "Edema", 55))
+    asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
+    assert "--truth-column 'found' with --label-separator '|'" in refusal(capsys, *asked)
+    truth = np.array([[1, 0], [1, 1], [0, 1]])
+    scores = np.array([[0.9, 0.8], [0.7, 0.2], [0.1, 0.3]])
+    claimed = objective(*asked, "--truth-column", "found", "--label-separator", "|")
+    assert claimed == best_known_macro(truth, scores)
+
+
+def test_numbers_of_rows_are_no_labels_of_either_file() -> None:
+    """As R writes them to every table, under no name."""
+    write_table("s.csv", ['""', "cat", "dog"], *((f'"{row + 1}"', *SCORES[row, :2]) for row in range(7)))
+    words = np.where(TRUTH == 1, "TRUE", "FALSE")
+    write_table("t.csv", ['""', "cat", "dog"], *((f'"{row + 1}"', *words[row, :2]) for row in range(7)))
+    assert objective("s.csv", "--truth", "t.csv") == best_known_macro(TRUTH[:, :2], SCORES[:, :2])
+
+
 # Text as other programs write it
+
+
+def test_columns_may_end_with_what_they_hold() -> None:
+    """As pandas names the columns of two tables that it merges."""
+    header = [*(f"{name}_true" for name in NAMES), *(f"{name}_score" for name in reversed(NAMES))]
+    write_table("s.csv", header, *((*TRUTH[row], *SCORES[row, ::-1]) for row in range(7)))
+    found = objective("s.csv", "--score-column", "score", "--truth-column", "true")
+    assert found == best_known_macro(TRUTH, SCORES)
+
+
+def test_a_null_of_a_database_is_no_value() -> None:
+    write("s.tsv", "id\tcat", "1\t0.9", "2\t\\N", "3\t0.2")
+    data = thresholds.read("s.tsv", key="id", drop_unscored=True)
+    assert np.asarray(data.y_score).tolist() == [[0.9], [0.2]]
+
+
+@pytest.mark.parametrize(
+    "scores",
+    ["[0.1, 0.9]", "{'cat': 0.1, 'dog': 0.9}", {"type": 1, "values": [0.1, 0.9]}],
+    ids=["list", "dict", "vector"],
+)
+def test_numbers_of_rows_are_not_taken_for_scores_that_are_not_understood(
+    scores: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_objects("s.jsonl", *({"page": row, "probability": scores, "gold": [0]} for row in range(3)))
+    said = refusal(capsys, "s.jsonl")
+    assert "'page' of s.jsonl would be the scores, and 'probability' with " in said
+
+
+@pytest.mark.parametrize("column", ["id", "start", "weight"])
+def test_columns_that_are_called_as_no_label_is_are_not_taken_for_one(
+    column: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_table("s.csv", [column, "cat", "dog", "y_true"], (0.5, 0.9, 0.1, "cat"), (1.5, 0.2, 0.8, "dog"))
+    assert f"s.csv has numbers in {column!r}, which may be no scores, expected" in refusal(capsys, "s.csv")
+
+
+def test_numbers_in_quotes_are_named_together(capsys: pytest.CaptureFixture[str]) -> None:
+    write_objects("s.jsonl", *({"cat": "0.9", "dog": "0.1", "y_true": [0]} for _ in range(3)))
+    assert "s.jsonl has numbers in quotes in 'cat', 'dog', expected numbers without" in refusal(capsys, "s.jsonl")
+
+
+@pytest.mark.parametrize("prefix", ["", "class_"])
+def test_columns_sorted_as_text_tell_no_positions(prefix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of columns 1, 10, 2 the second is not the second label."""
+    header = ["id", *(f"{prefix}{number}" for number in (1, 10, 2))]
+    write_table("s.csv", header, (1, 0.9, 0.1, 0.2), (2, 0.2, 0.8, 0.1))
+    write_objects("t.jsonl", {"id": 1, "y_true": [1, 0, 0]}, {"id": 2, "y_true": [0, 1, 0]})
+    asked = ["s.csv", "--truth", "t.jsonl", "--key", "id"]
+    assert "expected --label-names, in the order of the truth" in refusal(capsys, *asked)
+    write("names.txt", *header[1:])
+    assert objective(*asked, "--label-names", "names.txt") == pytest.approx(2 / 3)
+
+
+def test_objects_whose_likeliest_label_is_the_first_tell_no_positions(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"p": {"sport": 0.9, "art": 0.1}, "y": [1]}, {"p": {"art": 0.2, "sport": 0.8}, "y": [1]}]
+    write_objects("s.jsonl", *rows)
+    assert "expected --label-names, in the order of the truth" in refusal(capsys, "s.jsonl")
+    write_objects("s.jsonl", {"p": None, "y": [1]}, *rows)
+    assert "expected --label-names, in the order of" in refusal(capsys, "s.jsonl", "--drop-unscored")
+    write_objects("s.jsonl", *rows)
+    write("names.txt", "art", "sport")
+    truth = thresholds.read("s.jsonl", label_names="names.txt").y_true
+    assert truth.toarray().tolist() == [[0, 1], [0, 1]]  # type: ignore[union-attr]
+
+
+def test_numbers_with_zeros_before_them_are_positions() -> None:
+    write_table("s.csv", ["00", "01", "02"], (0.9, 0.1, 0.2), (0.2, 0.8, 0.1))
+    write_objects("t.jsonl", {"y_true": [0]}, {"y_true": [1, 2]})
+    truth = thresholds.read("s.csv", truth="t.jsonl").y_true
+    assert truth.toarray().tolist() == [[1, 0, 0], [0, 1, 1]]  # type: ignore[union-attr]
+
+
+def test_numbers_that_are_rounded_are_no_names() -> None:
+    """JSON has whole numbers beyond 2**53 as floats."""
+    write_table("s.csv", ["9007199254740994", "9007199254740995"], (0.9, 0.1), (0.2, 0.8))
+    write_objects("t.jsonl", {"y_true": [9007199254740995]}, {"y_true": [9007199254740994]})
+    with pytest.raises(thresholds.InputError, match="at row 0, expected positions of labels"):
+        thresholds.read("s.csv", truth="t.jsonl")
+
+
+@pytest.mark.parametrize("kind", [int, str])
+def test_names_in_lists_that_are_not_asked_for_are_counted(kind: type) -> None:
+    write_table("s.csv", ["id", "10", "20"], (1, 0.9, 0.1), (2, 0.2, 0.8))
+    write_objects("t.jsonl", {"id": 1, "gold": [kind(10)]}, {"id": 2, "gold": [kind(20), kind(99)]})
+    data = thresholds.read("s.csv", truth="t.jsonl", key="id", label_names=["10", "20"])
+    assert data.y_true.toarray().tolist() == [[1, 0], [0, 1]]  # type: ignore[union-attr]
+    assert any("1 mark of 1 label not in label_names, '99'" in note for note in data.notes)
+    with pytest.raises(thresholds.InputError, match="has '99', expected the labels of the scores"):
+        thresholds.read("s.csv", truth="t.jsonl", key="id")
+
+
+def test_a_label_may_be_called_as_others_and_a_space() -> None:
+    write_table("s.csv", ["id", "hot", "dog"], (1, 0.9, 0.1), (2, 0.2, 0.8))
+    write_table("t.csv", ["id", "label"], (1, "hot"), (2, "dog"), (2, "hot dog"))
+    truth = thresholds.read("s.csv", truth="t.csv", key="id", label_names=["hot", "dog"]).y_true
+    assert truth.toarray().tolist() == [[1, 0], [0, 1]]  # type: ignore[union-attr]
+
+
+def test_a_label_may_be_called_as_a_key_is(capsys: pytest.CaptureFixture[str]) -> None:
+    write("s.csv", "id,cat,dog,key", "a,.9,.8,.3", "b,.2,.7,?", "c,.2,.7,.5")
+    write_table("t.csv", ["id", "cat", "dog", "key"], ("a", 1, 1, 0), ("b", 0, 1, 1), ("c", 0, 1, 0))
+    assert "column 'key' of s.csv is text, though" in refusal(capsys, "s.csv", "--truth", "t.csv", "--key", "id")
+    write("s.csv", "id,cat,dog", "a,.9,.8", "b,.2,.7", "c,.2,.7")
+    assert "has 'key', expected the same labels" in refusal(capsys, "s.csv", "--truth", "t.csv", "--key", "id")
+
+
+def test_truth_beside_a_score_a_line_tells_nothing_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [("a", "owl", 0.9, 1), ("a", "tit", 0.2, 0), ("b", "owl", 0.4, 0), ("b", "tit", 0.7, 1)]
+    write_table("s.csv", ["clip", "bird", "score", "y_true"], *lines)
+    assert "expected --label-column, perhaps 'bird'" in refusal(capsys, "s.csv", "--key", "clip")
+
+
+def test_a_column_called_as_truth_never_has_the_names_of_scores() -> None:
+    """It has as many names in each row, and the same."""
+    write_objects(
+        "s.jsonl", {"y_score": [0.9, 0.8], "y_true": ["dog", "cat"]}, {"y_score": [0.2, 0.7], "y_true": ["dog"]}
+    )
+    data = thresholds.read("s.jsonl", label_names=["cat", "dog"])
+    assert np.asarray(data.y_score).tolist() == [[0.9, 0.8], [0.2, 0.7]]
+    assert data.y_true.toarray().tolist() == [[1, 1], [0, 1]]  # type: ignore[union-attr]
+
+
+def test_a_row_may_name_its_best_label_beside_the_scores_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is no line for one label."""
+    write_table(
+        "s.csv", ["id", "label", "score", "cat", "dog"], ("a", "cat", 0.6, 0.6, 0.5), ("b", "dog", 0.8, 0.2, 0.8)
+    )
+    write_table("t.csv", ["id", "cat", "dog"], ("a", 1, 1), ("b", 0, 1))
+    asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
+    assert "has 'cat', 'dog' both as columns and in 'label', expected --label-names if" in refusal(capsys, *asked)
+    write_table("s.csv", ["id", "label", "score", "p_cat", "p_dog"], ("a", "cat", 0.6, 6, 5), ("b", "dog", 0.8, 2, 8))
+    assert "has 'cat', 'dog' both as columns and in 'label'" in refusal(capsys, *asked)
+    write_table(
+        "s.csv", ["id", "label", "score", "cat", "dog"], ("a", "cat", 0.6, 0.6, 0.5), ("b", "dog", 0.8, 0.2, 0.8)
+    )
+    write("names.txt", "cat", "dog")
+    assert objective(*asked, "--label-names", "names.txt") == 1.0
+
+
+def test_whole_numbers_of_text_are_not_positions_where_labels_are_called_by_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of cells with a separator, and of svmlight."""
+    write_table("s.csv", ["id", "1", "2", "3"], (1, 0.9, 0.1, 0.1), (2, 0.2, 0.8, 0.1))
+    write("t.csv", "id,found", '1,"1,2"', "2,3")
+    truth = thresholds.read("s.csv", truth="t.csv", key="id", label_separator=",").y_true
+    assert truth.toarray().tolist() == [[1, 1, 0], [0, 0, 1]]  # type: ignore[union-attr]
+    write("t.csv", "id,found", '1,"0,1"', '2,"0"')
+    with pytest.raises(thresholds.InputError, match=r"'found' of t\.csv has '0', expected the labels of"):
+        thresholds.read("s.csv", truth="t.csv", key="id", label_separator=",")
+    write("t.svm", "1 1:0.5", "2 1:0.5")
+    write_table("s.csv", ["1", "2", "3"], (0.9, 0.1, 0.1), (0.2, 0.8, 0.1))
+    said = refusal(capsys, "s.csv", "--truth", "t.svm")
+    assert "by their positions from 0, and the scores call theirs '1', '2', '3', expected --label-names" in said
+
+
+def test_a_column_of_labels_may_be_that_of_the_truth_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever it is called; a hint names it."""
+    write_table("s.csv", ["filename", "cat", "dog"], ("a", 0.9, 0.8), ("b", 0.2, 0.7))
+    write("t.tsv", "filename\tonset\tevent", "a\t0.1\tcat", "a\t0.9\tdog", "b\t0.3\tdog")
+    asked = ["s.csv", "--truth", "t.tsv", "--key", "filename"]
+    assert "; --label-column 'event' if each line has one label" in refusal(capsys, *asked)
+    assert objective(*asked, "--label-column", "event") == 1.0
+
+
+def test_truth_in_words_may_be_called_a_label() -> None:
+    """Of one label, whose score is beside it."""
+    write_table("s.csv", ["id", "score", "label"], ("a", 0.9, "spam"), ("b", 0.2, "ham"))
+    assert objective("s.csv", "--score-column", "score", "--truth-column", "label", "--true-words", "spam") == 1.0
+
+
+def test_names_of_labels_choose_among_the_columns_of_a_prefix(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not those of the highest score, or of a note."""
+    header = ["id", "cat_proba", "dog_proba", "max_proba", "cat_true", "dog_true"]
+    write_table("s.csv", header, ("a", 0.9, 0.1, 0.9, 1, 0), ("b", 0.2, 0.8, 0.8, 0, 1))
+    asked = ["s.csv", "--score-column", "proba", "--truth-column", "true"]
+    assert "lacks 'max', expected the same labels as the scores; --label-names" in refusal(capsys, *asked)
+    write("names.txt", "cat", "dog")
+    assert objective(*asked, "--label-names", "names.txt") == 1.0
+
+
+def test_names_of_a_key_do_not_hide_what_else_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Text keys of digits, beside one name and one score in each row."""
+    row = {"labels": ["cat"], "scores": [0.9], "gold": ["cat"]}
+    write_objects("s.jsonl", {"id": "17", **row}, {"id": "18", **row, "labels": ["dog"]})
+    assert "--label-column labels if they are the labels of these scores" in refusal(capsys, "s.jsonl")
+
+
+def test_whole_numbers_are_names_where_labels_are_called_by_others_than_their_positions() -> None:
+    write_table("s.csv", ["id", "10", "20"], (1, 0.9, 0.1), (2, 0.2, 0.8))
+    write_objects("t.jsonl", {"id": 1, "y_true": [10]}, {"id": 2, "y_true": [20, 10]})
+    truth = thresholds.read("s.csv", truth="t.jsonl", key="id").y_true
+    assert truth.toarray().tolist() == [[1, 0], [1, 1]]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("column", ["votes", "seen", "confidence"])
+def test_lines_that_may_say_what_is_not_true_are_not_all_taken_for_true(
+    column: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Votes from 0 on, marks of which none is true, the scores of another model."""
+    marks = {"votes": (0, 3), "seen": ("no", "no"), "confidence": (0.9, 0.7)}[column]
+    write_table("s.csv", ["id", "cat", "dog"], (1, 0.9, 0.1), (2, 0.2, 0.8))
+    lines = [(1, "cat", marks[0]), (2, "dog", marks[1]), (3, "dog", marks[1] if column == "seen" else "")]
+    write_table("t.csv", ["id", "label", column], *lines)
+    asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
+    said = refusal(capsys, *asked)
+    assert f"column {column!r} of t.csv may say whether the label in 'label' is true" in said
+    assert objective(*asked, "--truth-column", "label") == 1.0
+
+
+def test_labels_that_share_a_cell_of_a_long_table_are_not_one(capsys: pytest.CaptureFixture[str]) -> None:
+    write_table("s.csv", ["id", "cat", "dog"], (1, 0.9, 0.1), (2, 0.2, 0.8))
+    write_table("t.csv", ["id", "label"], (1, "cat|dog"), (2, "dog"))
+    asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
+    said = refusal(capsys, *asked)
+    assert "'cat|dog', which may be several labels, expected one; --label-separator '|'" in said
+    assert objective(*asked, "--label-separator", "|") == 1.0
+
+
+def test_a_score_a_line_beside_text_that_repeats_itself_may_be_one_label_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = [("a", "cat", 0.9), ("a", "dog", 0.2), ("b", "cat", 0.3), ("b", "dog", 0.8)]
+    write_table("s.csv", ["clip", "animal", "score"], *lines)
+    write_table("t.csv", ["clip", "animal"], ("a", "cat"), ("b", "dog"))
+    asked = ["s.csv", "--truth", "t.csv", "--key", "clip"]
+    assert "expected --label-column, perhaps 'animal'" in refusal(capsys, *asked)
+    assert objective(*asked, "--label-column", "animal") == 1.0
 
 
 def test_a_table_of_selections_is_text_parted_by_tabs() -> None:
@@ -238,3 +553,19 @@ def test_arrays_of_other_names_are_listed(capsys: pytest.CaptureFixture[str]) ->
     np.savez("s.npz", targets=TRUTH, probs=SCORES)
     assert "'probs' (7, 3) float64" in refusal(capsys, "s.npz")
     assert objective("s.npz", "--score-column", "probs", "--truth-column", "targets") == best_known_macro(TRUTH, SCORES)
+
+
+def test_names_of_the_file_are_not_replaced_by_others(capsys: pytest.CaptureFixture[str]) -> None:
+    """Scores would be another label's."""
+    np.savez("s.npz", y_true=TRUTH, y_score=SCORES, label_names=NAMES)
+    write("names.txt", *reversed(NAMES))
+    said = refusal(capsys, "s.npz", "--label-names", "names.txt")
+    assert "s.npz has the label names 'cat', 'dog', 'emu', expected the same in --label-names, in this order" in said
+    write("names.txt", *NAMES)
+    assert objective("s.npz", "--label-names", "names.txt") == best_known_macro(TRUTH, SCORES)
+
+
+def test_names_may_stand_as_a_model_has_them() -> None:
+    np.savez("s.npz", y_true=TRUTH, y_score=SCORES)
+    Path("id2label.json").write_text(json.dumps(dict(enumerate(NAMES))))
+    assert thresholds.read("s.npz", label_names="id2label.json").label_names == tuple(NAMES)

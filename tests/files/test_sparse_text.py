@@ -191,7 +191,7 @@ def test_scores_of_text_are_joined_to_truth(name: str, make: Any, tmp_path: Path
     ("name", "rows", "message"),
     [
         ("t.svm", ["7 1:0.5"], r"t.svm has 8 labels, expected 7 as s.txt"),
-        ("t.svm", ["0 1:0.5"], r"t.svm has 1 rows, expected 30 as s.txt has"),
+        ("t.svm", ["0 1:0.5"], r"t.svm has 1 row, expected 30 as s.txt has"),
         ("t.txt", ["30 2 7", "0 1:0.5"], r"t.txt has 1 rows, expected 30"),
     ],
 )

@@ -125,7 +125,7 @@ def test_labels_that_are_not_asked_for_are_counted() -> None:
         (("a, b", "b"), {}, "label_separator=',' parts the labels of a cell"),
         (("{'a': 1.0, 'b': 0}", "{}"), {}, "expected objects of .jsonl"),
         (("{'a': 1.0, 'b': 0}", "{}"), {"label_separator": ","}, "at row 0, expected objects of .jsonl"),
-        (("a|b", "c|a"), {"label_separator": ";", "label_names": ["a", "b", "c"]}, "has no label of label_names, but"),
+        (("a|b", "c|a"), {"label_separator": ";", "label_names": ["a", "b", "c"]}, "'c|a', expected the labels"),
         (("0,3", "1"), {"label_separator": ","}, "has the label 3, expected names, or positions from 0 to 2"),
         (("1", "3,2"), {"label_separator": ",", "label_names": ["a", "b", "c"]}, "positions from 0 to 2"),
         (("a|b", "b"), {"label_separator": "|", "unknown": "nan"}, "whose lists have the true labels of a row"),
@@ -174,8 +174,23 @@ def test_numbers_may_stand_for_what_is_not_known_among_words() -> None:
 
 
 def test_a_third_word_is_refused() -> None:
-    said = refusal("id,a,b,c", "1,yes,no,no", "2,no,maybe,no", "3,no,no,no", "4,no,no,no", true_words="yes")
-    assert "column 'b' of t.csv has 'maybe' at row 1 beside 'no'" in said
+    said = refusal("id,a,b,c", "1,yes,no,no", "2,no,often,no", "3,no,no,no", "4,no,no,no", true_words="yes")
+    assert "column 'b' of t.csv has 'often' at row 1 beside 'no'" in said
+
+
+def test_a_word_that_says_neither_is_not_taken_for_the_other_word() -> None:
+    """Nowhere in the column is what is not true called anything else."""
+    lines = ["id,a,b,c", "1,yes,no,no", "2,maybe,yes,no", "3,yes,no,no", "4,yes,no,no"]
+    said = refusal(*lines, true_words="yes")
+    assert "column 'a' of t.csv has 'maybe' at row 1, expected a word for what is not true" in said
+
+
+def test_words_with_decimals_are_not_one() -> None:
+    """But 1.0 is 1, of which some programs write the one and some the other."""
+    lines = ["id,a,b,c", "1,3.1,3.10,3.10", "2,3.10,3.1,3.10", "3,3.10,3.10,3.10", "4,3.10,3.10,3.10"]
+    assert truth(*lines, true_words="3.1") == [[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    lines = ["id,a,b,c", "1,1.0,,", "2,,1,", "3,,,", "4,,,"]
+    assert truth(*lines, true_words="1") == [[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 0]]
 
 
 def test_a_label_that_is_marked_nowhere_is_not_true() -> None:

@@ -360,6 +360,22 @@ def test_columns_of_label_lists_are_told_where_to_go() -> None:
             assert "unknown=" not in str(error.value)
 
 
+def test_names_beside_scores_are_told_how_to_become_columns() -> None:
+    import pandas as pd
+
+    ranked = [
+        [{"label": "cat", "score": 0.9}, {"label": "dog", "score": 0.2}],
+        [{"label": "dog", "score": 0.8}, {"label": "cat", "score": 0.4}],
+    ]
+    with pytest.raises(
+        thresholds.InputError, match=r"expected real numbers; (pandas\.DataFrame.*y_score\])\)"
+    ) as error:
+        thresholds.fit_empirical([[1, 0], [0, 1]], ranked)
+    advice = str(error.value).split("; ")[1].removesuffix(" has a column for each label")
+    table = eval(advice, {"pandas": pd, "y_score": ranked})
+    assert table.to_dict("list") == {"cat": [0.9, 0.4], "dog": [0.2, 0.8]}
+
+
 def test_tensors_in_lists() -> None:
     torch = pytest.importorskip("torch", reason="make test-integrations installs torch")
     truth, scores = data(KINDS[0])

@@ -254,7 +254,7 @@ BAD: dict[str, tuple[object, str]] = {
     "other widths": (of(PAIR, (EYE[:, 1:], EYE[:, 1:])), "y_score has 1 labels, expected 2 as in the rows before"),
     "other dtypes": (of(PAIR, (EYE, np.float32(EYE))), "y_score has dtype float32, expected float64"),
     "sparse after dense": (of(PAIR, (EYE, sparse.csr_array(EYE))), "y_score is sparse, expected dense"),
-    "other names": (of(frame("a", "b"), frame("a", "c")), r"(y_true|label_names) .*'c'"),
+    "other names": (of(frame("a", "b"), frame("a", "c")), r"(y_score|label_names) .*'c'"),
     "NaN": (of(PAIR, (EYE, EYE * np.nan)), "y_score has NaN at row 0"),
     "truth of 2": (of(PAIR, (EYE * 2, EYE)), "y_true has 2"),
     "no truth after some": (of(PAIR, (None, EYE)), "y_true is absent, expected some as in the rows before"),

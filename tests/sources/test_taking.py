@@ -122,7 +122,7 @@ def test_labels_come_in_the_order_of_a_rule(form: str, tmp_path: Path) -> None:
 def test_scores_alone_are_enough_for_a_label_free_rule() -> None:
     found = thresholds.fit(lambda: [(None, Y_SCORE[:300]), {"y_score": Y_SCORE[300:]}], rule="macro, label-free")
     assert bits(found) == bits(thresholds.fit(None, Y_SCORE, "macro, label-free"))
-    with pytest.raises(InputError, match=r"^y_true is None, expected labels, 0 or 1 in each cell"):
+    with pytest.raises(InputError, match=r"^y_true is a source of scores alone, expected one with truth"):
         fit_empirical(lambda: (None, Y_SCORE))
 
 

@@ -21,6 +21,18 @@ def to_dense(matrix: Any) -> Any:
     return matrix.toarray() if is_sparse(matrix) else matrix
 
 
+def stored_cells(matrix: Any) -> Any:
+    """Return the cells that a matrix stores: of a sparse one a vector, of a dense one all of them, as they lie."""
+    return matrix.data if is_sparse(matrix) else matrix
+
+
+def with_cells(matrix: Any, cells: Any) -> Any:
+    """Return a matrix with other cells in place of those that it stores."""
+    if not is_sparse(matrix):
+        return cells
+    return type(matrix)((cells, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
 def transposed(matrix: Any) -> Any:
     """Return columns as rows: a view of a dense matrix, a CSR array of a sparse one."""
     return matrix.T.tocsr() if is_sparse(matrix) else matrix.T

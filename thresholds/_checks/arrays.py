@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.dtypes import flushes_subnormals, has_subnormals, key_dtype, rounded_up
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.threads import on_threads, workers
+from thresholds._arrays.sparse import is_sparse, stored_cells, with_cells
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks.cells import first_bad_cell, first_value
 from thresholds._checks.frames import aligned, columns_of, read_frame, warn_caller
@@ -26,29 +25,27 @@ _SUM_ERROR = 2.0**-20  # relative, of a sum of floats that are not negative: mor
 _SMALLEST = 2.0**-500  # Of the largest weight: below, products of sums might vanish.
 _INF_BITS = 0x7C00  # of float16
 _SIGN_BIT = 0x8000
-_BLOCK_CELLS = 2**20  # a few megabytes, so that no thread waits long for another's last block
-_WORTH_THREADS = 2**20  # cells
+_BLOCK_CELLS = 2**20  # a few megabytes, so that what is made of them takes little memory
 
 
 def scores(
     value: object,
     name: str = "y_score",
     label_names: Sequence[str] | None = None,
-    n_jobs: int | None = 1,
 ) -> Matrix:
     """Check real scores of shape (n_samples, n_labels): no NaN, no +inf; `-inf` marks a masked cell."""
     array = _matrix(stacked(value, name), name, label_names)
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     _refuse_wide_floats(cells, name)
     if cells.size and cells.dtype.kind == "f":
-        _refuse_unreal(array, name, label_names, n_jobs)
+        _refuse_unreal(array, name, label_names)
     if cells.size and cells.dtype.kind in "iu" and cells.dtype.itemsize == 8:
         largest = max(abs(int(cells.max())), abs(int(cells.min())))
         if largest > LARGEST_EXACT_INTEGER:
             raise InputError(
                 f"{name} has the integer {largest}, expected at most 2**53 in absolute value"
             )
-    return _as_compared(array, n_jobs)
+    return _as_compared(array)
 
 
 class FlushToZeroWarning(UserWarning):
@@ -65,42 +62,30 @@ def _warn_of_flushing() -> None:
     )
 
 
-def _as_compared(array: Matrix, n_jobs: int | None = 1) -> Matrix:
+def _as_compared(array: Matrix) -> Matrix:
     """Return scores as this thread compares them: where it takes subnormal ones for 0, that is said, and they are 0."""
     if not flushes_subnormals():
         return array
     _warn_of_flushing()
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     if (
         cells.dtype.kind != "f"
         or cells.dtype.itemsize == 2
-        or not any(_by_rows(has_subnormals, cells, n_jobs))
+        or not any(_by_rows(has_subnormals, cells))
     ):
         return array
-    flushed = cells * cells.dtype.type(1)
-    return (
-        type(array)((flushed, array.indices, array.indptr), array.shape)
-        if is_sparse(array)
-        else flushed
-    )
+    return with_cells(array, cells * cells.dtype.type(1))
 
 
-def _refuse_unreal(
-    array: Matrix, name: str, label_names: Sequence[str] | None, n_jobs: int | None
-) -> None:
+def _refuse_unreal(array: Matrix, name: str, label_names: Sequence[str] | None) -> None:
     """Refuse NaN and +inf among floats."""
-    cells = array.data if is_sparse(array) else array
-    if all(_by_rows(_are_real, cells, n_jobs)):
+    cells = stored_cells(array)
+    highest = _by_rows(_highest, cells)
+    if all(value < np.inf for value in highest):
         return
-    highest = np.max(_by_rows(_highest, cells, n_jobs))  # NaN if there is any
-    is_bad = np.isnan if np.isnan(highest) else np.isposinf
+    is_bad = np.isnan if np.isnan(highest).any() else np.isposinf
     bad = first_bad_cell(array, is_bad, label_names, signed=True)
     raise InputError(f"{name} has {bad}, expected real scores")
-
-
-def _are_real(cells: Dense) -> bool:
-    """Whether neither NaN nor +inf is among floats."""
-    return bool(_highest(cells) < np.inf)
 
 
 def _highest(cells: Dense) -> Any:
@@ -122,22 +107,18 @@ def _refuse_wide_floats(cells: Dense, name: str) -> None:
         )
 
 
-def _by_rows(function: Callable[[Dense], Any], cells: Dense, n_jobs: int | None) -> list[Any]:
-    """Apply `function` to blocks of rows, or of sparse entries, on threads if there are many."""
-    if cells.size < _WORTH_THREADS:
+def _by_rows(function: Callable[[Dense], Any], cells: Dense) -> list[Any]:
+    """Apply `function` to blocks of rows, or of sparse entries."""
+    if cells.size <= _BLOCK_CELLS:
         return [function(cells)]
-    blocks = [cells[rows] for rows in by_cells(len(cells), cells.size, _BLOCK_CELLS)]
-    return on_threads(function, blocks, workers(n_jobs))
+    return [function(cells[rows]) for rows in by_cells(len(cells), cells.size, _BLOCK_CELLS)]
 
 
 def indicator(
-    value: object,
-    name: str = "y_true",
-    label_names: Sequence[str] | None = None,
-    n_jobs: int | None = 1,
+    value: object, name: str = "y_true", label_names: Sequence[str] | None = None
 ) -> Matrix:
     """Check a 0/1 or boolean matrix of shape (n_samples, n_labels); sparse ones lose explicit zeros."""
-    return _binary(_matrix(value, name, label_names), name, label_names, n_jobs)
+    return _binary(_matrix(value, name, label_names), name, label_names)
 
 
 def truth(
@@ -148,7 +129,6 @@ def truth(
     *,
     soft: bool = False,
     some_known: bool = True,
-    n_jobs: int | None = 1,
 ) -> Truth:
     """Check truth as `indicator` does, or degrees of truth; cells that are as `unknown` says are left out.
 
@@ -160,7 +140,7 @@ def truth(
     if not stands_for:
         if soft:
             return Truth(probabilities(value, name), None)
-        return Truth(indicator(value, name, label_names, n_jobs), None)
+        return Truth(indicator(value, name, label_names), None)
     if soft and any(0 <= number <= 1 for number in stands_for):
         raise InputError(
             f"unknown is {said(stands_for)}, expected no degree of truth, which {name} may have: 'nan', or a number"
@@ -170,36 +150,30 @@ def truth(
     known, cells = divided(array, stands_for, name, some_known=some_known)
     if soft:
         return Truth(_shares(known, name, label_names, stands_for), cells)
-    known = _binary(known, name, label_names, n_jobs, stands_for)
+    known = _binary(known, name, label_names, stands_for)
     return Truth(known if cells is None else known != 0, cells)
 
 
 def _binary(
-    array: Matrix,
-    name: str,
-    label_names: Sequence[str] | None,
-    n_jobs: int | None,
-    unknown: Unknown = (),
+    array: Matrix, name: str, label_names: Sequence[str] | None, unknown: Unknown = ()
 ) -> Matrix:
     """Refuse cells that are neither 0 nor 1."""
     if array.dtype == np.bool_:
-        return _sound_bools(array, n_jobs)
-    cells = array.data if is_sparse(array) else array
-    if not all(_by_rows(_all_binary, cells, n_jobs)):
+        return _sound_bools(array)
+    cells = stored_cells(array)
+    if not all(_by_rows(_all_binary, cells)):
         bad = first_bad_cell(array, _not_binary, label_names)
-        advice = hint(name, first_value(array, _not_binary), unknown)
+        has_zeros = is_sparse(array) or bool((cells == 0).any())
+        advice = hint(name, first_value(array, _not_binary), unknown, has_zeros=has_zeros)
         raise InputError(f"{name} has {bad}, expected only 0 and 1{advice}")
-    return without_zeros(array) if is_sparse(array) else array
+    return without_zeros(array)
 
 
-def _sound_bools(array: Matrix, n_jobs: int | None) -> Matrix:
+def _sound_bools(array: Matrix) -> Matrix:
     """Return a boolean matrix whose true cells are bytes of 1: memory that is viewed as boolean may hold any."""
-    if not is_sparse(array):
-        cells = array.view(np.uint8)
-        return array if all(_by_rows(_all_binary, cells, n_jobs)) else cells != 0
-    cells = array.data.view(np.uint8)
-    if not all(_by_rows(_all_binary, cells, n_jobs)):
-        array = type(array)((cells != 0, array.indices, array.indptr), array.shape)
+    cells = stored_cells(array).view(np.uint8)
+    if not all(_by_rows(_all_binary, cells)):
+        array = with_cells(array, cells != 0)
     return without_zeros(array)
 
 
@@ -214,7 +188,7 @@ def _shares(
     array: Matrix, name: str, label_names: Sequence[str] | None, unknown: Unknown = ()
 ) -> Matrix:
     """Refuse cells outside [0, 1]."""
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     _refuse_wide_floats(cells, name)
     if cells.size and not (cells.min() >= 0 and cells.max() <= 1):  # NaN is neither
         advice = " (`calibrate` turns scores into probabilities)"
@@ -223,7 +197,7 @@ def _shares(
         bad = first_bad_cell(array, _not_a_share, label_names)
         raise InputError(f"{name} has {bad}, expected values in [0, 1]{advice}")
     array = _as_compared(array)
-    return without_zeros(array) if is_sparse(array) else array
+    return without_zeros(array)
 
 
 class Pair(NamedTuple):
@@ -244,23 +218,20 @@ def pair(
     soft: bool = False,
     unknown: object = None,
     some_known: bool = True,
-    n_jobs: int | None = 1,
 ) -> Pair:
     """Check truth and scores together: same shape, and not swapped. Frames are aligned by name."""
     y_true, y_score, names = aligned(
         y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
     )
     try:
-        checked_truth = truth(
-            y_true, unknown, label_names=names, soft=soft, some_known=some_known, n_jobs=n_jobs
-        )
+        checked_truth = truth(y_true, unknown, label_names=names, soft=soft, some_known=some_known)
     except InputError as error:
         if "expected only 0 and 1" in str(error) and _is_binary(y_score):
             raise InputError(
                 f"{error}; y_score has only 0 and 1: the arguments look swapped"
             ) from None
         raise
-    checked = scores(y_score, label_names=names, n_jobs=n_jobs)
+    checked = scores(y_score, label_names=names)
     same_shape(checked_truth.cells, "y_true", checked, "y_score")
     one_name_each(names, checked.shape[1])
     return Pair(checked_truth.cells, checked, names, checked_truth.unknown)

@@ -16,7 +16,6 @@ class Frame(NamedTuple):
 
     cells: Dense  # (n_samples, n_labels), or (n_samples,) of a single column
     names: Names | None  # of the columns; None for a single column
-    index: Any  # of a pandas object
 
 
 def _refuse_missing(row: int, column: object, name: str, unknown: Unknown) -> None:
@@ -30,20 +29,21 @@ def _refuse_missing(row: int, column: object, name: str, unknown: Unknown) -> No
 def _read_pandas(pandas: Any, value: Any, name: str, unknown: Unknown) -> Frame | None:
     """Read a pandas frame, of nullable or Arrow types, too, or a series."""
     if isinstance(value, pandas.Series):
-        return Frame(_pandas_column(value, name, unknown), None, value.index)
+        return Frame(_pandas_column(value, name, unknown), None)
     if not isinstance(value, pandas.DataFrame):
         return None
     names = _names(value.columns, name)
     if len(set(value.dtypes)) == 1 and isinstance(value.dtypes.iloc[0], np.dtype):
-        return Frame(value.to_numpy(), names, value.index)
+        return Frame(value.to_numpy(), names)
     columns = [_pandas_column(value.iloc[:, j], name, unknown) for j in range(len(names))]
-    return Frame(_side_by_side(columns, names, len(value), name, unknown), names, value.index)
+    return Frame(_side_by_side(columns, names, len(value), name, unknown), names)
 
 
 def _pandas_column(series: Any, name: str, unknown: Unknown) -> Dense:
     """Read a column, which may be of a type that knows missing values."""
     if isinstance(series.dtype, np.dtype):
-        return _with_nan(series.to_numpy()) if has_nan(unknown) else np.asarray(series.to_numpy())
+        cells = np.asarray(series.to_numpy())
+        return without_absent(cells) if has_nan(unknown) else cells
     absent = series.isna().to_numpy()
     if absent.any() and not has_nan(unknown):
         _refuse_missing(int(absent.argmax()), series.name, name, unknown)
@@ -56,7 +56,7 @@ def _pandas_column(series: Any, name: str, unknown: Unknown) -> Dense:
         return np.asarray(series.to_numpy(np.float64, na_value=np.nan))
     except (TypeError, ValueError):
         if absent.any():  # Perhaps the names of classes.
-            return _with_nan(series.to_numpy(object))
+            return without_absent(series.to_numpy(object))
         raise InputError(
             f"{name} has dtype {series.dtype} in column {shown(series.name)}, expected numbers"
         ) from None
@@ -91,12 +91,12 @@ def _read_polars(polars: Any, value: Any, name: str, unknown: Unknown) -> Frame 
     if isinstance(value, polars.LazyFrame):
         raise InputError(f"{name} is a LazyFrame, expected its data: collect() it")
     if isinstance(value, polars.Series):
-        return Frame(_polars_column(polars, value, name, unknown), None, None)
+        return Frame(_polars_column(polars, value, name, unknown), None)
     if not isinstance(value, polars.DataFrame):
         return None
     columns = [_polars_column(polars, series, name, unknown) for series in value]
     names = _names(value.columns, name)
-    return Frame(_side_by_side(columns, names, value.height, name, unknown), names, None)
+    return Frame(_side_by_side(columns, names, value.height, name, unknown), names)
 
 
 def _polars_column(polars: Any, series: Any, name: str, unknown: Unknown) -> Dense:
@@ -108,7 +108,7 @@ def _polars_column(polars: Any, series: Any, name: str, unknown: Unknown) -> Den
     if series.null_count() and not has_nan(unknown):
         _refuse_missing(int(series.is_null().arg_max()), series.name, name, unknown)
     if series.null_count() and not is_number:
-        return _with_nan(series.to_numpy())
+        return without_absent(series.to_numpy())
     is_wide = dtype.is_decimal() or (dtype.is_integer() and "128" in str(dtype))
     if is_wide or series.null_count():
         series = series.cast(polars.Float64)
@@ -130,7 +130,7 @@ def _make_polars(polars: Any, cells: Any, value: Any, names: Names | None) -> An
 def _read_arrow(pyarrow: Any, value: Any, name: str, unknown: Unknown) -> Frame | None:
     """Read a PyArrow table, batch of records, or array."""
     if isinstance(value, pyarrow.Array | pyarrow.ChunkedArray):
-        return Frame(_arrow_column(pyarrow, value, "", name, unknown), None, None)
+        return Frame(_arrow_column(pyarrow, value, "", name, unknown), None)
     if not isinstance(value, pyarrow.Table | pyarrow.RecordBatch):
         return None
     names = _names(value.schema.names, name)
@@ -138,7 +138,7 @@ def _read_arrow(pyarrow: Any, value: Any, name: str, unknown: Unknown) -> Frame 
         _arrow_column(pyarrow, column, label, name, unknown)
         for column, label in zip(value.columns, names, strict=True)
     ]
-    return Frame(_side_by_side(columns, names, value.num_rows, name, unknown), names, None)
+    return Frame(_side_by_side(columns, names, value.num_rows, name, unknown), names)
 
 
 def table_of(value: Any, name: str) -> Any:
@@ -171,7 +171,7 @@ def _arrow_column(pyarrow: Any, column: Any, label: str, name: str, unknown: Unk
             is_null = column.is_null().to_numpy(zero_copy_only=False)
             _refuse_missing(int(np.argmax(is_null)), label, name, unknown)
         if not is_number:
-            return _with_nan(column)
+            return without_absent(column)
         return np.asarray(column.cast(pyarrow.float64()).fill_null(np.nan))
     if types.is_decimal(column.type):
         column = column.cast(pyarrow.float64())
@@ -220,11 +220,6 @@ def _names(columns: Any, name: str) -> Names:
                 f"{name} has the column {shown(column)}, expected a string or a whole number as its name"
             )
     return names_of_labels(map(str, columns), f"{name}: the columns have")
-
-
-def _with_nan(column: Any) -> Dense:
-    """Return a column, NaN where an object array has no value."""
-    return without_absent(np.asarray(column))
 
 
 # By the name of the library: read a value of it, None for what is none; make what is like a value from cells.

@@ -92,36 +92,14 @@ def aligned(
     Columns go by name, in the order of `label_names`, else of the second argument, whose rows also lead. What has no
     names, or no index, goes by position. `unknown` says what stands for truth, in `y_true`, that is not known.
     """
-    names = None if label_names is None else names_of_labels(label_names)
-    if type(first) is np.ndarray and type(second) is np.ndarray:
-        return first, second, names
-    first_frame = _read_either(first, first_name, unknown)
-    second_frame = _read_either(second, second_name, unknown)
-
-    # Columns.
-    for frame in (second_frame, first_frame):
-        if names is None and frame is not None:
-            names = frame.names
-    first_cells: Any = first
-    if first_frame is not None:
-        first_cells = columns_of(first_frame, names, first_name)
-    second_cells: Any = second
-    if second_frame is not None:
-        second_cells = columns_of(second_frame, names, second_name)
-
-    # Rows.
-    if first_frame is not None and second_frame is not None:
-        rows = _rows(first_frame.index, first_name, second_frame.index, second_name)
-        first_cells = first_cells[rows]
+    second_cells, names = named(second, second_name, label_names, unknown=unknown)
+    first_cells, names = _in_columns(first, first_name, names, unknown)
+    if _is_pandas(first) and _is_pandas(second):
+        first_cells = first_cells[_rows(first, first_name, second, second_name)]
     return first_cells, second_cells, names
 
 
-def _read_either(value: object, name: str, unknown: object) -> "Frame | None":
-    """Read a frame, of truth with NaN for what has no value if that is to be left out."""
-    return read_frame(value, name, unknown_values(unknown) if name == "y_true" else ())
-
-
-def aligned_rows(value: object, name: str, **beside: object) -> Any:
+def aligned_rows(value: Any, name: str, **beside: object) -> Any:
     """Return a column (weights, groups) as an array, in the order of the first argument beside it that has an index."""
     frame = read_frame(value, name)
     if frame is None:
@@ -130,8 +108,8 @@ def aligned_rows(value: object, name: str, **beside: object) -> Any:
     if cells.ndim == 2 and cells.shape[1] == 1:
         cells = cells[:, 0]
     for other, values in beside.items():
-        if _is_pandas(values):
-            return cells[_rows(frame.index, name, values.index, other)]  # type: ignore[attr-defined]
+        if _is_pandas(value) and _is_pandas(values):
+            return cells[_rows(value, name, values, other)]
     return cells
 
 
@@ -140,7 +118,17 @@ def named(
 ) -> tuple[Any, Names | None]:
     """Return an argument and the names of its labels: a frame as an array, columns in the order of `label_names`."""
     names = None if label_names is None else names_of_labels(label_names)
-    frame = _read_either(value, name, unknown)
+    return _in_columns(value, name, names, unknown)
+
+
+def _in_columns(
+    value: object, name: str, names: Names | None, unknown: object
+) -> tuple[Any, Names | None]:
+    """Return an argument, a frame as an array whose columns are in the order of `names`; and these, or its own.
+
+    Of truth there is NaN for what has no value, if that is to be left out.
+    """
+    frame = read_frame(value, name, unknown_values(unknown) if name == "y_true" else ())
     if frame is None:
         return value, names
     names = frame.names if names is None else names
@@ -187,10 +175,11 @@ def _is_pandas(value: object) -> bool:
     return pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series)
 
 
-def _rows(index: Any, name: str, other: Any, other_name: str) -> Any:
-    """Return the rows of one pandas index in the order of another; all as they are if there are not two."""
+def _rows(value: Any, name: str, other_value: Any, other_name: str) -> Any:
+    """Return the rows of one pandas object in the order of another, by their indexes."""
     everything = slice(None)
-    if index is None or other is None or len(index) != len(other) or index.equals(other):
+    index, other = value.index, other_value.index
+    if len(index) != len(other) or index.equals(other):
         return everything
     if index.is_unique and other.is_unique:
         rows = index.get_indexer(other)  # (n_samples,), -1 where a row is lacking

@@ -1,6 +1,7 @@
 """Labels by name: the same names in another order are put in order, other names are refused."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
@@ -21,13 +22,12 @@ def names_of_labels(value: object, found: str = "label_names has") -> Names:
 
     `found` begins what is said of a bad one.
     """
-    scalar = isinstance(value, np.ndarray) and value.ndim == 0
-    if scalar or not isinstance(value, Iterable) or isinstance(value, str | bytes | Set | Mapping):
-        raise InputError(f"label_names is {shown(value)}, expected strings in a list")
     try:
-        names = list(value)
-    except TypeError:  # scipy.sparse, for one.
-        raise InputError(f"label_names is {shown(value)}, expected strings in a list") from None
+        names = None if isinstance(value, str | bytes | Set | Mapping) else list(value)  # type: ignore[call-overload]
+    except TypeError:  # It is no iterable, or only looks like one, as scipy.sparse does.
+        names = None
+    if names is None:
+        raise InputError(f"label_names is {shown(value)}, expected strings in a list")
     for name in names:
         if not isinstance(name, str):
             raise InputError(
@@ -41,8 +41,7 @@ def names_of_labels(value: object, found: str = "label_names has") -> Names:
                 f"{found} {shown(str(name))}, expected names without the character NUL"
             )
     if len(set(names)) < len(names):
-        seen: set[str] = set()
-        double = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        double, _ = Counter(names).most_common(1)[0]
         raise InputError(f"{found} {shown(str(double))} twice, expected each name once")
     return tuple(str(name) for name in names)
 
@@ -59,8 +58,9 @@ def place_of(label: object, names: Sequence[str] | None, n_labels: int) -> int:
     """Return the position of a label that is given by its name or its position."""
     if isinstance(label, str):
         if names is None or label not in names:
+            known = "the positions, as there are no label names" if names is None else listed(names)
             raise InputError(
-                f"label {shown(label)} is unknown, expected one of {_some(names)}{alike([label], names or ())}"
+                f"label {shown(label)} is unknown, expected one of {known}{alike([label], names or ())}"
             )
         return names.index(label)
     position = count(label, "label", 0)
@@ -172,10 +172,3 @@ def listed(names: Iterable[str]) -> str:
     names = list(names)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return (", ".join(map(shown, names[:_SHOWN])) or "none") + more
-
-
-def _some(names: Sequence[str] | None) -> str:
-    """List a few label names."""
-    if names is None:
-        return "the positions, as there are no label names"
-    return ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from thresholds._arrays.sparse import is_sparse, with_cells
 from thresholds.errors import InputError
 
 
@@ -20,8 +21,8 @@ def sound_csr(value: Any, name: str) -> Any:
 
 
 def without_zeros(array: Any) -> Any:
-    """Drop explicit zeros, from a copy if there are any."""
-    if np.count_nonzero(array.data) < array.nnz:
+    """Drop explicit zeros of a sparse matrix, from a copy if there are any."""
+    if is_sparse(array) and np.count_nonzero(array.data) < array.nnz:
         array = array.copy()
         array.eliminate_zeros()
     return array
@@ -41,7 +42,8 @@ def _sound_csr(value: Any) -> Any:
     if value.format != "csr":
         _check_indices(array)
     array.prune()
-    array = _computable(array)
+    if array.dtype == np.float16:  # which SciPy stores, and computes nothing with
+        array = with_cells(array, array.data.astype(np.float32))
 
     # 2. Conversion from coordinates adds up cells that are stored twice; in rows they stand side by side when sorted.
     if value.format == "coo" and array.nnz < value.nnz:
@@ -58,34 +60,17 @@ def _sound_csr(value: Any) -> Any:
 
 def _rises(array: Any) -> bool:
     """Whether columns rise within every row, each once: seen by a new wrapper, as the array's own flag may be wrong."""
-    parts = (array.data, array.indices, array.indptr)
-    return bool(type(array)(parts, shape=array.shape).has_canonical_format)
-
-
-def _computable(array: Any) -> Any:
-    """Return a CSR array of float16 as float32: SciPy stores the one and computes nothing with it."""
-    if array.dtype != np.float16:
-        return array
-    entries = (array.data.astype(np.float32), array.indices, array.indptr)
-    return type(array)(entries, shape=array.shape)
+    return bool(with_cells(array, array.data).has_canonical_format)
 
 
 def _check_indices(value: Any) -> None:
     """Refuse pointers and indices that would lead a loop out of bounds."""
-    if len(value.indices) != len(value.data):
-        raise ValueError(f"{len(value.indices)} indices for {len(value.data)} stored entries")
-    rises = (
-        value.indptr.size > 0
-        and value.indptr[0] == 0
-        and np.all(value.indptr[1:] >= value.indptr[:-1])
-    )
-    if not rises or value.indptr[-1] > len(value.indices):
+    if np.any(value.indptr[1:] < value.indptr[:-1]):  # SciPy does not look where the last is 0.
         raise ValueError(
             "index pointers must start at 0, never fall, and end within the stored entries"
         )
-    type(value)(value).check_format(
-        full_check=True
-    )  # Of another wrapper: it would trim the caller's.
+    another = type(value)(value)  # wrapper: the caller's would be trimmed
+    another.check_format(full_check=True)
 
 
 def _native(value: Any) -> Any:

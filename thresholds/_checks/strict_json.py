@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from typing import Any
 
 from thresholds.errors import InputError, shown
@@ -43,8 +44,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; a key must stand in it once."""
     values = dict(pairs)
     if len(values) < len(pairs):
-        seen: set[str] = set()
-        double = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        double, _ = Counter(key for key, _ in pairs).most_common(1)[0]
         raise InputError(f"the key {shown(double)} stands twice in one object")
     return values
 

@@ -6,13 +6,14 @@ cells of both kinds. What it is, `unknown=` says: without it such a cell is refu
 
 import math
 import numbers
-from collections.abc import Iterable, Set
+import re
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from thresholds._arrays.libraries import imported
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, stored_cells
 from thresholds._arrays.types import Booleans, Dense, Matrix, Numbers
 from thresholds._checks.options import is_number, real
 from thresholds.errors import InputError, shown
@@ -24,6 +25,7 @@ Unknown: TypeAlias = tuple[float, ...]
 _NAN = "nan"
 _TRUTH = ("y_true", "y")
 _LISTED = "; thresholds.from_label_lists makes 0 and 1 of the labels that each row lists"
+_YES_OR_NO = re.compile("yes|no|y|n|true|false|t|f|ja|nein|x|positive|negative", re.IGNORECASE)
 
 
 class Truth(NamedTuple):
@@ -102,26 +104,46 @@ def are_unknown(array: Dense, unknown: Unknown) -> Booleans | None:
     return np.array(marked, np.bool_).reshape(array.shape)
 
 
-def hint(name: str, cell: object = math.nan, unknown: Unknown = ()) -> str:
+def hint(
+    name: str, cell: object = math.nan, unknown: Unknown = (), *, has_zeros: bool = True
+) -> str:
     """Say what to do with a cell of the truth that is neither 0 nor 1, if it tells what it means.
 
     One that is no number, or a negative one, may be not known: it is left out beside what `unknown` says already. One
-    that names labels is what `from_label_lists` takes.
+    that names labels is what `from_label_lists` takes, and scores by label are to be columns. Where no cell
+    is 0, a negative one may be what is not true.
     """
-    if name not in (*_TRUTH, "y_pred"):
+    is_of_truth = name in (*_TRUTH, "y_pred")
+    if isinstance(cell, Mapping) and not is_of_truth:
+        rows = name
+        if {"label", "score"} <= cell.keys():
+            rows = f"[{{item['label']: item['score'] for item in row}} for row in {name}]"
+        return f"; pandas.DataFrame({rows}) has a column for each label"
+    if not is_of_truth:
         return ""
     if lists_labels(cell):
         return _LISTED
     if isinstance(cell, str):
+        if _YES_OR_NO.fullmatch(cell.strip()):
+            return f"; {name} == 'yes' is true where that is the word for it"
         is_text = any(map(str.isalpha, cell))
         return f"{_LISTED} (of text: cell.split('|') for each cell)" if is_text else ""
     if name not in _TRUTH:
         return ""
+    more = and_one_more(cell, unknown)
+    if not more:
+        return ""
+    advice = f"; unknown={said(more)} leaves cells out whose truth is not known"
+    word = f"{float(cell):g}" if is_number(cell) and cell == cell else "NaN"
+    return advice if has_zeros else f"{advice}; {name} > 0 is the truth if {word} means not true"
+
+
+def and_one_more(cell: object, unknown: Unknown) -> Unknown:
+    """Return what stands for truth that is not known, and a cell that may, NaN or a negative number; else nothing."""
     value = float(cell) if is_number(cell) else math.nan
     if value >= 0 or math.isinf(value):
-        return ""
-    more = unknown_values((*unknown, value))
-    return f"; unknown={said(more)} leaves cells out whose truth is not known"
+        return ()
+    return unknown_values((*unknown, value))
 
 
 def lists_labels(cell: object) -> bool:
@@ -135,7 +157,7 @@ def divided(array: Matrix, stands_for: Unknown, name: str, *, some_known: bool =
 
     Nothing may be known unless `some_known` has to be.
     """
-    cells = array.data if is_sparse(array) else array
+    cells = stored_cells(array)
     if cells.dtype.kind != "f":
         stands_for = tuple(value for value in stands_for if value == value)
     if cells.dtype.kind == "b" or not stands_for:
@@ -178,8 +200,9 @@ def filled(value: Any) -> Any:
     return value
 
 
-def without_absent(array: Dense) -> Dense:
-    """Return an object array with NaN for None and for the missing values of pandas."""
+def without_absent(column: Any) -> Dense:
+    """Return an array, or an array of a column; of objects with NaN for None and for the missing values of pandas."""
+    array = np.asarray(column)
     if array.dtype.kind != "O":
         return array
     pandas = imported("pandas")

@@ -50,9 +50,8 @@ class Problem:
         keep_sparse: bool | None = False,
         unknown: object = None,
         unknown_cells: Matrix | None = None,
-        n_jobs: int | None = 1,
     ) -> Self:
-        """Check the arguments of a fit, on threads if there are many cells, and keep them.
+        """Check the arguments of a fit, and keep them.
 
         `keep_sparse` is as in `fit_empirical`, whose default is None; what fits nothing need not say it.
         `unknown` is what stands for truth that is not known; of truth that was read before, `unknown_cells` are those
@@ -71,7 +70,6 @@ class Problem:
             label_names,
             soft=soft,
             unknown=unknown,
-            n_jobs=n_jobs,
         )
         if unknown_cells is None:
             unknown_cells = found

@@ -12,7 +12,7 @@ import numpy as np
 
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.matrices import compressed
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, with_cells
 from thresholds._arrays.types import Booleans
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
@@ -75,9 +75,7 @@ def predictable(problem: Problem, columns: Columns) -> Columns:
 
 def _are_stored(scores: Any, truth: Any) -> Booleans:
     """Tell which entries of one CSC array another has, too, (n_entries,)."""
-    numbered = type(scores)(
-        (np.arange(1, scores.nnz + 1), scores.indices, scores.indptr), shape=scores.shape
-    )
+    numbered = with_cells(scores, np.arange(1, scores.nnz + 1))
     both = numbered.multiply(truth != 0)
     are_stored = np.zeros(scores.nnz, np.bool_)
     are_stored[both.data - 1] = True

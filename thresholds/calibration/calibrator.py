@@ -11,7 +11,7 @@ from thresholds import _checks, devices
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.libraries import is_dask_array
-from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.sparse import is_sparse, row_of_entries, stored_cells, with_cells
 from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
@@ -291,9 +291,7 @@ class Calibrator(Shown):
         if not is_sparse(scores):
             return np.zeros((scores.shape[0], exponents.size))
         label_powers = self.absent[:, np.newaxis] ** exponents  # (n_labels, powers)
-        is_stored = type(scores)(
-            (np.ones(scores.nnz), scores.indices, scores.indptr), shape=scores.shape
-        )
+        is_stored = with_cells(scores, np.ones(scores.nnz))
         left_out = label_powers.sum(axis=0) - is_stored @ label_powers  # (n_samples, powers)
 
         # Rounding may leave less than 0, or a sum above that of a lower power.
@@ -384,7 +382,7 @@ class Calibrator(Shown):
         bad = None
         if on_device:
             bad = devices.bad_cell_in_words(scores, is_bad(scores), self.label_names)
-        elif is_bad(scores.data if is_sparse(scores) else scores).any():
+        elif is_bad(stored_cells(scores)).any():
             bad = first_bad_cell(scores, is_bad, self.label_names)
         if bad is not None:
             raise InputError(f"y_score has {bad}, expected scores in [0, 1] as those of the fit")
@@ -406,13 +404,10 @@ class Calibrator(Shown):
 
     def _of_sparse(self, scores: Any) -> Any:
         """Return the probabilities of stored entries."""
-        from scipy import sparse
-
         by_label = scores.tocsc()
         starts = by_label.indptr.astype(np.int64)
         probabilities = self._curves.of_labels(starts, by_label.data.astype(np.float64))
-        entries = (probabilities, by_label.indices, by_label.indptr)
-        return sparse.csc_array(entries, shape=scores.shape).tocsr()
+        return with_cells(by_label, probabilities).tocsr()
 
 
 def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
@@ -528,7 +523,6 @@ def calibrate(
         missing=missing,
         unknown=unknown,
         label_names=label_names,
-        n_jobs=n_jobs,
     )
     return calibrate_problem(problem, method, by, n_jobs=n_jobs, progress=progress)
 

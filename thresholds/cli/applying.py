@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from thresholds import _checks
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import stored_cells
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
@@ -187,8 +187,7 @@ def _refuse_bad(
             return np.asarray(~((cells >= 0) & (cells <= 1)))
         return np.asarray(~(cells < np.inf))
 
-    cells = scores.data if is_sparse(scores) else scores
-    if not is_bad(cells).any():
+    if not is_bad(stored_cells(scores)).any():
         return
     bad = first_bad_cell(
         scores, is_bad, label_names, first_row=first, signed=not takes_probabilities

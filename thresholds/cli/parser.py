@@ -458,7 +458,9 @@ def _add_file(
         "--truth", metavar="FILE", help="file or folder of the truth, if that is another"
     )
     command.add_argument(
-        "--truth-column", metavar="NAME", help="column or prefix of the truth (default: y_true)"
+        "--truth-column",
+        metavar="NAME",
+        help="column of the truth, or what its columns begin or end with (default: y_true)",
     )
     command.add_argument(
         "--label-separator",
@@ -520,7 +522,7 @@ def _add_scores(command: argparse.ArgumentParser) -> None:
         "--score-key",
         dest="score_key",
         metavar="NAME",
-        help="column, prefix of columns, or array of the scores (default: y_score)",
+        help="column or array of the scores, or what their columns begin or end with (default: y_score)",
     )
     command.add_argument(
         "--label-column",

@@ -72,10 +72,6 @@ def opened(
         offered=tuple(f"--{name}" for name in _OFFERED if name in values),
     )
     source = open_scores(options.file, wanted, truth_path=truth, logits=options.logits)
-    if "truth" in values and options.key and truth is None and source.label_column is None:
-        raise InputError(
-            f"--key is {', '.join(map(repr, options.key))} without --truth, the file to join by it"
-        )
 
     # Numbers in text have no dtype of their own.
     fitted_on = getattr(rule, "fitted_on", None)

@@ -73,7 +73,6 @@ def keep_odds(
         missing=rule.missing,
         unknown=unknown,
         label_names=rule.label_names,
-        n_jobs=n_jobs,
     )
     if not was_fitted_on(rule, problem):
         raise InputError(

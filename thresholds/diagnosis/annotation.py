@@ -146,7 +146,6 @@ def plan_annotation(
         unknown=unknown,
         label_names=names if rule is None else None,
         keep_sparse=keep_sparse,
-        n_jobs=n_jobs,
     )
     if rule is not None:
         problem = replace(problem, label_names=names)

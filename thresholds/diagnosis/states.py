@@ -187,7 +187,7 @@ def diagnose(
     y_true, y_score, names = _checks.aligned(
         y_true, "y_true", y_score, "y_score", rule.label_names, unknown=unknown
     )
-    problem = Problem.of(y_true, y_score, missing=rule.missing, unknown=unknown, n_jobs=n_jobs)
+    problem = Problem.of(y_true, y_score, missing=rule.missing, unknown=unknown)
     problem = replace(problem, label_names=names)
     rule.validate(problem.scores)
     rule.warn_if_changed(problem.scores)

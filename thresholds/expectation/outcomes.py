@@ -13,7 +13,7 @@ import numpy as np
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.dtypes import key_dtype
-from thresholds._arrays.sparse import is_sparse, transposed
+from thresholds._arrays.sparse import is_sparse, stored_cells, transposed
 from thresholds._arrays.types import Bytes, Dense, Floats, Ints, Matrix
 from thresholds._kernels import outcomes as kernels
 from thresholds.expectation.few_labels import best_prefixes_of_few, mark_highest
@@ -214,7 +214,7 @@ def expected_weighted(
     nodes = _nodes(beta > 1)
 
     # The nodes y of the second quadrature, of a scale amid the values that the positives take.
-    cells = (matrix.data if is_sparse(matrix) else matrix).astype(np.float64)
+    cells = stored_cells(matrix).astype(np.float64)
     scale = kernels.centre(float(cells.sum()), float((cells * (1 - cells)).sum()))
     z, log_weights = _nodes(many=True)
     points = z / scale

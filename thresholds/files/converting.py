@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Dense, Matrix
+from thresholds._arrays.sparse import is_sparse, stored_cells, with_cells
+from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
 from thresholds.files.source import Block, Source
 
@@ -25,7 +25,7 @@ def _probabilities(source: Source, with_truth: bool) -> Iterator[Block]:
     """Return the rows in order; that all were probabilities before is known, and refused, at the end."""
     suspicious, n_cells = True, 0
     for block in source.blocks(truth=with_truth):
-        cells = _cells(block.y_score)
+        cells = stored_cells(block.y_score)
         suspicious = suspicious and bool(((cells >= 0) & (cells <= 1)).all())
         n_cells += cells.size
         yield block._replace(y_score=logistic(block.y_score))
@@ -41,10 +41,8 @@ def logistic(scores: Matrix) -> Matrix:
 
     NaN and +inf stay what they are, to be refused like those of other scores.
     """
-    if not isinstance(scores, np.ndarray):
-        return type(scores)(
-            (logistic(scores.data), scores.indices, scores.indptr), shape=scores.shape
-        )
+    if is_sparse(scores):
+        return with_cells(scores, logistic(scores.data))
     dtype = np.float32 if scores.dtype == np.float16 else np.float64
     # From the side on which exp cannot overflow, and tiny probabilities keep their digits.
     small = np.exp(-np.abs(scores.astype(dtype)))
@@ -81,8 +79,3 @@ def _converted(
         is_mapped=False,
         notes=(*source.notes, note),
     )
-
-
-def _cells(scores: Matrix) -> Dense:
-    """Return the stored cells of a matrix."""
-    return np.asarray(scores.data if is_sparse(scores) else scores)

@@ -1,12 +1,13 @@
 """Finding out what a path is, and opening it: by suffix, a folder, or a pattern of shards."""
 
 import os
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import replace
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from thresholds._checks import InputError, names_of_labels, shown
 from thresholds._checks.boundary import reading, reading_json
@@ -36,13 +37,17 @@ from thresholds.files.tables.table import Table
 
 StrPath = str | os.PathLike[str]
 
+# How to save what people have in files that are not read.
+_TO_SAVE = {
+    ".xlsx": "save the sheet as csv",
+    ".xls": "save the sheet as csv",
+    ".ods": "save the sheet as csv",
+    ".json": "write an object in each line of a .jsonl file",
+    ".pkl": "a frame has to_parquet; numpy.savez writes arrays",
+}
 
-class _OpenMatrix(Protocol):
-    """What opens a file of one matrix; `truth_only` where that is truth, of scores in another file."""
-
-    def __call__(self, path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
-        """Return its rows."""
-
+# Takes `path`, `wanted` and `truth_only`, where the matrix of a file is truth, of scores in another file.
+_OpenMatrix = Callable[..., Source]
 
 # Every format, by the suffix of its files, and the function that opens it. For another, write a function and add a
 # line; name it at the end of `--help` (`cli/parser.py`) and in docs/files.md.
@@ -103,10 +108,12 @@ def read_labelled(
 
 
 def read_label_names(path: StrPath) -> tuple[str, ...]:
-    """Read label names: a text file with one in each line, or a JSON list."""
+    """Read label names: a text file with one in each line, or a JSON list, or an object of positions and names."""
     path = Path(path)
     if path.suffix == ".json":
         names = reading_json(path, "label names")
+        if isinstance(names, dict) and list(names) == [str(place) for place in range(len(names))]:
+            names = list(names.values())  # as `id2label` of a model's configuration
     else:
         with reading(path, "label names"):
             names = [line.strip() for line in path.read_text("utf-8-sig").split("\n")]
@@ -145,26 +152,23 @@ def refuse_overwriting(output: StrPath, *inputs: StrPath) -> None:
             )
 
 
-def _given(path: Any) -> Any:
-    """Return a path as text, and a dataset as it is."""
-    if not is_dataset(path) and not isinstance(path, str | os.PathLike):
-        raise InputError(
-            f"path is {shown(path)}, expected a file, a folder, a pattern of files, or a datasets.Dataset"
-        )
-    return path if is_dataset(path) else os.fspath(path)
-
-
 class _File:
     """A file that is opened, before its columns have roles: arrays, or a table."""
 
-    def __init__(self, path: Any, wanted: Wanted) -> None:
-        self.path = _given(path)
-        self.name = _name_of(self.path)
+    def __init__(self, path: Any, wanted: Wanted, option: str = "path") -> None:
+        self.path, self.name = path, "the dataset"
+        if not is_dataset(path):
+            if not isinstance(path, str | os.PathLike):
+                raise InputError(
+                    f"{option} is {shown(path)}, expected a file, a folder, a pattern of files, or a datasets.Dataset"
+                )
+            self.path = self.name = os.fspath(path)
         with reading(self.name):
             self.open_matrix = _opens_matrix(self.path)
             self.table = None
             self.columns = frozenset[str]()
             if self.open_matrix is None:
+                need("pyarrow", self.name)
                 self.table = _open_table(self.path, wanted)
                 self.columns = frozenset(self.table.columns)
             elif self.open_matrix is open_npz:
@@ -205,21 +209,44 @@ def _opened(path: Any, truth_path: Any, wanted: Wanted) -> Source:
     file = _File(path, wanted)
     if truth_path is None:
         return file.scores(wanted)
-    truth = _File(truth_path, replace(wanted, scores=None))
+    truth = _File(truth_path, replace(wanted, scores=None), "--truth")
     of_scores: dict[str, Any] = {"truth": None, "with_truth": False}
     of_truth: dict[str, Any] = {"scores": None, "drop_unscored": False}
-    for name in ("groups", "weights"):
+    for name in ("groups", "weights", "labels"):
         column = getattr(wanted, name)
         in_truth = column in truth.columns and column not in file.columns
-        (of_scores if in_truth else of_truth)[name] = None
+        if in_truth:
+            of_scores[name] = None
+        elif name != "labels":  # which both may have
+            of_truth[name] = None
     scores = file.scores(replace(wanted, **of_scores))
+    if wanted.key is None and scores.key_columns == ():
+        _refuse_order_of_shards(file.path, truth.path)
     keys = wanted.key or scores.key_columns or None
     return joined(scores, truth.truth(replace(wanted, key=keys, **of_truth), scores))
 
 
-def _name_of(path: Any) -> str:
-    """Return a path for messages."""
-    return "the dataset" if is_dataset(path) else str(path)
+def _refuse_order_of_shards(path: Any, truth_path: Any) -> None:
+    """Refuse to join rows by their order where the numbers of shards have another than their names: 10 before 2."""
+    if is_dataset(path) or is_dataset(truth_path):
+        return
+    names, of_truth = (
+        [os.path.basename(shard).partition(".")[0] for shard in shards_of(some)]
+        for some in (path, truth_path)
+    )
+    by_number = sorted(names, key=_with_numbers)
+    if names != by_number and names != of_truth:
+        after = next(name for name, other in zip(names, by_number, strict=True) if name != other)
+        raise InputError(
+            f"{path} has the shard {after} before others of smaller numbers, as their names say, expected --key to join"
+            " by a column, or names with as many digits"
+        )
+
+
+def _with_numbers(name: str) -> list[str | int]:
+    """Return a name with its numbers apart, which are compared as such."""
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if part.isdecimal() else part for part in parts]
 
 
 def _opens_matrix(path: Any) -> _OpenMatrix | None:
@@ -233,7 +260,6 @@ def _opens_matrix(path: Any) -> _OpenMatrix | None:
 
 def _open_table(path: Any, wanted: Wanted) -> Table:
     """Open a table, one file or several."""
-    need("pyarrow", _name_of(path))
     table: Table
     if is_dataset(path):
         table = open_dataset(path)
@@ -311,9 +337,10 @@ def _one_table(path: Path, wanted: Wanted) -> Table:
     if stat.S_ISFIFO(path.stat().st_mode):
         raise InputError(f"{path} is a pipe, expected a file, which is read several times")
     if suffix not in _TABLES:
+        advice = f": {_TO_SAVE[suffix]}" if suffix in _TO_SAVE else ""
         raise InputError(
             f"{path} ends in {suffix!r}, expected {', '.join((*_ARRAYS, *_TABLES))}, a folder or pattern of shards, or"
-            " a Hugging Face dataset folder"
+            f" a Hugging Face dataset folder{advice}"
         )
     open(path, "rb").close()  # likewise one that may not be read
     return _TABLES[suffix](path, wanted)

@@ -44,7 +44,7 @@ def read(
         and jsonl also packed as `.gz`), and a folder that `save_to_disk` wrote. Arrays: `.npz`, `.npy`. Text of extreme
         classification: `.txt`.
     truth : likewise, where the truth is in another file; also `.svm`, `.svmlight` and `.libsvm`
-    score_column, truth_column : column, prefix of columns, or array
+    score_column, truth_column : column, what columns begin or end with, or array
         Not given, `y_score` and `y_true`, or what can be nothing else.
     label_column : column of labels, in a table that has one label a line, or lists of labels beside lists of scores
         Not given, one that is called so (label, species, scientific name and the like).

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, stored_cells
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds._engine.unknown import UNKNOWN
@@ -131,13 +131,7 @@ def gather(
 
     They are kept in memory, or mapped into it; with `spill`, a folder, in temporary files there.
     """
-    whole = source.whole() if spill is None and not source.drop_unscored else None
-    rows, n_dropped = (whole, 0) if whole is not None else collected(source, step, spill)
-    if rows.y_true is not None and rows.y_true.shape != rows.y_score.shape:
-        raise InputError(
-            f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
-            f" {rows.y_score.shape}, that of the scores {source.score_key!r}"
-        )
+    rows, n_dropped = collected(source, step, spill)
 
     # What is left out, and what is not known.
     if source.true_words and rows.y_true is not None and not (rows.y_true == 1).sum():
@@ -147,6 +141,8 @@ def gather(
         )
     unknown = None
     notes = source.notes
+    if source.is_named:
+        notes = (*notes, *_noted_below(rows.y_score))
     if source.drop_unscored:
         n_rows = rows.y_score.shape[0] + n_dropped
         left = f"{counted(n_dropped, 'row')} of {n_rows:,}"
@@ -154,7 +150,7 @@ def gather(
     if source.has_unknown and rows.y_true is not None:
         n_unknown = count_unknown(rows.y_true)
         unknown = UNKNOWN if n_unknown else None
-        notes = (*notes, noted(n_unknown, rows.y_true.shape))
+        notes = (*notes, *noted(rows.y_true, n_unknown))
 
     return ScoreFile(
         name=source.name,
@@ -169,6 +165,18 @@ def gather(
         unknown=unknown,
         **rows._asdict(),
     )
+
+
+def _noted_below(scores: Matrix) -> tuple[str, ...]:
+    """Say how many scores beside names are below those of labels that have none."""
+    stored = stored_cells(scores)
+    n_below = int(np.count_nonzero(stored < 0))
+    if not n_below:
+        return ()
+    below = (
+        f"some scores ({n_below:,} of {stored.size:,}) are below 0, the score of labels without one"
+    )
+    return (f"{below}: --logits makes probabilities of logits",)
 
 
 def gather_labelled(
@@ -208,7 +216,10 @@ def dtype_of(matrix: Matrix) -> str:
 def collected(
     source: Source, step: Callable[[int], object] | None = None, spill: str | None = None
 ) -> tuple[Block, int]:
-    """Collect all blocks, and count the rows that are left out."""
+    """Return all rows, at once or block by block, and the number of those that are left out."""
+    whole = source.whole() if spill is None and not source.drop_unscored else None
+    if whole is not None:
+        return whole, 0
     if source.drop_unscored and (source.calib_idx is not None or source.test_idx is not None):
         raise InputError(
             f"--drop-unscored has no use with {source.name}, whose calib_idx and test_idx number all rows, expected a"

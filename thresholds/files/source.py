@@ -8,7 +8,7 @@ import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading, unreadable
 
 BLOCK_CELLS = 2**21  # of scores: a few megabytes
@@ -107,6 +107,7 @@ class Source:
     has_order: bool = True
     key_columns: tuple[str, ...] = ()
     label_column: str | None = None  # of a file with one label a line
+    is_named: bool = False  # scores stand beside names of labels: others have none
     n_samples: int | None = None  # None where that takes reading them all
     n_about: int = 0  # about how many there may be then, at most: room is made for them
     first_row: int | None = 0  # of a part in the whole; None where that takes reading those before
@@ -181,6 +182,13 @@ def refuse_other_numbers(name: str, key: str, dtype: np.dtype[Any]) -> None:
     """Refuse scores that are no real numbers."""
     if dtype.kind not in "biuf":
         raise InputError(f"{key} of {name} has dtype {dtype}, expected real numbers")
+
+
+def other_names(name: str, own: Sequence[str]) -> InputError:
+    """Say that a file has other names of labels than those that are asked for, or has them in another order."""
+    return InputError(
+        f"{name} has the label names {listed(own)}, expected the same in --label-names, in this order"
+    )
 
 
 def refuse_columns(name: str, wanted: Wanted) -> None:

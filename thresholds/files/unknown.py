@@ -6,15 +6,14 @@ JSON, NaN), a number, as -1, or several of these.
 
 import math
 from collections.abc import Sequence
-from numbers import Real
 
 import numpy as np
 
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import stored_cells, with_cells
 from thresholds._arrays.types import Booleans, Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell, first_value
-from thresholds._checks.unknown import Unknown, is_unknown, unknown_values
+from thresholds._checks.unknown import Unknown, and_one_more, is_unknown, unknown_values
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.results import percent
 
@@ -30,7 +29,7 @@ def as_read(
 
     `first_row` is the number of the first row, `what` it is for messages.
     """
-    stored = cells.data if is_sparse(cells) else cells
+    stored = stored_cells(cells)
     stands_for = unknown_values(unknown)
 
     def is_other(some: Dense) -> Booleans:
@@ -44,9 +43,7 @@ def as_read(
         raise InputError(f"{what} has {found}, expected {expected}{hint}")
     coded = (stored == 1).astype(np.int8)
     coded[is_unknown(stored, stands_for)] = UNKNOWN
-    if is_sparse(cells):
-        return type(cells)((coded, cells.indices, cells.indptr), shape=cells.shape)
-    return coded
+    return with_cells(cells, coded)
 
 
 def is_truth(cells: Dense, unknown: object) -> Booleans:
@@ -59,26 +56,29 @@ def hint_of(cell: object, unknown: Unknown = ()) -> str:
 
     `unknown` is what stands for such cells already: the cell is one more.
     """
-    if cell is None or cell != cell:
-        more = math.nan
-    elif isinstance(cell, Real) and -math.inf < float(cell) < 0:
-        more = float(cell)
-    else:
-        return ""
-    words = ",".join(f"{value:g}" for value in unknown_values((*unknown, more)))
-    return f"; --unknown={words} if that is not known"
+    more = and_one_more(cell, unknown)
+    words = ",".join(f"{value:g}" for value in more)
+    return f"; --unknown={words} if that is not known" if more else ""
 
 
 def count_unknown(truth: Matrix) -> int:
     """Count the cells that are not known."""
-    stored = truth.data if is_sparse(truth) else truth
-    return int(np.count_nonzero(stored == UNKNOWN))
+    return int(np.count_nonzero(stored_cells(truth) == UNKNOWN))
 
 
-def noted(n_unknown: int, shape: tuple[int, int]) -> str:
-    """Say how much of the truth is not known."""
+def noted(truth: Matrix, n_unknown: int) -> tuple[str, ...]:
+    """Say how much of the truth is not known, and where nothing is known to be false."""
     if not n_unknown:
-        return "the truth of every cell is known"
-    n_cells = math.prod(shape)
+        return ("the truth of every cell is known",)
+    n_cells = math.prod(truth.shape)
     share = percent(n_unknown / n_cells)
-    return f"truth of {n_unknown:,} of {n_cells:,} cells ({share}) is not known; they are left out"
+    notes = [
+        f"truth of {n_unknown:,} of {n_cells:,} cells ({share}) is not known; they are left out"
+    ]
+    stored = stored_cells(truth)
+    if stored.size == n_cells and not (stored == 0).any():
+        notes.append(
+            "no cell of the truth is 0, so that to mark everything is right: if what is not known is not true, write 0"
+            " for it (of csv: --true-words 1)"
+        )
+    return tuple(notes)

@@ -23,13 +23,12 @@ from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 from thresholds.data import label_lists
 from thresholds.errors import need
-from thresholds.files.source import Dialect
+from thresholds.files.source import USUAL_DIALECT, Dialect
 from thresholds.files.tables.csv_layout import MOST_COLUMNS
 
 _OF_CSR = ("y_pred_data", "y_pred_indices", "y_pred_indptr", "y_pred_shape")
 _LABELS = "labels"
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets run begins with one of these
-_USUAL = Dialect()
 
 
 class Decided(NamedTuple):
@@ -47,7 +46,7 @@ def write_blocks(
     key: str | tuple[str, ...] | None = None,
     label_column: str | None = None,
     *,
-    dialect: Dialect = _USUAL,
+    dialect: Dialect = USUAL_DIALECT,
     quote_formulas: bool = False,
 ) -> None:
     """Write decisions as they come, in the form that the suffix of `path` says; on an error nothing is left.

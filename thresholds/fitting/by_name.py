@@ -162,7 +162,6 @@ def fit(
         unknown=unknown,
         label_names=label_names,
         keep_sparse=fit_options.keep_sparse,
-        n_jobs=fit_options.n_jobs,
     )
     check_groups(problem, fit_options)
     return fit_named(problem, fit_options)

@@ -233,7 +233,6 @@ def fit_empirical(
         unknown=unknown,
         label_names=label_names,
         keep_sparse=options.keep_sparse,
-        n_jobs=options.n_jobs,
     )
     check_groups(problem, options)
     rule = fit_problem(problem, options)

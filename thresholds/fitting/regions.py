@@ -146,7 +146,6 @@ def fit_regions(
         missing=missing,
         unknown=unknown,
         label_names=label_names,
-        n_jobs=n_jobs,
     )
 
     bins = bins_of_scores(problem, posterior, n_bins, n_jobs=n_jobs, progress=progress)

@@ -67,7 +67,6 @@ def auroc(
         missing=missing,
         unknown=unknown,
         label_names=names,
-        n_jobs=n_jobs,
     )
     aurocs = aurocs_of(problem, sample_weight, n_jobs=n_jobs)  # (n_labels,)
     return float(aurocs[0]) if np.ndim(y_true) == 1 else aurocs  # type: ignore[arg-type]

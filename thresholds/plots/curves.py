@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
 from thresholds._engine.f_measure import f_of_counts
@@ -149,7 +148,6 @@ class _CurvesDisplay(Display):
             sample_weight=sample_weight,
             missing=missing,
             unknown=unknown,
-            n_jobs=ALL_CORES,
         )
         if rule is not None:
             rule.validate(problem.scores)

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Booleans, Floats
 from thresholds._engine.problem import Problem
 from thresholds.calibration import Calibrator
@@ -172,7 +171,6 @@ class ReliabilityDisplay(Display):
             sample_weight=sample_weight,
             missing=calibrator.missing,
             unknown=unknown,
-            n_jobs=ALL_CORES,
         )
         calibrator.validate(problem.scores)
         problem = replace(problem, label_names=names)

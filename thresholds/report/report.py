@@ -223,7 +223,6 @@ def make_report(
         missing=missing if rule is None else rule.missing,
         unknown=unknown,
         label_names=names,
-        n_jobs=n_jobs,
     )
     # (n_samples,) or None
     numbers = None if groups is None else group_numbers(groups, problem.n_samples)

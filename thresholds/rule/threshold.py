@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.dtypes import rounded_up
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, with_cells
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import Drawable, counted, made_when_read
@@ -194,9 +194,7 @@ class ThresholdRule(Drawable, Rule):
                 " thresholds in (0, 1]"
             )
         moved = devices.rescale(scores.data[np.newaxis], self.thresholds[scores.indices], unit)[0]
-        return in_kind(
-            type(scores)((moved, scores.indices, scores.indptr), shape=scores.shape), y_score, None
-        )
+        return in_kind(with_cells(scores, moved), y_score, None)
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""

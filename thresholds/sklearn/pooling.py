@@ -121,7 +121,6 @@ def fit_rule(
             pooled.scores,
             groups=groups_of_fit,
             **about_rows,
-            n_jobs=fit_options.n_jobs,
         )
         rule = fit_named(problem, fit_options)
         return FittedRule(rule, in_sample(rule, problem, fit_options), None)

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from thresholds import _checks
-from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.sparse import is_sparse, stored_cells, to_dense
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.frames import read_frame
@@ -156,7 +156,7 @@ def _kind_of(y: Any) -> str:
 
 def _hint_of_some(y: Any) -> str:
     """Say how the lowest number of a y is left out, if it may stand for what is not known, and what takes text."""
-    cells = np.asarray(y.data if is_sparse(y) else y)
+    cells = np.asarray(stored_cells(y))
     if not cells.size or cells.dtype.kind not in "ifUO":
         return ""
     return hint("y", cells.min().item() if cells.dtype.kind in "if" else cells.flat[0])

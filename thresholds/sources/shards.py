@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, stored_cells, with_cells
 from thresholds._arrays.types import Ints
 from thresholds._checks import in_order
 from thresholds._checks.unknown import Unknown
@@ -67,10 +67,8 @@ class FilePart:
         value = self.stands_for_unknown[
             -1
         ]  # any of them; a number is last, and takes less room than NaN
-        if not is_sparse(truth):
-            return np.where(truth == UNKNOWN, value, truth)
-        cells = np.where(truth.data == UNKNOWN, value, truth.data)
-        return type(truth)((cells, truth.indices, truth.indptr), truth.shape)
+        cells = stored_cells(truth)
+        return with_cells(truth, np.where(cells == UNKNOWN, value, cells))
 
 
 def computed(parts: Mapping[str, Any]) -> Rows:

@@ -99,6 +99,12 @@ def _with_rows(given: Given, looks_at_groups: bool) -> Given:
         raise InputError(
             f"y_score is None with y_true={shown(source)}, expected scores, or a source in place of y_true: {KINDS}"
         ) from None
+    # Of rules by name some look at no truth.
+    if rows.y_true is None and not isinstance(rule, str):
+        raise InputError(
+            "y_true is a source of scores alone, expected one with truth (thresholds.read joins the truth of another"
+            " file)"
+        )
     of_source = {"y_true": rows.y_true, "y_score": rows.y_score, "unknown": rows.unknown}
 
     # 2. Weights and groups come from one side only, and the function has to know weights.

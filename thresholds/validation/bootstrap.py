@@ -249,7 +249,6 @@ def bootstrap_thresholds(
         unknown=unknown,
         label_names=label_names,
         keep_sparse=options.keep_sparse,
-        n_jobs=options.n_jobs,
     )
 
     def of_labels(found: Histograms, first: int) -> Columns:

@@ -323,7 +323,6 @@ def cross_fit(
         unknown=unknown,
         label_names=label_names,
         keep_sparse=fit.keep_sparse,
-        n_jobs=fit.n_jobs,
         looked_at=fit.looks_at_groups,
     )
     if fit.confidence is not None:
@@ -360,7 +359,6 @@ def in_folds(
     unknown: object,
     label_names: object,
     keep_sparse: bool | None,
-    n_jobs: int | None,
     looked_at: bool = True,
 ) -> RowsInFolds:
     """Check rows, and choose those that each fold is fitted on and judged on; arguments as in `cross_fit`.
@@ -384,7 +382,6 @@ def in_folds(
         unknown=unknown,
         label_names=label_names,
         keep_sparse=keep_sparse,
-        n_jobs=n_jobs,
     )
 
     # Choose the rows that each fold is fitted on and judged on.

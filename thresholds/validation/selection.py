@@ -248,7 +248,6 @@ def select_rule(
         unknown=unknown,
         label_names=label_names,
         keep_sparse=options.get("keep_sparse", DEFAULTS["keep_sparse"]),
-        n_jobs=options.get("n_jobs", DEFAULTS["n_jobs"]),
     )
     reasons = {rule.name: _lacking(rule, options) or why_not(rule, rows.problem) for rule in named}
     applying = [rule for rule in named if reasons[rule.name] is None]

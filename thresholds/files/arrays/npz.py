@@ -29,7 +29,7 @@ from thresholds.files.arrays.matrices import (
     stored_matrix,
 )
 from thresholds.files.keys import check_array, together
-from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers
+from thresholds.files.source import Block, Source, Wanted, other_names, refuse_other_numbers
 from thresholds.files.unknown import as_read
 
 _SHOWN = 8  # arrays, in a message
@@ -242,10 +242,18 @@ def _listed(archive: Archive) -> str:
 
 def _label_names(archive: Archive, wanted: Wanted, n_labels: int) -> tuple[str, ...] | None:
     """Return the label names: asked for, or the file's own."""
-    names = names_for(archive.name, n_labels, wanted)
-    if names is not None or "label_names" not in archive.headers:
-        return names
-    return names_of_labels(_vector(archive, "label_names", n_labels, "one name for each label"))
+    asked_for = names_for(archive.name, n_labels, wanted)
+    if "label_names" not in archive.headers:
+        return asked_for
+    names = _vector(archive, "label_names", n_labels, "one name for each label")
+    if names.dtype.kind != "U":
+        raise InputError(
+            f"label_names of {archive.name} has dtype {names.dtype}, expected text: save it as label_names.astype(str)"
+        )
+    own = names_of_labels(names, f"label_names of {archive.name} has")
+    if asked_for not in (own, None):
+        raise other_names(archive.name, own)
+    return own
 
 
 def _row_numbers(archive: Archive, key: str, n_samples: int) -> Ints | None:

@@ -1,6 +1,7 @@
 """What the columns of a table hold, by Arrow's types, and their values as arrays of NumPy."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -8,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Dense
-from thresholds._checks import InputError, names_of_labels
+from thresholds._checks import InputError, listed, names_of_labels
 from thresholds._checks.strict_json import read_json
 from thresholds.files.source import BLOCK_CELLS
 
@@ -19,13 +20,21 @@ Kind = Literal["float", "int", "bool", "text", "none", "other"]
 
 NOT_UTF8 = "text that is not UTF-8"  # the type of a column
 PERCENT = "number with a percent sign"  # likewise
-NUMBERS = ("float", "int", "bool")  # kinds of columns
+NUMBERS: tuple[Kind, ...] = ("float", "int", "bool")  # kinds of columns
 # What columns of label names, and of scores, are called, in lower case.
 LABELS = (
     *("label", "scientific name", "scientific_name", "species", "class", "class_name", "category"),
     *("tag", "common name", "common_name", "species code", "species_code"),
+    *("label_name", "labelname", "label name"),
 )
 SCORES = ("score", "y_score", "confidence", "probability", "prob")
+# What columns that tell rows apart are called, in lower case.
+ROWS = ("row", "row_id", "id", "key", "sample_id", "image_id", "doc_id", "document_id", "item_id")
+FILES = ("file", "filename", "file_name", "filepath", "begin path", "begin file", "recording")
+STARTS = ("start (s)", "start", "start_time", "begin time (s)")
+ENDS = ("end (s)", "end", "end_time", "end time (s)")
+LABEL_SEPARATORS = ("|", ";", ",", " ")  # that may stand between the labels of a cell
+WEIGHTS = ("weight", "weights", "sample_weight")
 
 
 class Column(NamedTuple):
@@ -38,19 +47,12 @@ class Column(NamedTuple):
     # Of a mapping its keys; else of the labels that its numbers stand for.
     names: tuple[str, ...] | None = None
     of_index: bool = False  # of a pandas frame, as the file says
-    fields: tuple[str, str] | None = (
-        None  # of named lists: that of the label, and that of its score
-    )
+    # Of named lists: that of the label, and that of its score.
+    fields: tuple[str, str] | None = None
 
-    @property
-    def is_number(self) -> bool:
-        """Whether there is one number in each row."""
-        return self.form == "flat" and self.kind in NUMBERS
-
-    @property
-    def is_text(self) -> bool:
-        """Whether there is one text in each row."""
-        return self.form == "flat" and self.kind == "text"
+    def is_flat(self, *kinds: Kind) -> bool:
+        """Whether there is one value in each row, of one of the kinds."""
+        return self.form == "flat" and self.kind in kinds
 
 
 class ListColumn(NamedTuple):
@@ -90,6 +92,15 @@ def columns_of(schema: Any, features: Mapping[str, Any] | None = None) -> dict[s
         )
         for field in schema
     }
+
+
+def refuse_doubled(name: str, columns: Sequence[str]) -> None:
+    """Refuse columns that have the same name."""
+    doubled = [column for column, times in Counter(columns).items() if times > 1]
+    if doubled:
+        raise InputError(
+            f"{name} has several columns named {listed(doubled)}, expected each name once"
+        )
 
 
 def described(type_: Any, names: tuple[str, ...] | None = None) -> Column:
@@ -136,17 +147,17 @@ def _named(type_: Any, label: Any, score: Any) -> Column:
 
 def _label_and_score(struct: Any) -> tuple[Any, Any]:
     """Find the field of the label, and that of its score: by name, else the only text, and the only float."""
-    fields = [struct.field(place) for place in range(struct.num_fields)]
-    texts = [field for field in fields if _kind(field.type) == "text"]
-    floats = [field for field in fields if _kind(field.type) == "float"]
-    label = _called(texts, LABELS) or (texts[0] if len(texts) == 1 else None)
-    score = _called(fields, SCORES) or (floats[0] if len(floats) == 1 else None)
-    return label, score
+    fields = {field.name: field for field in map(struct.field, range(struct.num_fields))}
+    texts = [name for name, field in fields.items() if _kind(field.type) == "text"]
+    floats = [name for name, field in fields.items() if _kind(field.type) == "float"]
+    labels = called(texts, LABELS) or (texts if len(texts) == 1 else [])
+    scores = called(fields, SCORES) or (floats if len(floats) == 1 else [])
+    return fields[labels[0]] if labels else None, fields[scores[0]] if scores else None
 
 
-def _called(fields: list[Any], names: tuple[str, ...]) -> Any:
-    """Return the first field that has one of the names, in any case."""
-    return next((field for name in names for field in fields if field.name.lower() == name), None)
+def called(columns: Iterable[str], names: Sequence[str]) -> list[str]:
+    """Return the columns that have one of the names, in any case, in the order of the names."""
+    return [column for name in names for column in columns if column.lower() == name]
 
 
 @cache
@@ -157,11 +168,6 @@ def _is_plain_number(type_: Any) -> bool:
     return bool(types.is_floating(type_) or types.is_integer(type_))
 
 
-def is_number(type_: Any) -> bool:
-    """Whether a type of pyarrow is that of one number in each row."""
-    return _kind(type_) in NUMBERS
-
-
 def _is_list(type_: Any) -> bool:
     """Whether a column holds lists of any kind."""
     from pyarrow import types
@@ -170,17 +176,8 @@ def _is_list(type_: Any) -> bool:
         types.is_list(type_)
         or types.is_large_list(type_)
         or types.is_fixed_size_list(type_)
-        or _is_view(type_)
-    )
-
-
-def _is_view(type_: Any) -> bool:
-    """Whether a column holds lists that lie anywhere, which older versions of pyarrow do not know."""
-    from pyarrow import types
-
-    return any(
-        getattr(types, f"is_{kind}", lambda _: False)(type_)
-        for kind in ("list_view", "large_list_view")
+        or types.is_list_view(type_)
+        or types.is_large_list_view(type_)
     )
 
 
@@ -209,7 +206,7 @@ def _kind(type_: Any) -> Kind:
         (types.is_boolean, "bool"),
         (types.is_string, "text"),
         (types.is_large_string, "text"),
-        (getattr(types, "is_string_view", lambda _: False), "text"),
+        (types.is_string_view, "text"),
         (types.is_null, "none"),
     )
     return next((kind for is_kind, kind in kinds if is_kind(type_)), "other")
@@ -234,8 +231,9 @@ def values_of(array: Any, column: Column, *, nullable: bool = False) -> Values:
         return _mapping(array, column.names or (), nullable=nullable)
     if column.form == "list":
         lists = _lists(array, nullable=nullable)
-        is_empty = column.kind == "text" and not lists.values.size
-        return lists._replace(values=lists.values.astype(np.int64), words=()) if is_empty else lists
+        if column.kind == "text" and not lists.values.size:
+            return lists._replace(values=np.empty(0, np.int64), words=())
+        return lists
     if array.null_count and not nullable:
         raise NoValue("", int(_nulls(array).argmax()), "")
     label, score = column.fields or ("", "")
@@ -264,9 +262,8 @@ def _flat(array: Any, *, nullable: bool = False) -> Dense:
         if types.is_null(array.type):
             return np.full(len(array), np.nan)
         if types.is_boolean(array.type):
-            array = array.cast(
-                int8()
-            )  # which has floats where there are nulls; booleans have objects
+            # This has floats where there are nulls; booleans have objects.
+            array = array.cast(int8())
     values = np.asarray(array.to_numpy(zero_copy_only=False))
     # Python turns decimals into the nearest floats.
     return values.astype(np.float64) if types.is_decimal(array.type) else values
@@ -275,10 +272,9 @@ def _flat(array: Any, *, nullable: bool = False) -> Dense:
 def _mapping(array: Any, names: tuple[str, ...], *, nullable: bool) -> Dense:
     """Return the values of objects (n_rows, n_labels), in the order of the labels, wherever they stand in each."""
     own = [array.type.field(place).name for place in range(array.type.num_fields)]
-    more = [name for name in own if name not in names]
-    if more and array.field(more[0]).null_count < len(array):
-        row = int((~_nulls(array.field(more[0]))).argmax())
-        raise OtherLabels(more[0], row)
+    for name in own:
+        if name not in names and array.field(name).null_count < len(array):
+            raise OtherLabels(name, int(_nulls(array.field(name)).argmin()))
     cells = np.empty((len(array), len(names)))
     absent = _nulls(array)  # (n_rows,)
     for place, name in enumerate(names):
@@ -303,8 +299,13 @@ def _lists(array: Any, *, nullable: bool) -> ListColumn:
     absent = _nulls(array) if array.null_count else None  # (n_rows,)
     if absent is not None and not nullable:
         raise NoValue("", int(absent.argmax()), "")
-    if _is_view(array.type):
-        _refuse_shared(int(np.asarray(array.sizes).sum()), len(array.values))
+    # Rows of list views may share values, so often that they would not fit where they are laid end to end.
+    n_values = int(np.asarray(array.sizes).sum()) if hasattr(array, "sizes") else 0
+    if n_values and n_values > max(len(array.values), BLOCK_CELLS):
+        raise ValueError(
+            f"a block of its lists has {n_values:,} values, of which {len(array.values):,} are stored, expected lists"
+            " that share none"
+        )
     return _lists_of(array, array.flatten(), nullable=nullable)._replace(absent=absent)
 
 
@@ -345,15 +346,6 @@ def _as_lists(array: Any) -> Any:
         return array
     fields = [array.type.key_field, array.type.item_field]
     return array.cast(pa.list_(pa.struct(fields)))
-
-
-def _refuse_shared(n_values: int, n_stored: int) -> None:
-    """Refuse rows of list views that share values so often that they would not fit where they are laid end to end."""
-    if n_values > max(n_stored, BLOCK_CELLS):
-        raise ValueError(
-            f"a block of its lists has {n_values:,} values, of which {n_stored:,} are stored, expected lists that share"
-            " none"
-        )
 
 
 def _nulls(array: Any) -> npt.NDArray[np.bool_]:

@@ -2,20 +2,21 @@
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from thresholds._checks import InputError, listed, shown
+from thresholds._checks import InputError, shown
 from thresholds.files.source import Dialect
+from thresholds.files.tables.columns import refuse_doubled
 from thresholds.files.tables.text import (
     LONGEST_LINE,
     encoding_of,
     is_whole,
     opened,
     other_encoding,
+    too_long,
 )
 
 MOST_COLUMNS = 2**16  # pyarrow takes 10 KB for each
@@ -53,11 +54,7 @@ def layout_of(path: Path, encoding: str | None) -> Layout:
     odd = next((name for name in layout.names if not is_whole(name)), None)
     if odd is not None:
         raise other_encoding(path, encoding, odd)
-    doubled = [name for name, times in Counter(layout.names).items() if times > 1]
-    if doubled:
-        raise InputError(
-            f"{path.name} has several columns named {listed(doubled)}, expected each name once"
-        )
+    refuse_doubled(path.name, layout.names)
     n_columns = len(layout.names) + layout.n_unnamed
     if n_columns > MOST_COLUMNS:
         raise InputError(
@@ -142,9 +139,7 @@ def _lines(path: Path, stream: TextIO) -> Iterator[str]:
     """Return the first lines, each of which is short enough."""
     while line := stream.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE:
-            raise InputError(
-                f"{path.name} has a line of more than {LONGEST_LINE:,} bytes, expected at most that"
-            )
+            raise too_long(path)
         yield line
 
 
@@ -154,9 +149,8 @@ def _cells(line: str, separator: str, *, is_spaced: bool = False) -> list[str]:
         return []
     try:
         return next(csv.reader([line], delimiter=separator, skipinitialspace=is_spaced))
-    except (
-        csv.Error
-    ):  # of a cell in quotes that is never closed, which is refused where rows are read
+    except csv.Error:
+        # Of a cell in quotes that is never closed, which is refused where rows are read.
         return line.rstrip("\r\n").split(separator)
 
 

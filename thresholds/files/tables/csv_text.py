@@ -22,10 +22,10 @@ from thresholds.files.tables.text import Stream, pieces
 from thresholds.results import counted
 
 _PIECE_BYTES = 2**20
-_NO_VALUE = ("#NV", " ")  # beside the words that pyarrow knows, such as NA, NaN, null and #N/A
-# Cells of numbers as spreadsheets show them; the groups are decimals and the percent sign.
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*(,\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
-_DECIMAL_POINT = re.compile(r"\s*[-+]?\d*(\.\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
+# Of Excel, of databases, and of nobody; beside the words that pyarrow knows, such as NA, NaN, null and #N/A.
+_NO_VALUE = ("#NV", "\\N", " ")
+# Cells of numbers as spreadsheets show them; the groups are the decimal point and the percent sign.
+_NUMBER = re.compile(r"\s*[-+]?\d*(?:([.,])\d+)?(?:[eE][-+]?\d+)?\s*(%?)\s*")
 # Numbers that have no commas between thousands.
 _NO_THOUSANDS = re.compile(r"\s*[-+]?(0,\d*|\d*,(\d{1,2}|\d{4,}))(?!\d).*")
 _QUOTED = re.compile(rb'(?:^|\t)"(?:[^"]|"")*"', re.MULTILINE)  # cells that tabs part
@@ -57,13 +57,6 @@ _TYPES = {
     "timestamp[s]": "times",
     "timestamp[ns]": "times",
 }
-
-
-class _Numbers(NamedTuple):
-    """How the numbers of a column are written."""
-
-    with_comma: bool  # as decimal point
-    with_percent: bool
 
 
 class _Csv(NamedTuple):
@@ -98,8 +91,8 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
         name: pa.float64() if pa.types.is_integer(type_) or pa.types.is_null(type_) else type_
         for name, type_ in described.items()
     }
-    point = "," if any(numbers.with_comma for numbers in written.values()) else "."
-    percents = [name for name, numbers in written.items() if numbers.with_percent]
+    point = "," if any("," in marks for marks in written.values()) else "."
+    percents = [name for name, marks in written.items() if "%" in marks]
     piece = Piece(
         path.name,
         str(path),
@@ -107,22 +100,24 @@ def open_csv(path: Path, wanted: Wanted) -> Table:
         None if has_rows else 0,
         n_about=_rows_about(path, layout),
     )
-    notes = _notes(path, layout, written)
+    notes = list[str]()
+    if layout.dialect.encoding == "utf-16":
+        notes.append(f"{path.name} is read as UTF-16")
+    if point == ",":
+        notes.append(f"numbers of {path.name} have decimal commas")
+    if percents:
+        notes.append(f"numbers of {path.name} with a percent sign are divided by 100")
     table = table_of(
         path.name,
         pa.schema(list(described.items())),
         [piece],
         of_text=True,
         dialect=layout.dialect,
-        notes=notes,
+        notes=tuple(notes),
+        words=_TYPES,
     )
-    columns = {
-        name: column._replace(
-            type=PERCENT if name in percents else _TYPES.get(column.type, column.type)
-        )
-        for name, column in table.columns.items()
-    }
-    return replace(table, columns=columns)
+    as_percents = {name: table.columns[name]._replace(type=PERCENT) for name in percents}
+    return replace(table, columns={**table.columns, **as_percents})
 
 
 def _rows_about(path: Path, layout: Layout) -> int:
@@ -131,64 +126,37 @@ def _rows_about(path: Path, layout: Layout) -> int:
     return 0 if is_packed else int(1.2 * path.stat().st_size / max(2, layout.row_bytes))
 
 
-def _notes(path: Path, layout: Layout, written: Mapping[str, _Numbers]) -> tuple[str, ...]:
-    """Say what was assumed."""
-    assumed = {
-        f"{path.name} is read as UTF-16": layout.dialect.encoding == "utf-16",
-        f"numbers of {path.name} have decimal commas": any(
-            numbers.with_comma for numbers in written.values()
-        ),
-        f"numbers of {path.name} with a percent sign are divided by 100": any(
-            numbers.with_percent for numbers in written.values()
-        ),
-    }
-    return tuple(note for note, is_so in assumed.items() if is_so)
+def _written_numbers(first: Any, text: Collection[str | None]) -> dict[str, set[str]]:
+    """Find columns of text that are numbers as spreadsheets show them, in all of the first block, with their marks.
 
-
-def _written_numbers(first: Any, text: Collection[str | None]) -> dict[str, _Numbers]:
-    """Find columns of text that are numbers as spreadsheets show them, in all of the first block."""
+    Commas are decimal ones only if a column has some that cannot stand between thousands.
+    """
     import pyarrow as pa
 
-    written = dict[str, _Numbers]()
     columns = {
         field.name: first.column(field.name).to_pylist()
         for field in first.schema
         if pa.types.is_string(field.type) and field.name not in text
     }
-    has_commas = any(map(_has_decimal_commas, columns.values()))
-    for name, cells in columns.items():
-        numbers = _how_written(cells, has_commas=has_commas)
-        if numbers is not None:
-            written[name] = numbers
-
-    return written
-
-
-def _has_decimal_commas(cells: Sequence[str]) -> bool:
-    """Whether numbers of a column have commas that cannot stand between thousands."""
-    numbers = _how_written(cells, has_commas=True)
-    return numbers is not None and numbers.with_comma and any(map(_NO_THOUSANDS.fullmatch, cells))
+    written = {name: _marks_of(cells) for name, cells in columns.items()}
+    has_commas = any(
+        "," in marks and any(map(_NO_THOUSANDS.fullmatch, columns[name]))
+        for name, marks in written.items()
+    )
+    return {
+        name: marks for name, marks in written.items() if marks and (has_commas or "," not in marks)
+    }
 
 
-def _how_written(cells: Sequence[str], *, has_commas: bool) -> _Numbers | None:
-    """Tell how the numbers of a column are written; None if some cells are none, or may be something else.
-
-    Commas are decimal ones only if another column has some for certain, as they may stand between thousands.
-    """
+def _marks_of(cells: Sequence[str]) -> set[str]:
+    """Return what the numbers of a column have of a decimal comma and a percent sign; nothing if some are none."""
     cells = [cell for cell in cells if not _is_absent(cell)]
-    for form, with_comma in ((_DECIMAL_COMMA, True), (_DECIMAL_POINT, False)):
-        numbers = [match for match in map(form.fullmatch, cells) if match is not None]
-        if not numbers or len(numbers) < len(cells):
-            continue
-        n_percent = sum(bool(match[2]) for match in numbers)
-        has_comma = with_comma and any(match[1] for match in numbers)
-        if n_percent not in (0, len(numbers)):
-            return None
-        if has_comma and not has_commas:
-            return None
-        if has_comma or n_percent:
-            return _Numbers(has_comma, bool(n_percent))
-    return None
+    numbers = [match for match in map(_NUMBER.fullmatch, cells) if match is not None]
+    points = {match[1] for match in numbers} - {None}
+    signs = {match[2] for match in numbers}
+    if len(numbers) < len(cells) or len(points) > 1 or len(signs) != 1:
+        return set()
+    return (points | signs) & {",", "%"}
 
 
 def _is_absent(cell: str) -> bool:
@@ -331,8 +299,8 @@ def _refusal(file: _Csv, n_rows: int, said: str) -> InputError:
             f" {int(found['expected'])} as in its header{hint}"
         )
     if found := _ODD_CELL.fullmatch(said):
-        column = next((key for key in names[int(found["column"]) :]), None)
-        of = "a column without a name" if column is None else f"column {column!r}"
+        place = int(found["column"])
+        of = f"column {names[place]!r}" if place < len(names) else "a column without a name"
         is_other = found["text"] is None
         text = NOT_UTF8 if is_other else shown(found["text"])
         expected = _EXPECTED.get(found["type"], found["type"])

@@ -6,11 +6,14 @@ from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
+import numpy as np
+
+from thresholds._arrays.blocks import bounded_parts, in_pieces
 from thresholds._checks import InputError, shown
 from thresholds._checks.boundary import reading_json
 from thresholds.errors import need
 from thresholds.files.source import Wanted
-from thresholds.files.tables.columns import is_number
+from thresholds.files.tables.columns import NUMBERS, described
 from thresholds.files.tables.table import Piece, Table, table_of
 
 # For each column of parquet: as fast as a map of the file, of which all pages stay resident.
@@ -23,16 +26,16 @@ def open_parquet(path: Path, _: Wanted) -> Table:
     """Open a parquet file: some row groups are a piece."""
     with _parquet(path) as file:
         schema = file.schema_arrow
-        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        sizes = np.array([group.num_rows for group in groups], np.int64)
     pieces = list[Piece]()
-    first, start = 0, 0
-    for stop in range(1, len(sizes) + 1):
-        n_rows = sum(sizes[start:stop])
-        if n_rows * len(schema) >= _PIECE_CELLS or stop == len(sizes):
-            read = partial(_read_parquet, path, range(start, stop))
-            pieces.append(Piece(path.name, str(path), read, n_rows, first))
-            first, start = first + n_rows, stop
-    return table_of(path.name, schema, pieces or [Piece(path.name, str(path), _read_nothing, 0)])
+    first = 0
+    for part in bounded_parts(sizes * len(schema), _PIECE_CELLS):
+        n_rows = int(sizes[part].sum())
+        read = partial(_read_parquet, path, range(part.start, part.stop))
+        pieces.append(Piece(path.name, str(path), read, n_rows, first))
+        first += n_rows
+    return table_of(path.name, schema, pieces)
 
 
 def _read_parquet(
@@ -56,11 +59,6 @@ def _parquet(path: Path) -> Any:
     from pyarrow import parquet
 
     return parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
-
-
-def _read_nothing(*_: object) -> Iterator[Any]:
-    """Read no rows."""
-    return iter(())
 
 
 def open_orc(path: Path, _: Wanted) -> Table:
@@ -93,7 +91,8 @@ def _of_batches(whole: Path, paths: Sequence[Path], features: Mapping[str, Any] 
     for path in paths:
         # One column is enough to count rows: of numbers, or of lists, which are smaller than text.
         columns = sorted(
-            _arrow_schema(path), key=lambda f: (not is_number(f.type), not f.type.num_fields)
+            _arrow_schema(path),
+            key=lambda f: (not described(f.type).is_flat(*NUMBERS), not f.type.num_fields),
         )
         one = [field.name for field in columns[:1]]
         n_rows = sum(batch.num_rows for batch in _arrow_batches(path, one))
@@ -197,16 +196,11 @@ def open_dataset(dataset: Any) -> Table:
     dataset = dataset.with_format("arrow")
     n_rows = len(dataset)
     step = max(1, _PIECE_CELLS // max(1, len(dataset.column_names)))
-    pieces = [
-        Piece(
-            "dataset",
-            "the dataset",
-            partial(_read_dataset, dataset.select(range(first, min(first + step, n_rows)))),
-            min(step, n_rows - first),
-            first,
-        )
-        for first in range(0, n_rows, step)
-    ]
+    pieces = list[Piece]()
+    for rows in in_pieces(slice(0, n_rows), step):
+        part = dataset.select(range(rows.start, rows.stop))
+        read = partial(_read_dataset, part)
+        pieces.append(Piece("dataset", "the dataset", read, len(part), rows.start))
     return table_of("dataset", dataset.features.arrow_schema, pieces)
 
 

@@ -6,8 +6,7 @@ classifiers write them.
 
 import codecs
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +31,7 @@ _TWICE = re.compile(r"Column\((?P<key>.*)\) was specified twice in row (?P<row>\
 _NO_BRACKET = bytes(sorted(set(range(256)) - set(b"[]{}\n")))
 
 
+# Of pyarrow, for people.
 _WORDS = {
     "int64": "whole numbers",
     "double": "numbers",
@@ -49,47 +49,28 @@ class _Lines(NamedTuple):
 
 def open_json_lines(path: Path, wanted: Wanted) -> Table:
     """Open lines of JSON: the first few megabytes tell what each key holds."""
-    schema: Any = None
+    import pyarrow as pa
+
+    schema = pa.schema([])
+    n_rows: int | None = 0
     for number, lines in enumerate(_pieces(path, wanted.encoding)):
-        found = _parsed(path.name, lines, None).schema
-        schema = found if schema is None else _completed(schema, found)
+        n_rows = None
+        schema = _completed(schema, _parsed(path.name, lines, None).schema)
         if number + 1 == _FIRST_PIECES or not any(map(_says_nothing, schema.types)):
             break
-    if schema is None:
-        import pyarrow as pa
-
-        piece = Piece(path.name, str(path), _read_nothing, 0)
-        return table_of(path.name, pa.schema([]), [piece], of_text=True, is_loose=True)
-    piece = Piece(path.name, str(path), partial(_read, path, wanted.encoding, schema))
-    table = table_of(path.name, schema, [piece], of_text=True, is_loose=True)
-    columns = {
-        key: column._replace(type=_in_words(column.type)) for key, column in table.columns.items()
-    }
-    return replace(table, columns=columns)
-
-
-def _in_words(type_name: str) -> str:
-    """Return the name of a type without the names that pyarrow has for numbers."""
-    for name, words in _WORDS.items():
-        type_name = type_name.replace(name, words)
-    return type_name
-
-
-def _read_nothing(*_: object) -> Iterator[Any]:
-    """Read no rows."""
-    return iter(())
+    piece = Piece(path.name, str(path), partial(_read, path, wanted.encoding, schema), n_rows)
+    return table_of(path.name, schema, [piece], of_text=True, is_loose=True, words=_WORDS)
 
 
 def _completed(schema: Any, more: Any) -> Any:
     """Return a schema in which a column that said nothing is what a later piece says."""
     import pyarrow as pa
 
-    found = {field.name: field for field in more}
-    fields = [
-        found.pop(field.name, field) if _says_nothing(field.type) else field for field in schema
-    ]
-    known = {field.name for field in fields}
-    return pa.schema([*fields, *(field for field in more if field.name not in known)])
+    fields = {field.name: field for field in schema}
+    for field in more:
+        was = fields.get(field.name, field)
+        fields[field.name] = field if _says_nothing(was.type) else was
+    return pa.schema(list(fields.values()))
 
 
 def _read(
@@ -106,7 +87,7 @@ def _read(
     known = set(schema.names)
     explicit = pa.schema(
         [
-            field if field.name in text else field.with_type(_with_floats(field.type))
+            field.with_type(_of_json(field.type, with_floats=field.name not in text))
             for field in schema
             if not _says_nothing(field.type)
         ]
@@ -121,9 +102,7 @@ def _read(
                     f"{path.name} has the key {field.name!r} at row {row} and not in the first rows, expected all keys"
                     " of numbers there"
                 )
-        there = set(table.schema.names)
-        absent = [column for column in columns if column not in there]
-        for column in absent:
+        for column in set(columns) - set(table.schema.names):
             table = table.append_column(column, pa.nulls(table.num_rows))
         yield from table.select(list(columns)).combine_chunks().to_batches()
 
@@ -146,7 +125,7 @@ def _parsed(name: str, lines: _Lines, schema: Any) -> Any:
     except pa.ArrowInvalid as error:
         raise _refusal(name, lines, str(error)) from None
     if schema is None:
-        fields = [field.with_type(_without_times(field.type)) for field in table.schema]
+        fields = [field.with_type(_of_json(field.type)) for field in table.schema]
         if pa.schema(fields) != table.schema:
             return _parsed(name, lines, pa.schema(fields))
     return table
@@ -252,30 +231,19 @@ def _odd_line(path: Path, lines: _Lines, line: bytes) -> InputError:
     )
 
 
-def _mapped(type_: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a type with its values, within lists and objects, changed."""
+def _of_json(type_: Any, *, with_floats: bool = False) -> Any:
+    """Return a type with text for times, which JSON does not have, and with floats for whole numbers: 1 may be 1.0."""
     import pyarrow as pa
 
+    change = partial(_of_json, with_floats=with_floats)
     if pa.types.is_list(type_):
-        return pa.list_(_mapped(type_.value_type, change))
+        return pa.list_(change(type_.value_type))
     if pa.types.is_struct(type_):
         fields = [type_.field(place) for place in range(type_.num_fields)]
-        return pa.struct([field.with_type(_mapped(field.type, change)) for field in fields])
-    return change(type_)
-
-
-def _with_floats(type_: Any) -> Any:
-    """Return a type with floats for whole numbers, as 1 may stand for 1.0."""
-    import pyarrow as pa
-
-    return _mapped(type_, lambda some: pa.float64() if pa.types.is_integer(some) else some)
-
-
-def _without_times(type_: Any) -> Any:
-    """Return a type with text for times, which JSON does not have."""
-    import pyarrow as pa
-
-    return _mapped(type_, lambda some: pa.string() if pa.types.is_timestamp(some) else some)
+        return pa.struct([field.with_type(change(field.type)) for field in fields])
+    if pa.types.is_timestamp(type_):
+        return pa.string()
+    return pa.float64() if with_floats and pa.types.is_integer(type_) else type_
 
 
 def _says_nothing(type_: Any) -> bool:

@@ -13,19 +13,32 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.types import Booleans, Dense, Ints, Matrix
 from thresholds._checks import InputError, listed, names_of_labels, shown
-from thresholds._checks.labels import alike
 from thresholds._checks.unknown import reads_absent
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.errors import need
 from thresholds.files import accounting
 from thresholds.files.keys import as_one, shown_key
 from thresholds.files.source import Block, Source, Wanted, row_slices
-from thresholds.files.tables.columns import LABELS, NOT_UTF8, NUMBERS, SCORES, NoValue
+from thresholds.files.tables.columns import (
+    ENDS,
+    FILES,
+    LABELS,
+    NOT_UTF8,
+    NUMBERS,
+    ROWS,
+    SCORES,
+    STARTS,
+    WEIGHTS,
+    Kind,
+    NoValue,
+    called,
+)
+from thresholds.files.tables.roles import SEPARATORS, all_flat, is_index
 from thresholds.files.tables.rows import (
+    check_column,
     check_columns,
     groups_of,
     keys_in,
@@ -34,15 +47,9 @@ from thresholds.files.tables.rows import (
     weights_of,
 )
 from thresholds.files.tables.table import Batch, Table
-from thresholds.files.tables.truth import Words, indicator
+from thresholds.files.tables.truth import UNCLEAR, Words, indicator, places_of
 from thresholds.files.unknown import hint_of
 from thresholds.results import counted
-
-# What columns that tell rows apart are called, in lower case.
-_ROWS = ("row", "row_id", "id", "key", "sample_id", "image_id", "doc_id", "document_id", "item_id")
-_FILES = ("file", "filename", "file_name", "filepath", "begin path", "begin file", "recording")
-_STARTS = ("start (s)", "start", "start_time", "begin time (s)")
-_ENDS = ("end (s)", "end", "end_time", "end time (s)")
 
 
 class LongColumns(NamedTuple):
@@ -62,21 +69,42 @@ class LongColumns(NamedTuple):
 def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
     """Find the columns of scores in long form; None for other tables."""
     label = _label_column(table, wanted)
-    if label is None:
+    if label is None or (label == wanted.truth and wanted.labels is None):
         return None
     score = wanted.scores
     if score is None:
-        named = _called(table, SCORES, "float", "int")
+        named = _only_called(table, SCORES, "float", "int")
         if named is None:
-            accounting.refuse_scores_of_text(table, _of_text(table, SCORES), label)
+            accounting.refuse_scores_of_text(table, called(table.columns, SCORES), label)
         if named is None and wanted.labels is None:
             return None
         score = named or _only_float(table, wanted)
     elif score not in table.columns and wanted.labels is None:
         return None  # a prefix of wide columns
+    if wanted.labels is None:
+        _refuse_columns_of_labels(table, label, score)
     truth = _truth_column(table, wanted)
     keys = wanted.keys or _row_columns(table, {label, score, truth}, wanted)
     return LongColumns(keys, label, score, truth if wanted.with_truth else None)
+
+
+def _refuse_columns_of_labels(table: Table, label: str, score: str) -> None:
+    """Refuse to guess whether lines have one label, or a column for each of which the best is named, too."""
+    columns = [key for key in table.columns if key != score and _is(table, key, "float", "int")]
+    ends = {key[place:] for key in columns for place in _starts(key)}
+    for batch in table.first_rows([label]).values():
+        both = sorted(ends & set(np.asarray(batch.columns[label]).tolist()))
+        if both:
+            raise InputError(
+                f"{table.name} has {listed(both)} both as columns and in {label!r}, expected --label-names if there is"
+                f" a column for each label, or --label-column {label!r} if there is a line for each"
+            )
+
+
+def _starts(key: str) -> Iterator[int]:
+    """Return where a label may begin in the name of a column: at its start, and behind what parts a prefix."""
+    yield 0
+    yield from (place + 1 for place, mark in enumerate(key) if mark in SEPARATORS)
 
 
 def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | None:
@@ -105,14 +133,23 @@ def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | No
 class _Lines(NamedTuple):
     """All lines of a table: whose they are, by numbers, and what else is asked of them; None for what is not there."""
 
-    row: Ints  # (n_lines,), and so are all but the next two
-    label: Ints
     keys: Dense  # (n_rows,) or (n_rows, n_columns), in the order of their first lines
     labels: tuple[str, ...]  # in the order of their first lines
+    row: Ints  # (n_lines,), and so are all others
+    label: Ints
     score: Dense | None
     truth: Dense | None  # int8 or uint8: 0, 1, and -1 where it is not known
     groups: Dense | None
     weights: Dense | None
+
+    def taken(self, lines: Ints | Booleans) -> "_Lines":
+        """Return some of the lines, without their groups and weights."""
+        score = None if self.score is None else self.score[lines]
+        truth = None if self.truth is None else self.truth[lines]
+        row, label = self.row[lines], self.label[lines]
+        return self._replace(
+            row=row, label=label, score=score, truth=truth, groups=None, weights=None
+        )
 
 
 def source_of_lines(
@@ -123,18 +160,10 @@ def source_of_lines(
     They have scores, and truth perhaps; or, with `scores` of another file, the truth of these.
     """
     # Give every column its role.
+    wanted = replace(wanted, key=choice.keys)
+    roles = {"labels": (choice.label,), "scores": (choice.score,), "truth": (choice.truth,)}
     _check(table, choice, wanted, scores)
-    roles: dict[str, Sequence[str | None]] = {
-        "--key": choice.keys,
-        "labels": (choice.label,),
-        "scores": (choice.score,),
-        "truth": (choice.truth,),
-        "--groups": (wanted.groups,),
-        "--weights": (wanted.weights,),
-    }
-    accounting.refuse_two_roles(table.name, roles)
-    used = {column for columns in roles.values() for column in columns}
-    left_out = accounting.left_out(table, used)
+    left_out = accounting.left_out(table, wanted, roles)
     if scores is not None and choice.truth is None and wanted.truth is None:
         _refuse_truth_left_out(table, left_out, choice)
 
@@ -146,28 +175,21 @@ def source_of_lines(
         names = _positions(table, lines.labels, scores)
     else:
         names = scores.label_names
-    kept, label, more = _by_name(table.name, lines, names, wanted, scores)
-    row = lines.row[kept]
-    order = np.lexsort((label, row))
-    row, label = row[order], label[order]
-    shape = len(lines.keys), len(names)
+    groups = _of_rows(lines.groups, lines, "--groups", table.name)
+    weights = _of_rows(lines.weights, lines, "--weights", table.name)
+    lines, more = _by_name(table.name, lines, names, wanted, scores)
+    lines = lines.taken(np.lexsort((lines.label, lines.row)))
+    lines = lines.taken(_once(table.name, lines, names, choice, wanted))
 
     # The matrices have a cell for each line.
-    parts = [None if part is None else part[kept][order] for part in (lines.score, lines.truth)]
-    first = _once(table.name, row, label, parts, lines.keys, names, choice, wanted)
-    score, truth = (None if part is None else part[first] for part in parts)
-    row, label = row[first], label[first]
+    shape = len(lines.keys), len(names)
+    truth = lines.truth
     if scores is not None and truth is None:
-        truth = np.ones(row.size, np.uint8)  # Every line names a label that is true.
-    y_true = None if truth is None else _truth_matrix(truth, row, label, shape, wanted)
-    y_score = y_true if score is None else _csr(score, row, label, shape)
-    rows = Block(
-        y_score=y_score,
-        y_true=None if score is None else y_true,
-        groups=_of_rows(lines.groups, lines, "--groups", table.name),
-        keys=lines.keys,
-        sample_weight=_of_rows(lines.weights, lines, "--weights", table.name),
-    )
+        truth = np.ones(lines.row.size, np.uint8)  # Every line names a label that is true.
+    y_true = None if truth is None else _truth_matrix(truth, lines, shape, wanted)
+    y_score = y_true if lines.score is None else _csr(lines.score, lines, shape)
+    y_true = None if lines.score is None else y_true
+    rows = Block(y_score, y_true, groups, lines.keys, weights)
     about = f"one label a line: rows by {listed(choice.keys)}, labels in {choice.label!r}"
     of = "" if scores is None else f" of {table.name}"
     source = Source(
@@ -180,6 +202,7 @@ def source_of_lines(
         label_names=None if scores is not None else names_of_labels(names),
         key_columns=choice.keys,
         label_column=choice.label,
+        is_named=scores is None,
         has_order=scores is not None or (wanted.label_names or wanted.rule_names) is not None,
         n_samples=shape[0],
         about=table.about,
@@ -243,41 +266,34 @@ def _with_rows(source: Source, rows: Block, keys: Dense) -> Source:
 
 
 def _once(
-    name: str,
-    row: Ints,
-    label: Ints,
-    parts: Sequence[Dense | None],
-    keys: Dense,
-    names: Sequence[str],
-    choice: LongColumns,
-    wanted: Wanted,
+    name: str, lines: _Lines, names: Sequence[str], choice: LongColumns, wanted: Wanted
 ) -> Booleans:
     """Mark the first line of each label of a row; refuse two with scores, or with truth that differs."""
+    row, label, score, truth = lines.row, lines.label, lines.score, lines.truth
     again = (row[1:] == row[:-1]) & (label[1:] == label[:-1])
-    score, truth = parts
     differs = np.zeros(again.size, np.bool_) if truth is None else truth[1:] != truth[:-1]
     wrong = np.flatnonzero(again & (differs | (score is not None)))
     if wrong.size:
         at = int(wrong[0])
-        of = f"the label {shown(names[label[at]])} in the row {shown_key(as_one(keys)[row[at]])}"
+        of = f"the label {shown(names[label[at]])} in the row {shown_key(as_one(lines.keys)[row[at]])}"
         if score is None and truth is not None:
             raise InputError(
                 f"truth {choice.truth!r} of {name} has {truth[at]} and {truth[at + 1]} for {of}, expected one of them"
             )
         columns = f"columns that tell rows apart, here {listed(choice.keys)}"
         how = f": --key names the {columns}" if "--key" in wanted.offered else f" by the {columns}"
-        raise InputError(f"{name} has several scores of {of}, expected one{how}")
+        raise InputError(
+            f"{name} has several scores of {of}, expected one (such as the highest){how}"
+        )
     return np.append(True, ~again)[: row.size]
 
 
-def _truth_matrix(
-    cells: Dense, row: Ints, label: Ints, shape: tuple[int, int], wanted: Wanted
-) -> Matrix:
+def _truth_matrix(cells: Dense, lines: _Lines, shape: tuple[int, int], wanted: Wanted) -> Matrix:
     """Return truth: what no line names is not true, or not known where cells without a value are not."""
     if not reads_absent(wanted.unknown):
-        return _csr(cells, row, label, shape)
+        return _csr(cells, lines, shape)
     truth = np.full(shape, UNKNOWN, np.int8)
-    truth[row, label] = cells
+    truth[lines.row, lines.label] = cells
     return truth
 
 
@@ -285,17 +301,9 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
     """Read all lines: rows and labels as numbers, and the other columns."""
     may_be_empty = wanted.label_names is not None  # then other labels are left out
     rows = dict[Any, int]()  # numbers of rows, by what their keys are compared by
-    first_keys = list[Any]()  # of each row as its first line has it
+    first_keys = list[Dense]()  # of each row as its first line has it
     labels = dict[str, int]()
-    read: list[list[Dense]] = [
-        [],
-        [],
-        [],
-        [],
-        [],
-        [],
-    ]  # by the fields of lines, without keys and labels
-    dtype: npt.DTypeLike = object  # of keys
+    read = list[tuple[Any, ...]]()  # of each batch the fields of lines, without keys and labels
     words = Words(wanted) if choice.truth is not None and wanted.true_words else None
     columns = [*choice.text, choice.score, choice.truth, wanted.groups, wanted.weights]
     nullable = [choice.truth] if choice.truth and reads_absent(wanted.unknown) else []
@@ -310,35 +318,27 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
     ):
         keys = keys_in(batch, choice.keys)
         assert keys is not None
-        dtype = keys.dtype
-        compared = as_one(keys).tolist()
-        for place, one in enumerate(compared):
-            if one not in rows:
-                rows[one] = len(rows)
-                first_keys += keys[place : place + 1].tolist()
+        n_before = len(rows)
+        row = _numbered(as_one(keys).tolist(), rows)
+        numbers, first = np.unique(row, return_index=True)
+        first_keys.append(keys[first[numbers >= n_before]])
         named = [str(label) for label in np.asarray(batch.columns[choice.label]).tolist()]
         if "" in named and not may_be_empty:
             raise InputError(
                 f"column {choice.label!r} of {table.name} is empty at row {batch.first + named.index('')}, expected the"
                 " name of a label in each line; a row without labels has no line"
             )
-        parts = (
-            _numbered(compared, rows),
-            _numbered(named, labels),
-            None if choice.score is None else np.asarray(batch.columns[choice.score]),
-            _truth_of(batch, choice, wanted, words),
-            groups_of(batch, wanted.groups),
-            weights_of(batch, wanted.weights),
-        )
-        for values, part in zip(read, parts, strict=True):
-            if part is not None:
-                values.append(part)
+        label = _numbered(named, labels)
+        score = None if choice.score is None else np.asarray(batch.columns[choice.score])
+        truth = _truth_of(batch, choice, wanted, words)
+        groups, weights = groups_of(batch, wanted.groups), weights_of(batch, wanted.weights)
+        read.append((row, label, score, truth, groups, weights))
     if not rows:
         raise InputError(f"{table.name} has no rows, expected at least one")
-    row, label, *others = (np.concatenate(values) if values else None for values in read)
-    assert row is not None
-    assert label is not None
-    return _Lines(row, label, np.array(first_keys, dtype), tuple(labels), *others)
+    joined: list[Any] = [
+        None if parts[0] is None else np.concatenate(parts) for parts in zip(*read, strict=True)
+    ]
+    return _Lines(np.concatenate(first_keys), tuple(labels), *joined)
 
 
 def _truth_of(
@@ -363,25 +363,16 @@ def _numbered(values: Sequence[Any], numbers: dict[Any, int]) -> Ints:
 
 def _by_name(
     name: str, lines: _Lines, names: Sequence[str], wanted: Wanted, scores: Source | None
-) -> tuple[Booleans, Ints, tuple[str, ...]]:
-    """Return which lines are about the labels `names`, of these lines the label's place, and what is left out."""
-    index = {label: place for place, label in enumerate(names)}
-    places = np.array([index.get(label, -1) for label in lines.labels], np.int64)
-    label = places[lines.label]  # (n_lines,)
-    kept = label >= 0
-    others = [label for label, place in zip(lines.labels, places, strict=True) if place < 0]
-    if not others:
-        return kept, label, ()
-    if wanted.label_names is None or not kept.any():
-        of = "of the rule" if wanted.label_names is None else "of --label-names"
-        if scores is not None and wanted.label_names is None:
-            of = f"of {scores.name}; --label-names names those to use"
-        raise InputError(
-            f"{name} has {listed(others)}{alike(others, names)}, expected the labels {of}"
-        )
-    left = counted(int(np.count_nonzero(~kept)), "line")
-    labels = counted(len(others), "label")
-    return kept, label[kept], (f"left out of {name}: {left} of {labels} not in --label-names",)
+) -> tuple[_Lines, tuple[str, ...]]:
+    """Return the lines that are about the labels `names`, by their places there, and what is left out."""
+    of = "the rule" if scores is None else f"{scores.name}; --label-names names those to use"
+    of = of if wanted.label_names is None else "--label-names"
+    n_lines = np.bincount(lines.label, minlength=len(lines.labels)).tolist()
+    times = dict(zip(lines.labels, n_lines, strict=True))
+    accounting.refuse_several_labels(name, times.keys() - set(names), names)
+    notes = accounting.labels_left_out(name, times, "line", names, wanted, of)
+    label = places_of(lines.label, lines.labels, names)
+    return lines._replace(label=label).taken(label >= 0), notes
 
 
 def _positions(table: Table, labels: Sequence[str], scores: Source) -> tuple[str, ...]:
@@ -395,14 +386,13 @@ def _positions(table: Table, labels: Sequence[str], scores: Source) -> tuple[str
     return tuple(str(place) for place in range(scores.n_labels))
 
 
-def _csr(cells: Dense, row: Ints, label: Ints, shape: tuple[int, int]) -> Matrix:
-    """Return cells that are sorted by row and label as a CSR array."""
+def _csr(cells: Dense, lines: _Lines, shape: tuple[int, int]) -> Matrix:
+    """Return a cell of each line, which are sorted by row and label, as a CSR array."""
     need("scipy", "a table of one label a line")
     from scipy import sparse
 
-    starts = np.searchsorted(row, np.arange(shape[0] + 1))  # (n_rows + 1,)
-    dtype = np.int32 if max(len(cells), shape[1]) < 2**31 else np.int64
-    return sparse.csr_array((cells, label.astype(dtype), starts.astype(dtype)), shape=shape)
+    starts = np.searchsorted(lines.row, np.arange(shape[0] + 1))  # (n_rows + 1,)
+    return sparse.csr_array((cells, lines.label, starts), shape=shape)
 
 
 def _longer(matrix: Matrix, n_more: int) -> Matrix:
@@ -439,30 +429,19 @@ def _label_column(table: Table, wanted: Wanted) -> str | None:
             )
         is_list = table.columns[wanted.labels].form == "list"  # names beside lists of scores
         return None if is_list else wanted.labels
-    if _has_columns(table, wanted.names_of_columns):
+    names = wanted.names_of_columns
+    if names is not None and all_flat(table.columns, names):
         return None
     if any(column.form != "flat" for column in table.columns.values()):
         return None
     others = [key for key in table.columns if key not in (*wanted.keys, wanted.groups)]
-    for key in others:
-        if key.lower() in LABELS and table.columns[key].type == NOT_UTF8:
+    usual = called(others, LABELS)
+    for key in usual:
+        if table.columns[key].type == NOT_UTF8:
             raise InputError(
                 f"column {key!r} of {table.name} holds {NOT_UTF8}, expected that encoding of names of labels"
             )
-    return next(
-        (
-            key
-            for called in LABELS
-            for key in others
-            if key.lower() == called and _is(table, key, "text")
-        ),
-        None,
-    )
-
-
-def _has_columns(table: Table, names: Sequence[str] | None) -> bool:
-    """Whether each label that is asked for has a column of numbers."""
-    return names is not None and all(_is(table, name, *NUMBERS, "none") for name in names)
+    return next((key for key in usual if _is(table, key, "text")), None)
 
 
 def _truth_column(table: Table, wanted: Wanted) -> str | None:
@@ -470,24 +449,18 @@ def _truth_column(table: Table, wanted: Wanted) -> str | None:
     if wanted.truth is not None:
         return wanted.truth
     kinds = (*NUMBERS, "text") if wanted.true_words else NUMBERS
-    return _called(table, ("y_true",), *kinds)
+    return _only_called(table, ("y_true",), *kinds)
 
 
-def _called(table: Table, names: Sequence[str], *kinds: str) -> str | None:
+def _only_called(table: Table, names: Sequence[str], *kinds: Kind) -> str | None:
     """Return the only column of one value a line that has one of the names, in any case."""
-    found = [key for key in table.columns if key.lower() in names and _is(table, key, *kinds)]
+    found = [key for key in called(table.columns, names) if _is(table, key, *kinds)]
     return found[0] if len(found) == 1 else None
 
 
-def _of_text(table: Table, names: Sequence[str]) -> list[str]:
-    """Return the columns of text that have one of the names, in any case."""
-    return [key for key in table.columns if key.lower() in names and _is(table, key, "text")]
-
-
-def _is(table: Table, key: str, *kinds: str) -> bool:
+def _is(table: Table, key: str, *kinds: Kind) -> bool:
     """Whether a table has a column of one value a line, of one of the kinds."""
-    column = table.columns.get(key)
-    return column is not None and column.form == "flat" and column.kind in kinds
+    return key in table.columns and table.columns[key].is_flat(*kinds)
 
 
 def _only_float(table: Table, wanted: Wanted) -> str:
@@ -505,14 +478,10 @@ def _only_float(table: Table, wanted: Wanted) -> str:
 def _row_columns(table: Table, taken: set[str | None], wanted: Wanted) -> tuple[str, ...]:
     """Find the columns that tell to which row a line belongs: one of a few names, or a file and times in it."""
     free = [key for key in table.columns if key not in taken]
-
-    def called(names: Sequence[str]) -> list[str]:
-        return [key for key in free if key.lower() in names]
-
-    starts, ends, files = called(_STARTS), called(_ENDS), called(_FILES)
+    starts, ends, files = (called(free, names) for names in (STARTS, ENDS, FILES))
     if len(starts) == 1 and len(files) == 1 and len(ends) < 2:
         return (*files, *starts, *ends)
-    rows = called((*_ROWS, *_FILES))
+    rows = called(free, (*ROWS, *FILES))
     if len(rows) != 1 or starts:
         by = "--key with each column that tells"
         if "--key" not in wanted.offered:
@@ -525,21 +494,13 @@ def _row_columns(table: Table, taken: set[str | None], wanted: Wanted) -> tuple[
 
 def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | None) -> None:
     """Refuse columns that are not there, or hold something else."""
-    check_columns(table, replace(wanted, key=choice.keys))
-    of_truth = (*NUMBERS, "none", *(("text",) if wanted.true_words else ()))
-    kinds: tuple[tuple[str | None, str, tuple[str, ...]], ...] = (
-        (choice.label, "names of labels (--label-column)", ("text", "int")),
-        (choice.score, "scores (--score-column)", (*NUMBERS, "none")),
-        (choice.truth, "0 and 1 (--truth-column), or --true-words to say what is true", of_truth),
-    )
-    for key, expected, allowed in kinds:
-        if key is not None and key not in table.columns:
-            raise InputError(
-                f"{table.name} has no column {key!r}, expected one of {listed(table.columns)}"
-            )
-        if key is not None and not _is(table, key, *allowed):
-            holds = table.columns[key].type
-            raise InputError(f"column {key!r} of {table.name} holds {holds}, expected {expected}")
+    check_columns(table, wanted)
+    numbers: tuple[Kind, ...] = (*NUMBERS, "none")
+    check_column(table, choice.label, "--label-column", "names of labels", ("text", "int"))
+    check_column(table, choice.score, "--score-column", "scores", numbers)
+    kinds = (*numbers, "text") if wanted.true_words else numbers
+    expected = "0 and 1, or --true-words to say what is true, or true labels in a file of their own (--truth)"
+    check_column(table, choice.truth, "--truth-column", expected, kinds)
     if scores is not None and choice.truth is None and wanted.unknown is not None:
         raise InputError(
             f"--unknown is {shown(wanted.unknown)} with {table.name}, whose lines name true labels, expected"
@@ -548,14 +509,21 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | N
 
 
 def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumns) -> None:
-    """Refuse to take every line for a true label where a column has marks for what is true and what is not."""
-    columns = [key for key in left if _is(table, key, *NUMBERS, "text")]
+    """Refuse to take every line for a true label where a column may say of some that it is not, or how far it is."""
+    columns = [
+        key
+        for key in left
+        if _is(table, key, *NUMBERS, "text") and not is_index(key, table.columns[key])
+    ]
+    tell_rows = called(columns, (*ROWS, *FILES, *STARTS, *ENDS, *WEIGHTS, "fold", "split"))
+    columns = [key for key in columns if key not in tell_rows]
     for key, batch in table.first_rows(columns, columns).items():
-        found = {
-            _MARKS.get(str(cell).strip().lower())
-            for cell in np.asarray(batch.columns[key]).tolist()
-        }
-        if None not in found and len(found) > 1:
+        cells = np.asarray(batch.columns[key])
+        found = {_MARKS.get(str(cell).strip().lower()) for cell in cells.tolist()}
+        are_marks = None not in found and ("false" in found or len(found) > 1)
+        are_words = {"true", "false"} <= found and cells.dtype.kind in "OU"
+        are_grades = cells.dtype.kind in "iuf" and _are_grades(cells)
+        if are_marks or are_words or are_grades or key.lower() in SCORES:
             raise InputError(
                 f"column {key!r} of {table.name} may say whether the label in {choice.label!r} is true, expected"
                 f" --truth-column to name that column (--true-words what is true in text), or {choice.label!r} if"
@@ -563,6 +531,14 @@ def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumn
             )
 
 
+def _are_grades(cells: Dense) -> bool:
+    """Whether numbers are votes, or grades from 0 on."""
+    grades = cells[~np.isnan(cells)]
+    is_whole = np.isin(grades, range(_HIGHEST_GRADE + 1))
+    return bool(is_whole.all() and (grades == 0).any())
+
+
+_HIGHEST_GRADE = 5
 # What marks in truth are, as text in lower case.
 _MARKS = {
     **dict.fromkeys(
@@ -572,7 +548,7 @@ _MARKS = {
         ("0", "0.0", "false", "f", "no", "n", "nein", "absent", "negative", "neg"), "false"
     ),
     **dict.fromkeys(
-        ("-1", "-1.0", "0.5", "", "none", "nan", "na", "null", "?", "unknown", "uncertain"),
+        ("-1", "-1.0", "0.5", "", "none", "nan", "na", "null", *UNCLEAR),
         "unknown",
     ),
 }

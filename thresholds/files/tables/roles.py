@@ -2,13 +2,14 @@
 
 A column of lists, or of objects with a key for each label, holds all labels of a row. Wide columns hold one label each,
 their names a prefix, a separator and the label: `y_score_cat`, `y_score.cat`, `y_score:cat`, `y_score/cat`, or
-`Score cat`. Label names may stand beside lists of scores, in any order: then they say whose scores these are.
+`Score cat`; where the caller names what they end with, the other way round: `cat_score`. Label names may stand beside
+lists of scores, in any order: then they say whose scores these are.
 """
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from shlex import quote
 from typing import Literal, NamedTuple
 
@@ -16,12 +17,23 @@ import numpy as np
 
 from thresholds._checks import InputError, listed, shown
 from thresholds.files.source import BLOCK_CELLS, Wanted
-from thresholds.files.tables.columns import NUMBERS, Column, Kind, ListColumn, NoValue
+from thresholds.files.tables.columns import (
+    ENDS,
+    NUMBERS,
+    ROWS,
+    STARTS,
+    WEIGHTS,
+    Column,
+    Kind,
+    ListColumn,
+    NoValue,
+    called,
+)
 from thresholds.files.tables.table import Table
 
 SEPARATORS = "_.:/ "
 # As pandas calls an index without a name in a file.
-_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+UNNAMED_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 _SHOWN = 5
 _ROWS_AT_ONCE = 2**12
 
@@ -71,14 +83,11 @@ def _scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> Colu
         if column.form in ("mapping", "named") or _is_list(column, "float")
     ]
     objects = [key for key in lists if others[key].form != "list"]
-    floats = [key for key, column in others.items() if column.is_number and column.kind == "float"]
-    if len(lists) > 1 or (objects and floats):
-        may_be = listed([*lists, *(floats if objects else ())])
-        raise InputError(
-            f"{name} may have its scores in {may_be}, expected one of them as --score-column"
-        )
-    if lists:
-        return _single_column(columns, lists[0])
+    floats = [key for key, column in others.items() if column.is_flat("float")]
+    may_be = [*lists, *(floats if objects else ())]
+    only = _only(name, "its scores", may_be, "--score-column")
+    if only is not None:
+        return _single_column(columns, only)
     return _all_numeric(name, others, wanted, because)
 
 
@@ -98,7 +107,7 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
     # No name says it: columns named for the labels, the only column of lists, or, of truth alone, all of numbers.
     others = {key: column for key, column in _others(columns, wanted).items() if key not in used}
     names = wanted.label_names
-    if scores is None and names is not None and _all_flat(others, names, wanted):
+    if scores is None and names is not None and all_flat(others, names, wanted.true_words):
         return ColumnChoice("label columns", names, names, "wide")
     lists = [
         key
@@ -106,24 +115,19 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
         if _is_list(column, "text", "int", "bool", "none")
         or (scores is None and column.form == "mapping")
     ]
-    if len(lists) > 1:
-        raise InputError(
-            f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column"
-        )
-    if lists:
-        return _single_column(columns, lists[0])
+    only = _only(name, "its truth", lists, "--truth-column")
+    if only is not None:
+        return _single_column(columns, only)
     if scores is not None:
         return None
-    texts = [
-        key
-        for key, column in others.items()
-        if column.form == "flat" and column.kind in ("text", "int", "none")
-    ]
     if wanted.label_separator is not None:
+        texts = [key for key, column in others.items() if column.is_flat("text", "int", "none")]
+        if not texts and table.of_text:  # 1,2 is taken for a number
+            texts = [key for key, column in others.items() if column.is_flat("float")]
         if len(texts) != 1:
             raise InputError(
-                f"{name} may have its labels in {listed(texts) or 'no column'}, expected --truth-column to name the"
-                " column whose cells --label-separator parts"
+                f"{name} may have its labels in {listed(texts) if texts else 'no column'}, expected --truth-column to"
+                " name the column whose cells --label-separator parts"
             )
         return _single_column(columns, texts[0])
     wide = tuple(_of_numbers(others))
@@ -147,7 +151,7 @@ def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
         return wanted.labels
     found = list[str]()
     for key, column in columns.items():
-        if not _is_list(column, "text") or key in wanted.keys:
+        if not _is_list(column, "text") or key in (*wanted.keys, "y_true"):
             continue
         signs = _signs_of_names(table, key, scores, wanted.label_names or wanted.rule_names)
         if signs == "none" or (signs == "open" and key == wanted.truth):
@@ -164,10 +168,14 @@ def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
                 " column as --truth-column"
             )
         found.append(key)
+    return _only(table.name, f"the names of the scores {scores!r}", found, "--label-column")
+
+
+def _only(name: str, what: str, found: Sequence[str], option: str) -> str | None:
+    """Return the only column that was found, or None where none was; several are refused."""
     if len(found) > 1:
         raise InputError(
-            f"{table.name} may have the names of the scores {scores!r} in {listed(found)}, expected one of them as"
-            " --label-column"
+            f"{name} may have {what} in {listed(found)}, expected one of them as {option}"
         )
     return found[0] if found else None
 
@@ -179,9 +187,9 @@ def _signs_of_names(table: Table, names: str, scores: str, known: Sequence[str] 
     scores, if these have names.
     """
     lengths = set[int]()  # of lists
-    first: frozenset[str] | None = None  # names of the first row
-    words = set[str]()
-    are_the_same = do_fall = True
+    words = set[str]()  # that stand in any row
+    fewest = sys.maxsize  # different names in a row, where all lists are of one length
+    do_fall = True
     with suppress(NoValue):
         for batch in table.batches([names, scores], BLOCK_CELLS // _ROWS_AT_ONCE):
             labels, cells = (batch.columns[column] for column in (names, scores))
@@ -191,32 +199,29 @@ def _signs_of_names(table: Table, names: str, scores: str, known: Sequence[str] 
                 return "none"
             own = np.diff(labels.offsets)  # (n_rows,)
             lengths.update(own.tolist())
-            words.update(labels.words or ())
+            words.update((labels.words or ())[place] for place in np.unique(labels.values).tolist())
             falls = np.diff(np.asarray(cells.values, np.float64)) <= 0
             ends = labels.offsets[1:-1]
             falls[ends[(ends > 0) & (ends < cells.values.size)] - 1] = True  # from row to row
             do_fall = do_fall and bool(falls.all())
-            for start, stop in pairwise(labels.offsets.tolist()):
-                if not are_the_same:
-                    break
-                row = frozenset(labels.values[start:stop].tolist())
-                named = frozenset((labels.words or ())[place] for place in row)
-                first = named if first is None else first
-                are_the_same = named == first
+            if len(lengths) == 1:
+                rows = np.sort(labels.values.reshape(own.size, -1), axis=1)
+                n_names = 1 + np.count_nonzero(np.diff(rows, axis=1), axis=1)  # (n_rows,)
+                fewest = min(fewest, int(n_names.min()))
     if not words or (known is not None and words.isdisjoint(known)):
         return "none"
     if len(lengths) > 1:
         return "as many in each row as there are scores"
     if max(lengths) < 2:
         return "open" if len(words) > 1 else "none"
-    if are_the_same:
+    if fewest == len(words):
         return "the same in each row"
     return "with scores that only fall" if do_fall else "open"
 
 
 def _asked_for(name: str, columns: Columns, asked: str) -> ColumnChoice:
-    """Return what an option names: a column, or those that have it as a prefix."""
-    choice = _named(columns, asked)
+    """Return what an option names: a column, or those that have it as a prefix, else those that end with it."""
+    choice = _named(columns, asked) or _ending_with(columns, asked)
     if choice is None:
         raise InputError(f"{name} has no column {asked!r}, expected one of {listed(columns)}")
     return choice
@@ -227,18 +232,15 @@ def _is_list(column: Column | None, *kinds: Kind) -> bool:
     return column is not None and column.form == "list" and column.kind in kinds
 
 
-def _all_flat(columns: Columns, names: Sequence[str], wanted: Wanted) -> bool:
+def all_flat(columns: Columns, names: Sequence[str], true_words: Sequence[str] = ()) -> bool:
     """Whether there is a column of numbers, or of words for true and false, for each of the names."""
-    kinds = (*NUMBERS, "none", "text") if wanted.true_words else (*NUMBERS, "none")
-    return all(
-        name in columns and columns[name].form == "flat" and columns[name].kind in kinds
-        for name in names
-    )
+    kinds: tuple[Kind, ...] = (*NUMBERS, "none", *(("text",) if true_words else ()))
+    return all(name in columns and columns[name].is_flat(*kinds) for name in names)
 
 
 def _called_as_roles(columns: Columns, names: tuple[str, ...] | None) -> ColumnChoice | None:
     """Return the columns that are named for the labels, where one of these is called as scores or truth are."""
-    if names is None or not _all_flat(columns, names, Wanted()):
+    if names is None or not all_flat(columns, names):
         return None
     roles = [_named(columns, role) for role in ("y_score", "y_true")]
     if not any(role is not None and set(role.columns) & set(names) for role in roles):
@@ -249,8 +251,10 @@ def _called_as_roles(columns: Columns, names: tuple[str, ...] | None) -> ColumnC
 def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
     """Leave out columns that are named for something else, truth among them."""
     taken = {wanted.groups, wanted.weights, *wanted.keys}
-    for prefix in (wanted.truth, "y_true"):
-        choice = None if prefix is None else _named(columns, prefix)
+    choices = [_named(columns, "y_true")]
+    if wanted.truth is not None:
+        choices.append(_named(columns, wanted.truth) or _ending_with(columns, wanted.truth))
+    for choice in choices:
         if choice is not None:
             taken |= set(choice.columns)
     return {key: column for key, column in columns.items() if key not in taken}
@@ -277,6 +281,38 @@ def _named(columns: Columns, name: str) -> ColumnChoice | None:
     return ColumnChoice(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide")
 
 
+def _ending_with(columns: Columns, name: str) -> ColumnChoice | None:
+    """Return the columns that end with a name: `cat_score`, as pandas writes what it merges."""
+    wide = tuple(
+        key
+        for key, column in columns.items()
+        if len(key) > len(name) + 1
+        and key.endswith(name)
+        and key[-len(name) - 1] in SEPARATORS
+        and column.form == "flat"
+    )
+    if not wide:
+        return None
+    return ColumnChoice(name, wide, tuple(key[: -len(name) - 1] for key in wide), "wide")
+
+
+def of_labels(choice: ColumnChoice, names: Sequence[str] | None) -> ColumnChoice:
+    """Leave out columns of a prefix that are none of the labels that are asked for, where all of these are there."""
+    if (
+        choice.form != "wide"
+        or choice.names is None
+        or names is None
+        or not set(names) < set(choice.names)
+    ):
+        return choice
+    kept = [
+        column for column, name in zip(choice.columns, choice.names, strict=True) if name in names
+    ]
+    return choice._replace(
+        columns=tuple(kept), names=tuple(name for name in choice.names if name in names)
+    )
+
+
 def _single_column(columns: Columns, name: str) -> ColumnChoice:
     """Return a single column: of lists, or of one label."""
     column = columns[name]
@@ -295,7 +331,7 @@ def _of_scores(name: str, columns: Columns, choice: ColumnChoice) -> ColumnChoic
 
 def is_index(key: str, column: Column) -> bool:
     """Whether a column is the index of a pandas frame, which nobody named."""
-    return column.of_index or _INDEX.fullmatch(key) is not None
+    return column.of_index or UNNAMED_INDEX.fullmatch(key) is not None
 
 
 def _of_numbers(columns: Columns) -> dict[str, Column]:
@@ -303,7 +339,7 @@ def _of_numbers(columns: Columns) -> dict[str, Column]:
     return {
         key: column
         for key, column in columns.items()
-        if column.form == "flat" and column.kind in (*NUMBERS, "none") and not is_index(key, column)
+        if column.is_flat(*NUMBERS, "none") and not is_index(key, column)
     }
 
 
@@ -313,8 +349,7 @@ def _all_numeric(
     """Take the columns that are named for labels, else all columns of numbers."""
     names = wanted.names_of_columns
     if names is not None:
-        numbers = {key for key in others if _all_flat(others, (key,), Wanted())}
-        lacking = [label for label in names if label not in numbers]
+        lacking = [label for label in names if not all_flat(others, [label])]
         if lacking:
             of = "of --label-names" if wanted.label_names is not None else "label of the rule"
             raise InputError(
@@ -327,22 +362,34 @@ def _all_numeric(
             f"{name} has no scores in {described(others)}, expected columns of numbers,"
             " or a column of lists of them, as --score-column"
         )
+    options = " or ".join(option for option in ("--key", "--groups") if option in wanted.offered)
+    named = f"{options} to name them, " if options else ""
+    prefix = "--score-column what the columns of scores begin or end with"
+    expected = f"expected {named}{prefix}, or --label-names the labels"
+    n_floats = sum(column.kind == "float" for column in columns.values())
+    if n_floats == 1 and len(columns) > 2:
+        expected += "; of a score in each line, --label-column names the column of its label"
     kinds = {column.kind == "float" for column in columns.values() if column.kind != "none"}
     if len(kinds) > 1:
         whole = [key for key, column in columns.items() if column.kind in ("int", "bool")]
-        options = " or ".join(
-            option for option in ("--key", "--groups") if option in wanted.offered
-        )
-        named = f"{options} to name them, " if options else ""
         raise InputError(
-            f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected {named}--score-column a"
-            " prefix, or --label-names the labels"
+            f"{name} has whole numbers in {listed(whole)} beside scores that are not, {expected}"
+        )
+    no_labels = called(columns, (*ROWS, *STARTS, *ENDS, *WEIGHTS))
+    if no_labels:
+        raise InputError(
+            f"{name} has numbers in {listed(no_labels)}, which may be no scores, {expected}"
         )
     return ColumnChoice("all columns", tuple(columns), tuple(columns), "wide")
 
 
 def described(columns: Columns) -> str:
     """Name the first columns, with what they hold."""
-    first = [f"{shown(key)} ({column.type})" for key, column in list(columns.items())[:_SHOWN]]
-    more = f" and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else ""
-    return f"{', '.join(first)}{more}" if first else "no columns"
+    return with_types({key: column.type for key, column in columns.items()}) or "no columns"
+
+
+def with_types(types: Mapping[str, str]) -> str:
+    """Name the first columns, with what they hold."""
+    first = [f"{shown(key)} ({held})" for key, held in list(types.items())[:_SHOWN]]
+    more = f" and {len(types) - _SHOWN:,} more" if len(types) > _SHOWN else ""
+    return f"{', '.join(first)}{more}"

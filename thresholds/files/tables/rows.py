@@ -11,14 +11,22 @@ import numpy as np
 from thresholds._arrays.types import Dense, Floats, Matrix
 from thresholds._checks import InputError, listed, names_of_labels, places
 from thresholds._checks.cells import label_at
-from thresholds._checks.labels import alike
 from thresholds.data import label_lists
 from thresholds.files import accounting, keys
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
-from thresholds.files.tables.columns import ListColumn, NamedLists, NoValue
-from thresholds.files.tables.roles import ColumnChoice, choose_scores, choose_truth
+from thresholds.files.tables.columns import NUMBERS, Kind, ListColumn, NamedLists, NoValue
+from thresholds.files.tables.roles import ColumnChoice, choose_scores, choose_truth, of_labels
 from thresholds.files.tables.table import Batch, Table
-from thresholds.files.tables.truth import Truth, numbers_of, ordered
+from thresholds.files.tables.truth import (
+    Labels,
+    Truth,
+    numbers_of,
+    ordered,
+    places_of,
+    times_of,
+    truth_of,
+    without_others,
+)
 from thresholds.files.unknown import hint_of
 from thresholds.results import counted
 
@@ -32,33 +40,46 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     except InputError:
         # Often a column of text has numbers that are written in another way.
         taken = {*wanted.keys, wanted.groups, wanted.truth}
-        texts = accounting.of_text(table, table.columns)
-        accounting.refuse_mostly_numbers(table, [key for key in texts if key not in taken])
+        are_lists = any(
+            column.form != "flat" and column.kind == "float" for column in table.columns.values()
+        )
+        if wanted.scores is None and not are_lists:
+            accounting.refuse_mostly_numbers(
+                table, [key for key in table.columns if key not in taken]
+            )
         raise
+    scores = of_labels(scores, wanted.names_of_columns)
     accounting.refuse_other_than_numbers(table, scores, "scores")
     if scores.key == "all columns":
         accounting.refuse_scores_called_truth(table)
     choice = choose_truth(table, wanted, scores) if wanted.with_truth else None
-    left_out = _left_out(table, wanted, scores.columns, () if choice is None else choice.columns)
+    if choice is not None:
+        choice = of_labels(choice, wanted.names_of_columns)
+    roles = {"scores": scores.columns, "truth": () if choice is None else choice.columns}
+    left_out = accounting.left_out(table, wanted, roles)
+    notes = accounting.noted(left_out)
     if scores.key == "all columns":
-        accounting.refuse_mostly_numbers(table, accounting.of_text(table, left_out))
+        accounting.refuse_mostly_numbers(table, left_out)
+        accounting.refuse_scores_left_out(table, scores, left_out)
+        notes = (f"every column of numbers is a label: {listed(scores.columns)}", *notes)
 
     # Put scores and truth in the order of the labels.
+    if scores.form == "list" and scores.names is None:
+        scores = scores._replace(names=table.label_names)
     names, of_names = _label_names(table, scores, wanted)
     scores = ordered(scores, names)
     n_labels = _n_labels(table, scores, names, wanted)
     because = partial(accounting.because, table, scores)
     truth = None
-    has_order = scores.form != "named" or (wanted.label_names or wanted.rule_names) is not None
+    are_named = (wanted.label_names or wanted.rule_names) is not None
+    labels = Labels(names, n_labels, are_named or _have_order(table, scores))
     if choice is not None:
-        truth = Truth(table, choice, names, n_labels, because, wanted, has_order=has_order)
-    rows = _Rows(table, wanted, names, n_labels, scores, truth)
-    notes = (*accounting.assumed(scores), *accounting.noted(left_out), *of_names)
-    return replace(
-        rows.source(scores.key, left_out, notes),
+        truth = truth_of(table, choice, labels, because, wanted)
+    return _Rows(table, wanted, labels, scores, truth).source(
+        scores.key,
         truth_key=None if choice is None else choice.key,
-        has_unknown=choice is not None and wanted.unknown is not None,
-        has_order=has_order,
+        left_out=left_out,
+        notes=(*table.notes, *notes, *of_names, *(() if truth is None else truth.notes)),
         because=because,
     )
 
@@ -69,29 +90,45 @@ def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
     named = replace(wanted, label_names=scores.label_names)
     choice = choose_truth(table, named, None)
     assert choice is not None, "a file of truth alone has some, or is refused"
-    left_out = _left_out(table, wanted, (), choice.columns)
-    names, n_labels, has_order = scores.label_names, scores.n_labels, scores.has_order
-    truth = Truth(table, choice, names, n_labels, scores.because, wanted, has_order=has_order)
+    choice = of_labels(choice, wanted.names_of_columns)
+    left_out = accounting.left_out(table, wanted, {"truth": choice.columns})
+    labels = Labels(scores.label_names, scores.n_labels, scores.has_order)
+    truth = truth_of(table, choice, labels, scores.because, wanted)
     if choice.key in ("label columns", "all columns") and wanted.names_of_columns is None:
         accounting.refuse_other_labels(table, choice, left_out, scores, wanted.unknown)
-    rows = _Rows(table, wanted, scores.label_names, scores.n_labels, None, truth)
-    source = rows.source(choice.key, left_out, accounting.noted(left_out, f" of {table.name}"))
-    return replace(source, has_unknown=wanted.unknown is not None)
+    of_columns = accounting.noted(left_out, f" of {table.name}")
+    return _Rows(table, wanted, labels, None, truth).source(
+        choice.key,
+        left_out=left_out,
+        notes=(*table.notes, *of_columns, *truth.notes),
+    )
 
 
-def _left_out(
-    table: Table, wanted: Wanted, scores: Sequence[str], truth: Sequence[str]
-) -> dict[str, str]:
-    """Give every column its role, or a place among those that are left out."""
-    roles: dict[str, Sequence[str | None]] = {
-        "scores": scores,
-        "truth": truth,
-        "--key": wanted.keys,
-        "--groups": (wanted.groups,),
-        "--weights": (wanted.weights,),
-    }
-    accounting.refuse_two_roles(table.name, roles)
-    return accounting.left_out(table, {name for names in roles.values() for name in names})
+def _have_order(table: Table, scores: ColumnChoice) -> bool:
+    """Whether labels stand in an order that tells their positions.
+
+    Those beside scores do not, nor do the keys of objects of JSON where the likeliest is the first, nor numbers that
+    are sorted as text: 1, 10, 2.
+    """
+    if scores.form in ("list", "named"):
+        return scores.form == "list"
+    if scores.form == "mapping" and table.is_loose and _fall(table, scores):
+        return False
+    names = scores.names or ()
+    starts = [name.rstrip("0123456789") for name in names]
+    numbers = [name[len(start) :].lstrip("0") for name, start in zip(names, starts, strict=True)]
+    are_numbered = len(set(starts)) == 1 and starts[0] not in names
+    return not are_numbered or numbers == sorted(numbers, key=lambda number: (len(number), number))
+
+
+def _fall(table: Table, scores: ColumnChoice) -> bool:
+    """Whether the scores of the first row only fall, and its labels are in no order of their own."""
+    names = list(scores.names or ())
+    for batch in table.first_rows(scores.columns, scores.columns).values():
+        rows = numbers_of(batch, scores, len(names))
+        first = rows[~np.isnan(rows).any(axis=1)][:1]
+        return names != sorted(names) and bool((np.diff(first) <= 0).all())
+    return False
 
 
 @dataclass(frozen=True)
@@ -100,34 +137,34 @@ class _Rows:
 
     table: Table
     wanted: Wanted
-    label_names: tuple[str, ...] | None
-    n_labels: int
+    labels: Labels
     scores: ColumnChoice | None  # None for truth alone
     truth: Truth | None
 
-    def source(self, key: str, left_out: dict[str, str], notes: tuple[str, ...]) -> Source:
-        """Return the rows of the table as a source."""
+    def source(self, score_key: str = "", **told: Any) -> Source:
+        """Return the rows of the table as a source, with what is told of it."""
         table = self.table
-        of_truth = () if self.truth is None else self.truth.notes
         return Source(
             name=table.name,
             path=table.path,
-            score_key=key,
-            n_labels=self.n_labels,
+            score_key=score_key,
+            n_labels=self.labels.number,
             read=self.blocks,
-            label_names=self.label_names,
+            label_names=self.labels.names,
+            has_order=self.labels.has_order,
+            is_named=self.scores is not None and self.scores.form == "named",
             key_columns=self.wanted.keys,
             n_samples=table.n_rows,
             n_about=table.n_about,
             first_row=table.first_row,
             about=table.about,
-            notes=(*table.notes, *notes, *of_truth),
-            left_out=left_out,
             dialect=table.dialect,
             of_text=table.of_text,
+            has_unknown=self.truth is not None and self.wanted.unknown is not None,
             read_keys=self.keys,
             first_values=self.first_values,
             read_parts=self.parts,
+            **told,
         )
 
     def blocks(self, with_truth: bool = True) -> Iterator[Block]:
@@ -144,7 +181,7 @@ class _Rows:
             nullable |= set(truth.nullable)
         text = text_columns(wanted, () if truth is None else truth.text)
         for batch in read_batches(
-            self.table, columns, self._said_of, self.n_labels, nullable, text
+            self.table, columns, self._said_of, self.labels.number, nullable, text
         ):
             y_true = None if truth is None else truth.decode(batch)
             y_score: Any = y_true if self.scores is None else self._scores_of(batch, self.scores)
@@ -159,20 +196,18 @@ class _Rows:
     def _scores_of(self, batch: Batch, scores: ColumnChoice) -> Matrix:
         """Return the scores of some rows; those beside names as CSR."""
         if scores.form != "named":
-            return numbers_of(batch, scores, self.n_labels)
-        return _by_name(batch, scores, self.label_names or ())
+            return numbers_of(batch, scores, self.labels.number)
+        return _by_name(batch, scores, self.labels.names or ())
 
     def _said_of(self, cell: NoValue) -> str:
         """Say of which label a cell without a value is, and what may be done."""
         truth = self.truth
         if truth is not None and cell.column in truth.choice.columns:
             hint = hint_of(None) if truth.has_cells else "; [] is a row without a true label"
-            return (
-                f"{_label_of(cell, truth.choice, self.label_names)}, expected one in each row{hint}"
-            )
+            return f"{_label_of(cell, truth.choice, self.labels.names)}, expected one in each row{hint}"
         label, hint = "", ""
         if self.scores is not None and cell.column in self.scores.columns:
-            label = _label_of(cell, self.scores, self.label_names)
+            label = _label_of(cell, self.scores, self.labels.names)
             if self.scores.form == "mapping":
                 hint = "; lists of labels with their scores may lack some labels in a row"
             elif "--truth" in self.wanted.offered:
@@ -181,23 +216,13 @@ class _Rows:
 
     def parts(self) -> list[Source]:
         """Return the parts of the table, in which columns have the roles that they have here."""
-        return [
-            replace(
-                replace(self, table=table).source("", {}, ()),
-                has_unknown=self.truth is not None and self.wanted.unknown is not None,
-            )
-            for table in self.table.parts()
-        ]
+        return [replace(self, table=table).source() for table in self.table.parts()]
 
     def first_values(self, columns: Sequence[str]) -> Iterator[tuple[str, Dense]]:
-        """Return columns of whole numbers or text, in the first rows."""
-        described = self.table.columns
-        flat = [
-            column
-            for column in columns
-            if described[column].form == "flat" and described[column].kind in ("int", "text")
-        ]
-        for column, batch in self.table.first_rows(flat).items():
+        """Return columns of whole numbers or text, in the first rows, as text where a file has no types."""
+        table = self.table
+        flat = [column for column in columns if table.columns[column].is_flat("int", "text")]
+        for column, batch in table.first_rows(flat, text=flat).items():
             yield column, np.asarray(batch.columns[column])
 
     def keys(self) -> Dense:
@@ -268,22 +293,16 @@ def _by_name(batch: Batch, choice: ColumnChoice, label_names: Sequence[str]) -> 
     """Return scores that stand beside names as CSR: what is not named in a row has no score there."""
     lists = _named_lists(batch, choice)
     what = f"column {choice.columns[0]!r} of {batch.name}"
-    index = {label: place for place, label in enumerate(label_names)}
-    words = lists.labels.words or ()
-    known = np.array([index.get(word, -1) for word in words], np.int64)
-    positions = known[lists.labels.values] if known.size else np.empty(0, np.int64)
-    offsets = lists.labels.offsets
-    cells = lists.scores.values
-    kept = positions >= 0  # Others are left out, as a note says.
-    positions, cells = positions[kept], cells[kept]
-    offsets = np.append(0, np.cumsum(kept))[offsets]
+    positions = places_of(lists.labels.values, lists.labels.words, label_names)
+    kept, offsets = without_others(positions, lists.labels.offsets)  # as a note says
+    positions, cells = positions[kept], lists.scores.values[kept]
+    # This refuses a label that stands twice in a row.
     ones = label_lists.indicator_of(
         positions, offsets, len(label_names), what, batch.first, label_names
     )
-    # The ones are in the order of the labels: so are the scores put.
-    row = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-    order = np.lexsort((positions, row))
-    return type(ones)((cells[order], ones.indices, ones.indptr), shape=ones.shape)
+    scores = type(ones)((cells, positions, offsets), shape=ones.shape)
+    scores.sort_indices()
+    return scores
 
 
 def _named_lists(batch: Batch, choice: ColumnChoice) -> NamedLists:
@@ -295,7 +314,8 @@ def _named_lists(batch: Batch, choice: ColumnChoice) -> NamedLists:
     if wrong.size:
         at = int(wrong[0])
         raise InputError(
-            f"{batch.name} has {lengths[0][at]} names in {choice.columns[0]!r} and {lengths[1][at]} scores in"
+            f"{batch.name} has {counted(lengths[0][at], 'name')} in {choice.columns[0]!r} and"
+            f" {counted(lengths[1][at], 'score')} in"
             f" {choice.columns[-1]!r} at row {batch.first + at}, expected a score for each name"
         )
     return NamedLists(labels, scores)
@@ -313,29 +333,38 @@ def _label_of(cell: NoValue, choice: ColumnChoice, label_names: Sequence[str] | 
 
 def check_columns(table: Table, wanted: Wanted) -> None:
     """Refuse groups, weights and keys that are not there, or are lists, and keys that are no text or whole numbers."""
-    named = (
-        ("--groups", wanted.groups),
-        ("--weights", wanted.weights),
-        *(("--key", key) for key in wanted.keys),
-    )
-    for option, name in named:
-        if name is None:
-            continue
-        if name not in table.columns:
-            raise InputError(
-                f"{table.name} has no column {name!r}, expected {option} to be in {listed(table.columns)}"
-            )
-        column = table.columns[name]
-        of = f"column {name!r} of {table.name} holds {column.type}, expected"
-        if column.form != "flat":
-            raise InputError(f"{of} one value in each row ({option})")
-        if option == "--weights" and not column.is_number:
-            raise InputError(f"{of} numbers ({option})")
+    check_column(table, wanted.groups, "--groups")
+    check_column(table, wanted.weights, "--weights", "numbers", NUMBERS)
     kinds = keys.KINDS if len(wanted.keys) == 1 else keys.KINDS_OF_SEVERAL
     for key in wanted.keys:
+        check_column(table, key, "--key")
         column = table.columns[key]
         if column.kind not in kinds or column.type.startswith("decimal"):
             raise keys.refuse_kind(table.name, key, column.type)
+
+
+def check_column(
+    table: Table,
+    name: str | None,
+    option: str,
+    expected: str = "",
+    kinds: Sequence[Kind] | None = None,
+) -> None:
+    """Refuse a column that is not there, is one of lists, or holds another kind of values than is expected."""
+    if name is None:
+        return
+    if name not in table.columns:
+        raise InputError(
+            f"{table.name} has no column {name!r}, expected {option} to be in {listed(table.columns)}"
+        )
+    column = table.columns[name]
+    if column.form != "flat":
+        expected = "one value in each row"
+    elif kinds is None or column.kind in kinds:
+        return
+    raise InputError(
+        f"column {name!r} of {table.name} holds {column.type}, expected {expected} ({option})"
+    )
 
 
 def _label_names(
@@ -368,23 +397,13 @@ def _names_in_lists(
     batches = read_batches(table, choice.columns, lambda _: ", expected one", nullable=nullable)
     for batch in batches:
         labels = _named_lists(batch, choice).labels
-        n_times = np.bincount(labels.values, minlength=len(labels.words or ())).tolist()
-        times.update(dict(zip(labels.words or (), n_times, strict=True)))
+        times.update(times_of(labels))
     if not times:
         raise InputError(f"{table.name} has no names beside its scores, expected some")
     names = names_of_labels(wanted.label_names or wanted.rule_names or tuple(sorted(times)))
-    others = [label for label in times if label not in names]
-    if not others:
-        return names, ()
-    if wanted.label_names is None or len(others) == len(times):
-        expected = "--label-names" if wanted.label_names is not None else "the rule"
-        raise InputError(
-            f"column {choice.columns[0]!r} of {table.name} has {listed(others)}{alike(others, names)}, expected the"
-            f" labels of {expected}"
-        )
-    scores = counted(sum(times[label] for label in others), "score")
-    labels_left = f"{counted(len(others), 'label')} not in --label-names, {listed(others)}"
-    return names, (f"left out of {table.name}: {scores} of {labels_left}{alike(others, names)}",)
+    what = f"column {choice.columns[0]!r} of {table.name}"
+    of = "--label-names" if wanted.label_names is not None else "the rule"
+    return names, accounting.labels_left_out(what, times, "score", names, wanted, of)
 
 
 def _n_labels(

@@ -4,13 +4,10 @@ Each format is a function that returns a table (`formats.py`, `csv_text.py`, `js
 stands here: values become arrays of NumPy, and whatever cannot be read is said with its file and its row.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from thresholds._arrays.blocks import in_pieces
 from thresholds._checks import InputError, listed
@@ -26,6 +23,7 @@ from thresholds.files.tables.columns import (
     columns_of,
     features_in,
     names_in,
+    refuse_doubled,
     values_of,
 )
 
@@ -116,7 +114,10 @@ class Table:
         _give_memory_back()
 
     def first_rows(
-        self, columns: Sequence[str], nullable: Collection[str] = (), text: Collection[str] = ()
+        self,
+        columns: Sequence[str],
+        nullable: Collection[str] = (),
+        text: Collection[str] = (),
     ) -> dict[str, Batch]:
         """Read each column of some first rows, but for columns that lack a value there, and tables without rows."""
         columns = [column for column in columns if column not in self.differences]
@@ -155,13 +156,13 @@ class Table:
         some = list[Piece]()
         for piece in self.pieces:
             some.append(piece)
-            n_rows = replace(self, pieces=tuple(some)).n_rows
-            if n_rows is None or n_rows * len(self.columns) >= _PART_CELLS:
-                parts.append(replace(self, pieces=tuple(some), first_row=first))
+            part = replace(self, pieces=tuple(some), first_row=first)
+            n_rows = part.n_rows
+            is_last = piece is self.pieces[-1]
+            if is_last or n_rows is None or n_rows * len(self.columns) >= _PART_CELLS:
+                parts.append(part)
                 first = None if first is None or n_rows is None else first + n_rows
                 some = []
-        if some:
-            parts.append(replace(self, pieces=tuple(some), first_row=first))
         return parts
 
 
@@ -171,16 +172,20 @@ def table_of(
     pieces: Sequence[Piece],
     *,
     features: Mapping[str, Any] | None = None,
+    words: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Table:
-    """Return the table of a file by its schema, whose columns have different names."""
-    doubled = [column for column, times in Counter(schema.names).items() if times > 1]
-    if doubled:
-        raise InputError(
-            f"{name} has several columns named {listed(doubled)}, expected each name once"
-        )
+    """Return the table of a file by its schema, whose columns have different names.
+
+    `words` are for people, in place of names of types.
+    """
+    refuse_doubled(name, schema.names)
     features = features_in(schema, name) if features is None else features
     columns = columns_of(schema, features)
+    for type_, word in (words or {}).items():
+        for key, column in columns.items():
+            if type_ in column.type:
+                columns[key] = column._replace(type=column.type.replace(type_, word))
     return Table(
         name=name,
         columns=columns,
@@ -276,12 +281,3 @@ def _give_memory_back() -> None:
     import pyarrow
 
     pyarrow.default_memory_pool().release_unused()
-
-
-def stacked(batch: Batch, columns: Sequence[str]) -> np.ndarray[Any, Any]:
-    """Return wide columns as a matrix (n_rows, n_labels)."""
-    vectors = [np.asarray(batch.columns[column]) for column in columns]
-    matrix = np.empty((len(vectors[0]), len(vectors)), np.result_type(*vectors))
-    for place, vector in enumerate(vectors):
-        matrix[:, place] = vector
-    return matrix

@@ -54,10 +54,15 @@ def pieces(path: Path, encoding: str, n_bytes: int, n_skipped: int = 0) -> Itera
             text += stream.readline(LONGEST_LINE + 1)
             piece = text if isinstance(text, bytes) else text.encode()
             if len(piece) - piece.rfind(b"\n", 0, -1) - 1 > LONGEST_LINE:
-                raise InputError(
-                    f"{path.name} has a line of more than {LONGEST_LINE:,} bytes, expected at most that"
-                )
+                raise too_long(path)
             yield piece
+
+
+def too_long(path: Path) -> InputError:
+    """Say that a line is longer than is read."""
+    return InputError(
+        f"{path.name} has a line of more than {LONGEST_LINE:,} bytes, expected at most that"
+    )
 
 
 def other_encoding(path: Path, encoding: str, odd: str) -> InputError:

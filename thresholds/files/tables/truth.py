@@ -2,246 +2,296 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Dense, Matrix
+from thresholds._arrays.types import Booleans, Dense, Ints, Matrix
 from thresholds._checks import InputError, different, listed, places, shown
 from thresholds._checks.cells import first_bad_cell
-from thresholds._checks.labels import alike
+from thresholds._checks.options import LARGEST_EXACT_INTEGER
 from thresholds._checks.unknown import reads_absent, unknown_values
 from thresholds.data import label_lists
 from thresholds.files import accounting
 from thresholds.files.source import Wanted
-from thresholds.files.tables.columns import NUMBERS, ListColumn
+from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, Kind, ListColumn, NoValue
 from thresholds.files.tables.csv_layout import is_number
 from thresholds.files.tables.roles import ColumnChoice
-from thresholds.files.tables.table import Batch, Table, stacked
+from thresholds.files.tables.table import Batch, Table
 from thresholds.files.unknown import as_read, hint_of, is_truth
 from thresholds.results import counted
 
 Decode = Callable[[Batch], Matrix]
 
-_OF_CELLS = ("text", "int", "none")  # kinds of columns that labels may share a cell of
-_SEPARATORS = ("|", ";", ",", " ")  # that may stand between the labels of a cell
+# Kinds of columns that labels may share a cell of.
+_OF_CELLS: tuple[Kind, ...] = ("text", "int", "float", "none")  # 1,2 may be taken for a number
 # Labels in a list as Python writes it: in quotes of either kind, or bare.
 _IN_LISTS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\s'"][^,]*)""")
 
 
-class Truth:
-    """How the truth of a table is read, for labels that are known."""
+class Labels(NamedTuple):
+    """The labels whose scores, or truth, are read."""
 
-    def __init__(
-        self,
-        table: Table,
-        choice: ColumnChoice,
-        label_names: tuple[str, ...] | None,
-        n_labels: int,
-        because: Callable[[str], str],
-        wanted: Wanted,
-        *,
-        has_order: bool = True,
-    ) -> None:
-        self._has_order = has_order or n_labels == 1
-        self._names = label_names
-        self._n_labels = n_labels
-        self._wanted = wanted
-        self._unknown = wanted.unknown
-        self.nullable: tuple[str, ...] = ()  # columns whose cells may lack a value
-        self.text: tuple[str, ...] = ()  # columns that are read as text
-        self.has_cells = True  # else lists of the labels that are true
-        self.notes: tuple[str, ...] = ()
-        self.choice = self._matched(table, choice, because)
-        self.decode = self._decoding(table)
+    names: tuple[str, ...] | None
+    number: int
+    has_order: bool  # whether a position tells which of several it is
 
-    def _matched(
-        self, table: Table, choice: ColumnChoice, because: Callable[[str], str]
-    ) -> ColumnChoice:
-        """Put wide columns into the order of the labels, by name; `because` says why the scores lack one."""
-        if choice.form in ("list", "named") or self._is_of_cells(table, choice):
-            return choice
-        if choice.names is None:
-            self._refuse_text(table, choice)
-            if self._n_labels != 1:
-                raise InputError(
-                    f"truth {choice.key!r} of {table.name} is one label, expected {self._n_labels}"
-                )
-            return choice
-        if self._names is None:
-            raise InputError(
-                f"truth {choice.key!r} of {table.name} has label names and the scores have none, expected --label-names"
-            )
-        if set(choice.names) != set(self._names):
-            lacking = [label for label in self._names if label not in choice.names]
-            more = [label for label in choice.names if label not in self._names]
-            why = accounting.because(table, choice, lacking[0]) if lacking else because(more[0])
-            raise InputError(
-                f"truth {choice.key!r} of {table.name} {different(choice.names, self._names)}, expected the same labels"
-                f" as the scores{why}"
-            )
-        return ordered(choice, self._names)
-
-    def _is_of_cells(self, table: Table, choice: ColumnChoice) -> bool:
-        """Whether a column of text has all labels of a row, parted as the caller has said."""
-        column = table.columns[choice.columns[0]]
-        is_one = choice.names is None and column.form == "flat" and column.kind in _OF_CELLS
-        return self._wanted.label_separator is not None and is_one
-
-    def _refuse_text(self, table: Table, choice: ColumnChoice) -> None:
-        """Refuse one column of text, which may have the labels of a row; say how to part them."""
-        column = choice.columns[0]
-        if not table.columns[column].is_text or (self._wanted.true_words and self._n_labels == 1):
-            return
-        cells = _first_cells(table, column)
-        cell = next((cell for cell in cells if not cell.isalnum()), cells[0] if cells else "")
-        if cell.lstrip().startswith("{"):
-            raise InputError(
-                f"truth {column!r} of {table.name} is text (such as {shown(cell)}), expected {_OBJECTS}"
-            )
-        separator = next((mark for mark in _SEPARATORS if mark in cell), None)
-        hint = f"--label-separator '{separator}' parts the labels of a cell"
-        if separator is None:
-            hint = "--true-words says which are true, --label-separator what parts the labels of a cell"
-        raise InputError(
-            f"truth {column!r} of {table.name} is text (such as {shown(cell)}), expected lists of labels, or 0 and 1;"
-            f" {hint}"
+    @property
+    def are_numbers(self) -> bool:
+        """Whether labels are called by whole numbers that are not their positions."""
+        names = self.names or ()
+        positions = map(str, range(len(names)))
+        return all(map(str.isdecimal, names)) and any(
+            (name.lstrip("0") or "0") != position
+            for name, position in zip(names, positions, strict=True)
         )
 
-    def _decoding(self, table: Table) -> Decode:
-        """Choose how to read the truth."""
-        choice = self.choice
-        column = choice.columns[0]
-        truth = f"truth {choice.key!r} of {table.name}"
-        if self._is_of_cells(table, choice):
-            self._take_lists(truth, has_names=False)
-            self.text = self.nullable = choice.columns
-            cells = LabelCells(
-                table, column, self._wanted, self._names, self._n_labels, self._has_order
-            )
-            self.notes = cells.notes
-            return cells.decode
-        self._refuse_unused(truth, choice, table)
-        if choice.form == "named":
+
+class Truth(NamedTuple):
+    """How the truth of a table is read."""
+
+    choice: ColumnChoice
+    decode: Decode
+    has_cells: bool = False  # for each label; else there are lists of the labels that are true
+    text: tuple[str, ...] = ()  # columns that are read as text
+    nullable: tuple[str, ...] = ()  # columns whose cells may lack a value
+    notes: tuple[str, ...] = ()
+
+
+def truth_of(
+    table: Table,
+    choice: ColumnChoice,
+    labels: Labels,
+    because: Callable[[str], str],
+    wanted: Wanted,
+) -> Truth:
+    """Choose how truth is read, for labels that are known; `because` says why the scores lack one."""
+    column = choice.columns[0]
+    described = table.columns[column]
+    truth = f"truth {choice.key!r} of {table.name}"
+    if (
+        wanted.label_separator is not None
+        and choice.names is None
+        and described.is_flat(*_OF_CELLS)
+    ):
+        _refuse_unknown(truth, wanted)
+        return _truth_of_cells(table, choice, labels, wanted)
+    if choice.form in ("wide", "mapping"):
+        choice = _matched(table, choice, labels, because, wanted)
+    _refuse_unused(truth, choice, table, wanted)
+    if choice.form == "named":
+        raise InputError(f"{truth} holds {described.type}, expected labels without scores")
+    if choice.form != "list":
+        return _truth_of_numbers(table, choice, labels, wanted)
+
+    # A file may have names for its lists of numbers, in an order of its own.
+    if described.kind != "text" and choice.names is None and labels.names is not None:
+        choice = choice._replace(names=table.label_names)
+
+    # Lists of 0 and 1 for each label; all others have the labels that are true.
+    has_names = described.kind == "text" or choice.names is not None
+    if not has_names and not labels.are_numbers and described.kind != "none":
+        refuse_no_order(truth, labels.has_order or labels.number == 1)
+    if described.kind not in ("text", *NUMBERS, "none"):
+        raise InputError(f"{truth} holds {described.type}, expected labels")
+    if _is_indicator(table, column, labels, wanted.unknown):
+        refuse_no_order(truth, choice.names is not None or labels.has_order or labels.number == 1)
+        return _truth_of_numbers(table, ordered(choice, labels.names), labels, wanted)
+    _refuse_unknown(truth, wanted)
+    names = labels.names or ()
+    if has_names and not names:
+        raise InputError(f"{truth} has label names, expected --label-names, in order")
+    if described.kind == "text" or (not has_names and labels.are_numbers):
+        return _truth_of_names(table, choice, names, wanted)
+
+    # Positions may be in an order of the file's own.
+    if choice.names is not None and not set(choice.names) <= set(names):
+        raise InputError(
+            f"{truth} {different(choice.names, names)}, expected the same labels as the scores"
+        )
+    return Truth(choice, partial(_from_positions, column=column, labels=labels, names=choice.names))
+
+
+def _truth_of_names(
+    table: Table, choice: ColumnChoice, names: Sequence[str], wanted: Wanted
+) -> Truth:
+    """Read lists of label names, which may be whole numbers; those that `--label-names` lacks are left out."""
+    column = choice.columns[0]
+    decode = partial(_from_names, column=column, label_names=names)
+    if wanted.label_names is None:
+        return Truth(choice, decode)
+    times = Counter[str]()
+    with suppress(NoValue):  # which is refused where all rows are read
+        for batch in table.batches([column]):
+            times.update(times_of(_named(batch, column)))
+    what = f"column {column!r} of {table.name}"
+    notes = accounting.labels_left_out(what, times, "mark", names, wanted, "--label-names")
+    return Truth(choice, partial(decode, may_have_others=bool(notes)), notes=notes)
+
+
+def _matched(
+    table: Table,
+    choice: ColumnChoice,
+    labels: Labels,
+    because: Callable[[str], str],
+    wanted: Wanted,
+) -> ColumnChoice:
+    """Put wide columns into the order of the labels, by name."""
+    truth = f"truth {choice.key!r} of {table.name}"
+    if choice.names is None:
+        _refuse_text(table, choice, labels, wanted)
+        if labels.number != 1:
+            raise InputError(f"{truth} is one label, expected {labels.number}")
+        return choice
+    if labels.names is None:
+        raise InputError(
+            f"{truth} has label names and the scores have none, expected --label-names"
+        )
+    if set(choice.names) != set(labels.names):
+        lacking = [label for label in labels.names if label not in choice.names]
+        more = [label for label in choice.names if label not in labels.names]
+        why = accounting.because(table, choice, lacking[0]) if lacking else because(more[0])
+        if not why and choice.key == "all columns":
+            why = _labels_in_cells(table, choice, labels.names)
+        if not why and lacking and not more and wanted.label_names is None:
+            why = "; --label-names names those to use"
+        raise InputError(
+            f"{truth} {different(choice.names, labels.names)}, expected the same labels as the scores{why}"
+        )
+    return ordered(choice, labels.names)
+
+
+def _labels_in_cells(table: Table, choice: ColumnChoice, names: Sequence[str]) -> str:
+    """Say how labels in cells of text are read, where the truth has been looked for in columns of numbers."""
+    for key, column in table.columns.items():
+        cells = _first_cells(table, key) if column.is_flat("text") else []
+        for cell in cells:
+            separator = next((mark for mark in LABEL_SEPARATORS if mark in cell), None)
+            if separator is not None and set(_labels_in(cell, separator)) & set(names):
+                options = f"--truth-column {key!r} with --label-separator '{separator}'"
+                return f"; {options} if that has all labels of a row"
+        if not set(names).isdisjoint(cells):
+            return f"; --label-column {key!r} if each line has one label"
+    only = choice.columns[0]
+    if len(choice.columns) == len(names) == 1:
+        return f"; --truth-column {only!r} if that is the truth of {names[0]!r}"
+    if table.of_text and len(choice.columns) == 1 and table.columns[only].is_flat("int"):
+        return f"; --truth-column {only!r} with --label-separator if that has all labels of a row"
+    return ""
+
+
+def _first_cells(table: Table, column: str) -> list[str]:
+    """Return the first cells of a column of text that have some."""
+    batch = table.first_rows([column]).get(column)
+    texts = [] if batch is None else np.asarray(batch.columns[column]).tolist()
+    return [str(text) for text in texts if str(text).strip()]
+
+
+def _refuse_text(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wanted) -> None:
+    """Refuse one column of text, which may have the labels of a row; say how to part them."""
+    column = choice.columns[0]
+    if not table.columns[column].is_flat("text") or (wanted.true_words and labels.number == 1):
+        return
+    cells = _first_cells(table, column)
+    cell = next((cell for cell in cells if not cell.isalnum()), cells[0] if cells else "")
+    found = f"truth {column!r} of {table.name} is text (such as {shown(cell)})"
+    if cell.lstrip().startswith("{"):
+        raise InputError(f"{found}, expected {_OBJECTS}")
+    separator = next((mark for mark in LABEL_SEPARATORS if mark in cell), None)
+    hint = f"--label-separator '{separator}' parts the labels of a cell"
+    if separator is None:
+        hint = "--true-words says which are true, --label-separator what parts the labels of a cell"
+    raise InputError(f"{found}, expected lists of labels, or 0 and 1; {hint}")
+
+
+def _refuse_unknown(truth: str, wanted: Wanted) -> None:
+    """Refuse to look for what is not known in lists of true labels, which cannot say of which it is not."""
+    if wanted.unknown is not None:
+        raise InputError(
+            f"--unknown is {shown(wanted.unknown)} with {truth}, whose lists have the true labels of a row, expected a"
+            " cell for each label: 0, 1, or what stands for one that is not known"
+        )
+
+
+def _refuse_unused(truth: str, choice: ColumnChoice, table: Table, wanted: Wanted) -> None:
+    """Refuse options about text where the truth is none."""
+    kinds = {table.columns[key].kind for key in choice.columns}
+    true_words = "" if kinds & _kinds_of_words(table, wanted) else ",".join(wanted.true_words)
+    unused = {"--label-separator": wanted.label_separator, "--true-words": true_words}
+    for option, value in unused.items():
+        if value:
             raise InputError(
-                f"{truth} holds {table.columns[column].type}, expected labels without scores"
+                f"{option} is {shown(value)} with {truth}, which holds {table.columns[choice.columns[0]].type},"
+                " expected text"
             )
-        if choice.form == "wide" and self._wanted.true_words:
-            kinds = _kinds_of_words(table, self._wanted)
-            self.text = tuple(key for key in choice.columns if table.columns[key].kind in kinds)
-            self._words = {key: Words(self._wanted) for key in self.text}
-        else:
-            accounting.refuse_other_than_numbers(table, choice, "0 and 1")
-        if reads_absent(self._unknown):
-            self.nullable = choice.columns
-        if choice.form != "list":
-            return self._zeros_and_ones
 
-        kind = table.columns[column].kind
-        if kind != "text" and choice.names is None:
-            refuse_no_order(truth, self._has_order)
-        names = self._names
-        if kind not in ("text", *NUMBERS, "none"):
-            raise InputError(f"{truth} holds {table.columns[column].type}, expected labels")
 
-        # Lists of 0 and 1 for each label.
-        has_numbers = kind in NUMBERS or (kind == "none" and self._unknown is not None)
-        if has_numbers and self._is_indicator(table, column):
-            return self._zeros_and_ones
+def _truth_of_numbers(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wanted) -> Truth:
+    """Read columns, or lists as long as there are labels, of 0 and 1, or of words that stand for these."""
+    words = dict[str, Words]()
+    if choice.form == "wide" and wanted.true_words:
+        kinds = _kinds_of_words(table, wanted)
+        words = {key: Words(wanted) for key in choice.columns if table.columns[key].kind in kinds}
+    else:
+        accounting.refuse_other_than_numbers(table, choice, "0 and 1")
+    decode = partial(
+        _zeros_and_ones, choice=choice, labels=labels, words=words, unknown=wanted.unknown
+    )
+    nullable = choice.columns if reads_absent(wanted.unknown) else ()
+    return Truth(choice, decode, has_cells=True, text=tuple(words), nullable=nullable)
 
-        # All others have the labels that are true.
-        self._take_lists(truth, has_names=kind == "text")
-        if kind == "text":
-            assert names is not None
-            return partial(from_names, column=column, label_names=names)
 
-        # Lists of the positions of a row's labels, perhaps in an order of the file's own.
-        if choice.names is None or choice.names == names:
-            return partial(from_positions, column=column, n_labels=self._n_labels, places=None)
-        assert names is not None, "there are names if the truth has some"
-        index = {label: place for place, label in enumerate(names)}
-        if not set(choice.names) <= index.keys():
-            raise InputError(
-                f"{truth} {different(choice.names, names)}, expected the same labels as the scores"
-            )
-        order = np.array([index[label] for label in choice.names])
-        return partial(from_positions, column=column, n_labels=self._n_labels, places=order)
+def _zeros_and_ones(
+    batch: Batch, choice: ColumnChoice, labels: Labels, words: dict[str, "Words"], unknown: object
+) -> Matrix:
+    """Return the truth of some rows, of which some columns may have words."""
+    columns = dict(batch.columns)
+    for key, own in words.items():
+        about = f"column {key!r} of {batch.name}"
+        columns[key] = own.cells(np.asarray(columns[key]), about, batch.first)
+    cells = numbers_of(batch._replace(columns=columns), choice, labels.number)
+    what = f"truth {choice.key!r} of {batch.name}"
+    return indicator(cells, what, batch.first, labels.names, unknown)
 
-    def _take_lists(self, truth: str, *, has_names: bool) -> None:
-        """Note that there are lists of true labels, which cannot say of which it is not known."""
-        self.has_cells = False
-        self.nullable = ()
-        if self._unknown is not None:
-            raise InputError(
-                f"--unknown is {shown(self._unknown)} with {truth}, whose lists have the true labels of a row, expected"
-                " a cell for each label: 0, 1, or what stands for one that is not known"
-            )
-        if has_names and self._names is None:
-            raise InputError(f"{truth} has label names, expected --label-names, in order")
 
-    def _zeros_and_ones(self, batch: Batch) -> Matrix:
-        """Read columns, or lists as long as there are labels, of 0 and 1, or of words that stand for these."""
-        what = f"truth {self.choice.key!r} of {batch.name}"
-        if not self.text:
-            cells = numbers_of(batch, self.choice, self._n_labels)
-            return indicator(cells, what, batch.first, self._names, self._unknown)
-        columns = dict(batch.columns)
-        for key in self.text:
-            about = f"column {key!r} of {batch.name}"
-            columns[key] = self._words[key].cells(np.asarray(columns[key]), about, batch.first)
-        cells = numbers_of(batch._replace(columns=columns), self.choice, self._n_labels)
-        return indicator(cells, what, batch.first, self._names, self._unknown)
-
-    def _refuse_unused(self, truth: str, choice: ColumnChoice, table: Table) -> None:
-        """Refuse options about text where the truth is none."""
-        kinds = {table.columns[key].kind for key in choice.columns}
-        for option, value in (
-            ("--label-separator", self._wanted.label_separator),
-            ("--true-words", ",".join(self._wanted.true_words) or None),
-        ):
-            is_used = option == "--true-words" and bool(
-                kinds & _kinds_of_words(table, self._wanted)
-            )
-            if value is not None and not is_used:
-                raise InputError(
-                    f"{option} is {shown(value)} with {truth}, which holds {table.columns[choice.columns[0]].type},"
-                    " expected text"
-                )
-
-    def _is_indicator(self, table: Table, column: str) -> bool:
-        """Whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
-        n_labels = self._n_labels
-        described = table.columns[column]
-        if described.names is not None and described.kind == "int":
-            return False
-        if described.width is not None or described.kind in ("bool", "float"):
-            return True
-        # A cell without a value is no position: it is refused, with a hint, or is one that is not known.
-        batch = table.first_rows([column], [column]).get(column)
-        if batch is None:
-            return False
-        lists = batch.columns[column]
-        assert isinstance(lists, ListColumn)
-        lengths = np.diff(lists.offsets)  # (n_rows,)
-        if lists.absent is not None:
-            lengths = lengths[~lists.absent]
-        # A negative number is no position: as a cell of truth it is refused with a hint.
-        cells = lists.values
-        fits = is_truth(cells, self._unknown) | (cells < 0) | (cells != cells)
-        if (lengths != n_labels).any() or not fits.all():
-            return False
-        if n_labels <= 2 and (lists.values.reshape(-1, n_labels) == np.arange(n_labels)).all():
-            raise InputError(
-                f"truth {column!r} of {table.name} has {list(range(n_labels))} in all of the first"
-                f" {len(lengths):,} rows, which may be positions or 0 and 1, expected true and false,"
-                " numbers with a point, or names"
-            )
+def _is_indicator(table: Table, column: str, labels: Labels, unknown: object) -> bool:
+    """Whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
+    n_labels = labels.number
+    described = table.columns[column]
+    if described.kind not in NUMBERS and (described.kind != "none" or unknown is None):
+        return False
+    if described.names is not None and described.kind == "int":
+        return False
+    if described.width is not None or described.kind in ("bool", "float"):
         return True
+    # A cell without a value is no position: it is refused, with a hint, or is one that is not known.
+    batch = table.first_rows([column], [column]).get(column)
+    if batch is None:
+        return False
+    lists = batch.columns[column]
+    assert isinstance(lists, ListColumn)
+    lengths = np.diff(lists.offsets)  # (n_rows,)
+    if lists.absent is not None:
+        lengths = lengths[~lists.absent]
+    # A negative number is no position: as a cell of truth it is refused with a hint.
+    cells = lists.values
+    fits = is_truth(cells, unknown) | (cells < 0) | (cells != cells)
+    if (lengths != n_labels).any() or not fits.all():
+        return False
+    if n_labels <= 2 and (cells.reshape(-1, n_labels) == np.arange(n_labels)).all():
+        raise InputError(
+            f"truth {column!r} of {table.name} has {list(range(n_labels))} in all of the first"
+            f" {len(lengths):,} rows, which may be positions or 0 and 1, expected true and false,"
+            " numbers with a point, or names"
+        )
+    return True
 
 
 _ABSENT = ("nan", "na", "n/a", "null", "none")  # words for no value
+UNCLEAR = ("?", "maybe", "unknown", "uncertain", "unclear")  # words for neither
 
 
 def _kinds_of_words(table: Table, wanted: Wanted) -> set[str]:
@@ -262,11 +312,20 @@ def refuse_no_order(truth: str, has_order: bool) -> None:
         )
 
 
+def refuse_numbers_as_names(truth: str, labels: Labels) -> None:
+    """Refuse positions beside labels that are called by whole numbers, as these may be meant."""
+    if labels.are_numbers:
+        raise InputError(
+            f"{truth} has labels by their positions from 0, and the scores call theirs {listed(labels.names or ())},"
+            " expected --label-names, in the order of these positions"
+        )
+
+
 class Words:
     """Text of cells that are true, as the caller has said; all others have one other word, or all nothing."""
 
     def __init__(self, wanted: Wanted) -> None:
-        self._true = {word.strip().casefold() for word in wanted.true_words}
+        self._true = {_word(word) for word in wanted.true_words}
         self._unknown = dict[str, float]()  # words for truth that is not known
         for value in unknown_values(wanted.unknown):
             words = ("", *_ABSENT) if value != value else (f"{value:g}",)
@@ -281,11 +340,17 @@ class Words:
 
     def _code(self, text: str, what: str, first: int, texts: Dense) -> float:
         """Return what a word stands for."""
-        word = text.strip().casefold()
+        word = _word(text)
         if word in self._true:
             return 1.0
         if word in self._unknown:
             return self._unknown[word]
+        if word in UNCLEAR:
+            row = first + texts.tolist().index(text)
+            raise InputError(
+                f"{what} has {shown(text)} at row {row}, expected a word for what is not true; leave out the word, with"
+                " --unknown=nan, if that is not known"
+            )
         if self._false is None and word not in _ABSENT:
             self._false = word
         if word != self._false:
@@ -300,90 +365,73 @@ class Words:
         return 0.0
 
 
-def _first_cells(table: Table, column: str) -> list[str]:
-    """Return the first cells of a column of text that have some."""
-    batch = table.first_rows([column]).get(column)
-    cells = [] if batch is None else np.asarray(batch.columns[column]).tolist()
-    return [str(cell) for cell in cells if str(cell).strip()]
+def _word(text: str) -> str:
+    """Return a word as it is compared: in whatever case, and 1.0 as 1."""
+    word = text.strip().casefold()
+    whole, _, decimals = word.partition(".")
+    return whole if whole and decimals and not decimals.strip("0") else word
 
 
-class LabelCells:
-    """A column of text that has all labels of a row in a cell, with a separator between them."""
-
-    def __init__(
-        self,
-        table: Table,
-        column: str,
-        wanted: Wanted,
-        label_names: tuple[str, ...] | None,
-        n_labels: int,
-        has_order: bool,
-    ) -> None:
-        self._column = column
-        self._separator = wanted.label_separator or ","
-        self._what = f"column {column!r} of {table.name}"
-        times = Counter[str]()
-        may_be_cells = n_labels > 1
-        for batch in table.batches([column], nullable=[column], text=[column]):
-            for labels in self._labels_of(batch):
-                times.update(set(labels))
-                may_be_cells = may_be_cells and len(labels) in (0, n_labels)
-        if may_be_cells and times and times.keys() <= {"0", "1"}:
+def _truth_of_cells(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wanted) -> Truth:
+    """Read a column of text that has all labels of a row in a cell, with a separator between them."""
+    column = choice.columns[0]
+    what = f"column {column!r} of {table.name}"
+    labels_of = partial(_labels_of, column=column, separator=wanted.label_separator or ",")
+    times = Counter[str]()
+    may_be_cells = labels.number > 1
+    for batch in table.batches([column], nullable=[column], text=[column]):
+        for found in labels_of(batch):
+            times.update(set(found))
+            may_be_cells = may_be_cells and len(found) in (0, labels.number)
+    if may_be_cells and times and times.keys() <= {"0", "1"}:
+        raise InputError(
+            f"{what} may have 0 and 1 for each label, or positions, expected names of labels, or {_OBJECTS}"
+        )
+    names = labels.names or ()
+    are_positions = not set(names) & times.keys() and all(map(str.isdecimal, times))
+    if times and are_positions and not labels.are_numbers:
+        beyond = [label for label in times if int(label) >= labels.number]
+        if beyond:
             raise InputError(
-                f"{self._what} may have 0 and 1 for each label, or positions, expected names of labels, or {_OBJECTS}"
+                f"{what} has the label {beyond[0]}, expected names, or positions from 0 to {labels.number - 1}"
             )
-        names = label_names or ()
-        if times and not set(names) & times.keys() and all(map(str.isdigit, times)):
-            beyond = [label for label in times if int(label) >= n_labels]
-            if beyond:
-                raise InputError(
-                    f"{self._what} has the label {beyond[0]}, expected names, or positions from 0 to {n_labels - 1}"
-                )
-            refuse_no_order(self._what, has_order)
-            names = tuple(map(str, range(n_labels)))
-        others = [label for label in times if label not in names]
-        if others and wanted.label_names is None:
+        refuse_no_order(what, labels.has_order or labels.number == 1)
+        names = tuple(map(str, range(labels.number)))
+    of = _OF_SCORES
+    if wanted.label_names is not None:
+        of = f"--label-names, which {wanted.label_separator!r} parts (--label-separator)"
+    notes = accounting.labels_left_out(what, times, "mark", names, wanted, of)
+    index = {label: place for place, label in enumerate(names)}
+    decode = partial(_from_cells, labels_of=labels_of, what=what, index=index)
+    return Truth(choice, decode, text=choice.columns, nullable=choice.columns, notes=notes)
+
+
+def _from_cells(
+    batch: Batch,
+    labels_of: Callable[[Batch], Iterator[list[str]]],
+    what: str,
+    index: Mapping[str, int],
+) -> Matrix:
+    """Return the labels of some rows, but for those that are left out, as a CSR matrix of ones."""
+    positions = list[int]()
+    offsets = [0]
+    for labels in labels_of(batch):
+        positions += [index[label] for label in dict.fromkeys(labels) if label in index]
+        offsets.append(len(positions))
+    return label_lists.indicator_of(
+        np.array(positions, np.int64), np.array(offsets), len(index), what, batch.first
+    )
+
+
+def _labels_of(batch: Batch, column: str, separator: str) -> Iterator[list[str]]:
+    """Return the labels of each row; a cell without a value has none."""
+    for row, cell in enumerate(np.asarray(batch.columns[column]).tolist(), batch.first):
+        text = "" if cell is None or cell != cell else str(cell).strip()
+        if text.startswith("{") and ":" in text:
             raise InputError(
-                f"{self._what} has {listed(others)}{alike(others, names)}, expected the labels of the scores;"
-                " --label-names names those to use"
+                f"column {column!r} of {batch.name} has {shown(text)} at row {row}, expected {_OBJECTS}"
             )
-        self._names = names
-        self._left_out = times.keys() - set(names) if wanted.label_names is not None else set()
-        self.notes: tuple[str, ...] = ()
-        if self._left_out:
-            marks = sum(times[label] for label in self._left_out)
-            some = f"{counted(marks, 'mark')} of {counted(len(self._left_out), 'label')}"
-            self.notes = (
-                f"left out of {self._what}: {some} not in --label-names, {listed(sorted(self._left_out))}",
-            )
-            if self._left_out == times.keys():
-                raise InputError(
-                    f"{self._what} has no label of --label-names, but {listed(sorted(times))}, expected labels that"
-                    f" {self._separator!r} parts (--label-separator)"
-                )
-
-    def decode(self, batch: Batch) -> Matrix:
-        """Return the labels of some rows as a CSR matrix of ones."""
-        index: dict[str, int] = {}
-        values = list[int]()
-        lengths = list[int]()
-        for labels in self._labels_of(batch):
-            kept = [label for label in dict.fromkeys(labels) if label not in self._left_out]
-            values += [index.setdefault(label, len(index)) for label in kept]
-            lengths.append(len(kept))
-        offsets = np.append(0, np.cumsum(lengths))
-        lists = ListColumn(np.array(values, np.int64), offsets, tuple(index))
-        return from_names(batch._replace(columns={self._column: lists}), self._column, self._names)
-
-    def _labels_of(self, batch: Batch) -> Iterator[list[str]]:
-        """Return the labels of each row, each once; a cell without a value has none."""
-        for row, cell in enumerate(np.asarray(batch.columns[self._column]).tolist(), batch.first):
-            text = "" if cell is None or cell != cell else str(cell).strip()
-            if text.startswith("{") and ":" in text:
-                raise InputError(
-                    f"{self._what} has {shown(text)} at row {row}, expected {_OBJECTS}"
-                )
-            yield _labels_in(text, self._separator)
+        yield _labels_in(text, separator)
 
 
 _OBJECTS = (
@@ -404,14 +452,14 @@ def _labels_in(cell: str, separator: str) -> list[str]:
 
 
 def ordered(choice: ColumnChoice, label_names: tuple[str, ...] | None) -> ColumnChoice:
-    """Put wide columns, or the labels of mappings, into the order of the label names."""
-    if label_names is None or choice.form in ("list", "named"):
+    """Put wide columns, or the labels of mappings and lists, into the order of the label names."""
+    if label_names is None or choice.names is None or choice.form == "named":
         return choice
     positions = places(choice.names, label_names, choice.key, "the same labels")
     if positions is None:
         return choice
     order = tuple(positions.tolist())
-    if choice.form == "mapping":
+    if choice.form != "wide":
         return choice._replace(names=label_names, order=order)
     return choice._replace(names=label_names, columns=tuple(choice.columns[k] for k in order))
 
@@ -419,13 +467,13 @@ def ordered(choice: ColumnChoice, label_names: tuple[str, ...] | None) -> Column
 def numbers_of(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
     """Return wide columns, objects, or lists of one length, as a matrix (n_rows, n_labels)."""
     if choice.form == "wide":
-        return stacked(batch, choice.columns)
+        return np.stack([np.asarray(batch.columns[column]) for column in choice.columns], axis=1)
     values = batch.columns[choice.columns[0]]
-    matrix = values if isinstance(values, np.ndarray) else rectangular(batch, choice, n_labels)
+    matrix = values if isinstance(values, np.ndarray) else _rectangular(batch, choice, n_labels)
     return matrix if choice.order is None else matrix[:, choice.order]
 
 
-def rectangular(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
+def _rectangular(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
     """Return lists of numbers, all of one length, as a matrix (n_rows, n_labels); NaN for a row without a list."""
     column = choice.columns[0]
     lists: Any = batch.columns[column]
@@ -434,8 +482,8 @@ def rectangular(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
     wrong = np.flatnonzero(present & (lengths != n_labels))
     if wrong.size:
         raise InputError(
-            f"column {column!r} of {batch.name} has {lengths[wrong[0]]} values at row {batch.first + wrong[0]},"
-            f" expected {n_labels}, one for each label"
+            f"column {column!r} of {batch.name} has {counted(int(lengths[wrong[0]]), 'value')} at row"
+            f" {batch.first + wrong[0]}, expected {n_labels}, one for each label"
         )
     matrix = lists.values.reshape(-1, n_labels)
     if present.all():
@@ -473,43 +521,80 @@ def _neither_0_nor_1(cells: Dense) -> Dense:
     return np.asarray((cells != 0) & (cells != 1))
 
 
-def from_names(batch: Batch, column: str, label_names: Sequence[str]) -> Matrix:
-    """Return lists of label names as a CSR matrix of ones."""
-    lists: Any = batch.columns[column]
+def places_of(coded: Ints, words: Sequence[str] | None, label_names: Sequence[str]) -> Ints:
+    """Return the place of each label, a number among words, among label names; -1 for those that are none of these."""
     index = {label: place for place, label in enumerate(label_names)}
+    known = np.array([index.get(word, -1) for word in words or ()], np.int64)
+    return known[coded] if known.size else np.empty(0, np.int64)
+
+
+_OF_SCORES = "the scores; --label-names names those to use"
+
+
+def times_of(lists: Any) -> dict[str, int]:
+    """Count how often each name stands in lists."""
     words = lists.words or ()
-    known = np.array([index.get(word, -1) for word in words], np.int64)
+    times = np.bincount(lists.values, minlength=len(words)).tolist()
+    return {word: n_times for word, n_times in zip(words, times, strict=True) if n_times}
+
+
+def without_others(positions: Ints, offsets: Ints) -> tuple[Booleans, Ints]:
+    """Return which of the labels in lists are known, whose position is not -1, and where lists of these begin."""
+    is_known = positions >= 0
+    return is_known, np.append(0, np.cumsum(is_known))[offsets]
+
+
+def _from_names(
+    batch: Batch, column: str, label_names: Sequence[str], may_have_others: bool = False
+) -> Matrix:
+    """Return lists of label names as a CSR matrix of ones."""
+    lists = _named(batch, column)
     what = f"column {column!r} of {batch.name}"
-    positions = known[lists.values] if known.size else lists.values.astype(np.int64)
-    if (positions < 0).any():
-        used = np.unique(lists.values)
-        label_lists.refuse_unknown(known[used], [words[k] for k in used], what, "label_names")
-    n_labels = len(label_names)
+    positions = places_of(lists.values, lists.words, label_names)
+    is_known, offsets = without_others(positions, lists.offsets)
+    if not is_known.all() and not may_have_others:
+        accounting.labels_left_out(what, times_of(lists), "mark", label_names, Wanted(), _OF_SCORES)
     return label_lists.indicator_of(
-        positions, lists.offsets, n_labels, what, batch.first, label_names
+        positions[is_known], offsets, len(label_names), what, batch.first, label_names
     )
 
 
-def from_positions(batch: Batch, column: str, n_labels: int, places: Dense | None) -> Matrix:
-    """Return lists of label positions as a CSR matrix of ones; `places` are those of labels in another order."""
+def _named(batch: Batch, column: str) -> ListColumn:
+    """Return lists of label names, of which whole numbers may be such."""
+    lists: Any = batch.columns[column]
+    if lists.words is not None:
+        return ListColumn(lists.values, lists.offsets, lists.words)
+    numbers, places = np.unique(_whole_numbers(batch, column), return_inverse=True)
+    return ListColumn(places, lists.offsets, tuple(map(str, numbers.tolist())))
+
+
+def _whole_numbers(batch: Batch, column: str) -> Ints:
+    """Return the numbers in lists, which are whole."""
+    lists: Any = batch.columns[column]
+    wrong = np.flatnonzero((lists.values % 1 != 0) | (np.abs(lists.values) > LARGEST_EXACT_INTEGER))
+    if wrong.size:
+        row = batch.first + int(np.searchsorted(lists.offsets, wrong[0], side="right")) - 1
+        raise InputError(
+            f"column {column!r} of {batch.name} has {lists.values[wrong[0]]:g} at row {row}, expected positions of"
+            " labels"
+        )
+    return np.asarray(lists.values, np.int64)
+
+
+def _from_positions(
+    batch: Batch, column: str, labels: Labels, names: tuple[str, ...] | None
+) -> Matrix:
+    """Return lists of label positions as a CSR matrix of ones; `names` has the file's own order of labels."""
     lists: Any = batch.columns[column]
     what = f"column {column!r} of {batch.name}"
     if lists.words is not None:
         raise InputError(
             f"{what} has the label {shown(lists.words[0])} from row {batch.first} on, expected positions"
         )
-    parts = np.flatnonzero(lists.values % 1 != 0)
-    if parts.size:
-        row = batch.first + int(np.searchsorted(lists.offsets, parts[0], side="right")) - 1
-        raise InputError(
-            f"{what} has {lists.values[parts[0]]:g} at row {row}, expected positions of labels"
-        )
-    positions = lists.values.astype(np.int64)
-    if places is None:
-        return label_lists.indicator_of(positions, lists.offsets, n_labels, what, batch.first)
-    in_file_order = label_lists.indicator_of(
-        positions, lists.offsets, places.size, what, batch.first
-    )
-    return label_lists.indicator_of(
-        places[in_file_order.indices], in_file_order.indptr, n_labels, what, batch.first
-    )
+    positions = _whole_numbers(batch, column)
+    n_labels = labels.number if names is None else len(names)
+    ones = label_lists.indicator_of(positions, lists.offsets, n_labels, what, batch.first)
+    if names is None or names == labels.names:
+        return ones
+    coded = ListColumn(ones.indices, ones.indptr, names)
+    return _from_names(batch._replace(columns={column: coded}), column, labels.names or ())
