@@ -10,31 +10,11 @@ import pytest
 
 import thresholds
 from tests.naive.exhaustive import best_known_macro
+from tests.pets import NAMES, SCORES, TRUTH
 from tests.words import flat
 from thresholds import cli
 
-NAMES = ["cat", "dog", "emu"]
-TRUTH = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 1]])
-SCORES = np.array(
-    [
-        [0.9, 0.2, 0.1],
-        [0.3, 0.7, 0.2],
-        [0.8, 0.6, 0.1],
-        [0.4, 0.1, 0.3],
-        [0.35, 0.2, 0.2],
-        [0.1, 0.5, 0.1],
-        [0.6, 0.3, 0.9],
-    ]
-)
-
 pytestmark = pytest.mark.usefixtures("folder")
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A working folder; tables are read by PyArrow."""
-    pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
-    monkeypatch.chdir(tmp_path)
 
 
 def write(name: str, *lines: str) -> None:

@@ -11,14 +11,10 @@ import thresholds
 from tests.naive.exhaustive import best_known_macro
 from thresholds import InputError, ScoreFile
 
-pytestmark = pytest.mark.usefixtures("folder")
 
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A working folder with the scores of three labels in four rows; tables are read by PyArrow."""
-    pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def scores(folder: None) -> None:
+    """The scores of three labels in four rows."""
     write("s.csv", "id,a,b,c", "1,.9,.1,.5", "2,.2,.8,.5", "3,.7,.3,.1", "4,.1,.2,.9")
 
 

@@ -69,7 +69,7 @@ def from_label_lists(
         names = tuple(sorted(set(flat))) if names is None else names
         index = {name: place for place, name in enumerate(names)}
         positions = np.array([index.get(name, -1) for name in flat], np.int64)
-        refuse_unknown(positions, flat, "label_lists", "label_names", names)
+        _refuse_unknown(positions, flat, names)
     else:
         _refuse_huge(flat, offsets)
         positions = np.array(flat, np.int64)
@@ -165,13 +165,7 @@ def lists_of(decided: Matrix) -> tuple[Integers, Integers]:
     return positions, np.append(0, np.bincount(rows, minlength=len(decided)).cumsum())
 
 
-def refuse_unknown(
-    positions: Integers,
-    words: Sequence[str],
-    name: str,
-    known_by: str,
-    names: Sequence[str] = (),
-) -> None:
+def _refuse_unknown(positions: Integers, words: Sequence[str], names: Sequence[str]) -> None:
     """Refuse labels whose position is -1, and show the first few; say which only look like one of `names`."""
     unknown = list(dict.fromkeys(words[place] for place in np.flatnonzero(positions < 0).tolist()))
     if unknown:
@@ -179,8 +173,10 @@ def refuse_unknown(
         if len(unknown) > _NAMES_SHOWN:
             examples += ", ..."
         labels = "a label" if len(unknown) == 1 else f"{len(unknown):,} labels"
-        found = f"{labels} that {known_by} does not know, {examples}"
-        raise InputError(f"{name} has {found}; expected names from there{alike(unknown, names)}")
+        found = f"{labels} that label_names does not know, {examples}"
+        raise InputError(
+            f"label_lists has {found}; expected names from there{alike(unknown, names)}"
+        )
 
 
 def _flattened(label_lists: Iterable[Iterable[Any]]) -> tuple[list[Any], Integers]:

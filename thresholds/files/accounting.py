@@ -86,24 +86,24 @@ def refuse_other_than_numbers(table: Table, choice: ColumnChoice, expected: str)
 
 
 def refuse_mostly_numbers(
-    table: Table,
-    columns: Collection[str],
-    fits: Callable[[str], bool] = is_number,
-    what: str = "numbers",
+    table: Table, columns: Collection[str], *, of_truth: bool = False
 ) -> None:
     """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them.
 
     Whole numbers that tell rows apart, as a column `id` has, are no label.
     """
+    fits, what, option = is_number, "numbers", "--score-column"
+    if of_truth:
+        fits, what, option = is_zero_or_one, "0 or 1", "--truth-column"
     found = dict(_first_texts(table, columns, fits))
     for key in called(found, ROWS):
         if found[key].are_ids:
             del found[key]
+    way_out = f"--key names a key, --label-names or {option} the columns to use"
     quoted = [key for key, texts in found.items() if texts.odd is None]
-    if len(quoted) > 1 and table.is_loose and fits is is_number:
+    if len(quoted) > 1 and table.is_loose:
         raise InputError(
-            f"{table.name} has {what} in quotes in {listed(quoted)}, expected numbers without quotes for scores;"
-            " --key names a key, --label-names or --score-column the columns to use"
+            f"{table.name} has {what} in quotes in {listed(quoted)}, expected numbers without quotes; {way_out}"
         )
     for key, texts in found.items():
         if texts.n_alike >= max(1, _MOSTLY * texts.n_rows):
@@ -113,7 +113,7 @@ def refuse_mostly_numbers(
             odd = "" if texts.odd is None else f" (row {texts.odd[0]} has {shown(texts.odd[1])})"
             raise InputError(
                 f"column {key!r} of {table.name} is text, though {are}{odd}, expected numbers in every row of a label;"
-                " --key names a key, --label-names or --score-column the columns to use"
+                f" {way_out}"
             )
 
 
@@ -215,7 +215,7 @@ def refuse_other_labels(
             raise InputError(
                 f"truth {choice.key!r} of {table.name} has {label!r}, expected the same labels as the scores{why}"
             )
-    refuse_mostly_numbers(table, left, is_zero_or_one, "0 or 1")
+    refuse_mostly_numbers(table, left, of_truth=True)
 
 
 def because(table: Table, choice: ColumnChoice | None, label: str) -> str:
@@ -256,12 +256,18 @@ def labels_left_out(
     if not others:
         return ()
     if wanted.label_names is None or len(others) == len(times):
-        raise InputError(
-            f"{name} has {listed(others)}{alike(others, names)}, expected the labels of {of}"
-        )
+        raise other_labels(name, times, names, of)
     some = counted(sum(times[label] for label in others), what)
     labels = f"{counted(len(others), 'label')} not in --label-names, {listed(others)}"
     return (f"left out of {name}: {some} of {labels}{alike(others, names)}",)
+
+
+def other_labels(name: str, labels: Iterable[str], names: Collection[str], of: str) -> InputError:
+    """Say that there are labels that are none of `names`: `of` says whose are expected."""
+    others = sorted(set(labels) - set(names))
+    return InputError(
+        f"{name} has {listed(others)}{alike(others, names)}, expected the labels of {of}"
+    )
 
 
 def refuse_several_labels(name: str, labels: Iterable[str], names: Collection[str]) -> None:

@@ -1,7 +1,6 @@
 """Scores joined to truth in another file: by a key, else row by row."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,16 +9,17 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, in_order, places
-from thresholds.files.keys import places_of, shown_key
+from thresholds.files.keys import places_of
+from thresholds.files.order import (
+    Labels,
+    refuse_no_order,
+    refuse_numbers_as_names,
+    refuse_other_rows,
+)
 from thresholds.files.score_file import collected
 from thresholds.files.source import Block, Source, Wanted
-from thresholds.files.tables.roles import UNNAMED_INDEX
-from thresholds.files.tables.truth import Labels, refuse_no_order, refuse_numbers_as_names
 from thresholds.files.unknown import as_read
 from thresholds.results import counted
-
-# What the index of a pandas frame is called, in a csv or after `reset_index`.
-_INDEX = re.compile(rf"{UNNAMED_INDEX.pattern}|index|level_0")
 
 
 def joined(scores: Source, truth: Source) -> Source:
@@ -34,7 +34,7 @@ def joined(scores: Source, truth: Source) -> Source:
     given = _Truth(truth, rows, found)
     if found is None:
         given.refuse_other_length(scores.n_samples, scores.name)
-        _refuse_other_order(scores, truth)
+        refuse_other_rows(scores, truth)
     return replace(
         scores,
         read=partial(given.blocks, scores),
@@ -44,48 +44,6 @@ def joined(scores: Source, truth: Source) -> Source:
         has_unknown=truth.has_unknown,
         notes=(*scores.notes, *truth.notes, *given.notes()),
     )
-
-
-def _refuse_other_order(scores: Source, truth: Source) -> None:
-    """Refuse to join rows by their order where a column that both files have tells them apart, and tells another.
-
-    An index may count the rows of one file, and have been kept in the other.
-    """
-    both = [column for column in scores.left_out if column in truth.left_out]
-    of_truth = dict(truth.first_values(both))
-    for column, cells in scores.first_values(both):
-        if column not in of_truth:
-            continue
-        n_rows = min(len(cells), len(of_truth[column]))
-        own, other = (
-            [_number(str(cell)) for cell in some[:n_rows]] for some in (cells, of_truth[column])
-        )
-        are_keys = len(set(own)) == len(set(other)) == n_rows
-        may_count = _INDEX.fullmatch(column) is not None and (_count(own) or _count(other))
-        if own != other and are_keys and not may_count and set(own) & set(other):
-            row = next(row for row in range(n_rows) if own[row] != other[row])
-            raise InputError(
-                f"column {column!r} has {shown_key(own[row])} at row {row} of {scores.name} and"
-                f" {shown_key(other[row])} at that of {truth.name}, expected --key {column!r}, which joins by it, or"
-                " rows in the same order"
-            )
-
-
-def _number(text: str) -> str:
-    """Return a whole number without what files write around it; other text as it is."""
-    stripped = text.strip()
-    return stripped.lstrip("0") or "0" if stripped.isdecimal() else text
-
-
-def _count(cells: Sequence[str]) -> bool:
-    """Whether cells number the rows, from whatever number on."""
-    if not cells or not cells[0].isdecimal() or len(cells[0]) > _DIGITS:
-        return False
-    first = int(cells[0])
-    return list(cells) == [str(number) for number in range(first, first + len(cells))]
-
-
-_DIGITS = 18  # of a whole number of 8 bytes, at least
 
 
 @dataclass(frozen=True)
@@ -185,11 +143,12 @@ def truth_of_arrays(source: Source, wanted: Wanted, scores: Source) -> Source:
         raise InputError(
             f"{source.name} has {counted(source.n_labels, 'label')}, expected {scores.n_labels} as {scores.name}"
         )
-    if source.label_names is None:
-        refuse_no_order(f"truth of {source.name}", scores.has_order)
     names = scores.label_names
-    if source.label_names is None and source.more_labels and wanted.names_of_columns is None:
-        refuse_numbers_as_names(f"truth of {source.name}", Labels(names, scores.n_labels, True))
+    if source.label_names is None:
+        labels = Labels(names, scores.n_labels, scores.has_order)
+        refuse_no_order(f"truth of {source.name}", labels)
+        if source.more_labels and wanted.names_of_columns is None:
+            refuse_numbers_as_names(f"truth of {source.name}", labels)
     order = places(source.label_names, names, source.name, f"those of {scores.name}")
     read = partial(_as_truth, source, wanted.unknown, order, scores)
     return replace(source, read_whole=read, has_unknown=wanted.unknown is not None)

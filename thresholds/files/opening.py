@@ -1,7 +1,6 @@
 """Finding out what a path is, and opening it: by suffix, a folder, or a pattern of shards."""
 
 import os
-import re
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +16,7 @@ from thresholds.files.arrays.npz import array_names, open_npy, open_npz
 from thresholds.files.arrays.sparse_text import is_xmc, open_svmlight, open_xmc
 from thresholds.files.converting import from_logits
 from thresholds.files.joining import joined, truth_of_arrays
+from thresholds.files.order import refuse_shards_sorted_as_text
 from thresholds.files.score_file import LabelledFile, gather_labelled
 from thresholds.files.source import Source, Wanted
 from thresholds.files.tables import table as tables
@@ -174,6 +174,12 @@ class _File:
             elif self.open_matrix is open_npz:
                 self.columns = frozenset(array_names(Path(self.path)))
 
+    @property
+    def shards(self) -> list[str]:
+        """The names of the files that it is, without their suffixes."""
+        files = () if is_dataset(self.path) else shards_of(self.path)
+        return [os.path.basename(shard).partition(".")[0] for shard in files]
+
     def scores(self, wanted: Wanted) -> Source:
         """Return scores, and truth that stands beside them."""
         with reading(self.name):
@@ -205,48 +211,24 @@ class _File:
 
 
 def _opened(path: Any, truth_path: Any, wanted: Wanted) -> Source:
-    """Open scores, and the truth of another file, if there is one; groups and weights may stand in either."""
+    """Open scores, and the truth of another file, if there is one; groups, weights and labels may stand in either."""
     file = _File(path, wanted)
     if truth_path is None:
         return file.scores(wanted)
     truth = _File(truth_path, replace(wanted, scores=None), "--truth")
-    of_scores: dict[str, Any] = {"truth": None, "with_truth": False}
-    of_truth: dict[str, Any] = {"scores": None, "drop_unscored": False}
-    for name in ("groups", "weights", "labels"):
-        column = getattr(wanted, name)
-        in_truth = column in truth.columns and column not in file.columns
-        if in_truth:
-            of_scores[name] = None
-        elif name != "labels":  # which both may have
-            of_truth[name] = None
+    only_in_truth = truth.columns - file.columns
+    theirs = [
+        name for name in ("groups", "weights", "labels") if getattr(wanted, name) in only_in_truth
+    ]
+    of_scores: dict[str, Any] = {"truth": None, "with_truth": False, **dict.fromkeys(theirs)}
     scores = file.scores(replace(wanted, **of_scores))
-    if wanted.key is None and scores.key_columns == ():
-        _refuse_order_of_shards(file.path, truth.path)
+    # Groups and weights are those of one file; a column of labels both may have.
+    own = [name for name in ("groups", "weights") if name not in theirs]
+    of_truth: dict[str, Any] = {"scores": None, "drop_unscored": False, **dict.fromkeys(own)}
     keys = wanted.key or scores.key_columns or None
+    if keys is None:
+        refuse_shards_sorted_as_text(file.name, file.shards, truth.shards)
     return joined(scores, truth.truth(replace(wanted, key=keys, **of_truth), scores))
-
-
-def _refuse_order_of_shards(path: Any, truth_path: Any) -> None:
-    """Refuse to join rows by their order where the numbers of shards have another than their names: 10 before 2."""
-    if is_dataset(path) or is_dataset(truth_path):
-        return
-    names, of_truth = (
-        [os.path.basename(shard).partition(".")[0] for shard in shards_of(some)]
-        for some in (path, truth_path)
-    )
-    by_number = sorted(names, key=_with_numbers)
-    if names != by_number and names != of_truth:
-        after = next(name for name, other in zip(names, by_number, strict=True) if name != other)
-        raise InputError(
-            f"{path} has the shard {after} before others of smaller numbers, as their names say, expected --key to join"
-            " by a column, or names with as many digits"
-        )
-
-
-def _with_numbers(name: str) -> list[str | int]:
-    """Return a name with its numbers apart, which are compared as such."""
-    parts = re.split(r"(\d+)", name)
-    return [int(part) if part.isdecimal() else part for part in parts]
 
 
 def _opens_matrix(path: Any) -> _OpenMatrix | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from thresholds._arrays.sparse import stored_cells, with_cells
 from thresholds._arrays.types import Booleans, Dense, Matrix
-from thresholds._checks import InputError
+from thresholds._checks import InputError, shown
 from thresholds._checks.cells import first_bad_cell, first_value
 from thresholds._checks.unknown import Unknown, and_one_more, is_unknown, unknown_values
 from thresholds._engine.unknown import UNKNOWN
@@ -44,6 +44,15 @@ def as_read(
     coded = (stored == 1).astype(np.int8)
     coded[is_unknown(stored, stands_for)] = UNKNOWN
     return with_cells(cells, coded)
+
+
+def refuse_unknown_in_lists(what: str, unknown: object) -> None:
+    """Refuse to look for what is not known in lists of true labels, which cannot say of which it is not."""
+    if unknown is not None:
+        raise InputError(
+            f"--unknown is {shown(unknown)} with {what}, whose lists have the true labels of a row, expected a cell for"
+            " each label: 0, 1, or what stands for one that is not known"
+        )
 
 
 def is_truth(cells: Dense, unknown: object) -> Booleans:

@@ -25,6 +25,7 @@ from thresholds._checks import InputError, shown
 from thresholds.errors import need
 from thresholds.files.arrays.matrices import MOST_EMPTY, of_one_matrix, shape_of
 from thresholds.files.source import Block, Source, Wanted
+from thresholds.files.unknown import refuse_unknown_in_lists
 
 _BLOCK_BYTES = 2**20  # of text whose rows are made a matrix at once
 _LONGEST_LINE = 2**24  # in bytes
@@ -62,7 +63,7 @@ def open_xmc(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
         )
     has_truth = is_data_set and (truth_only or wanted.with_truth)
     if has_truth:
-        _refuse_unknown(path.name, wanted)
+        refuse_unknown_in_lists(path.name, wanted.unknown)
     rows = _Rows(path, partial(_rows_of_xmc, path, shape[0]), n_labels, is_data_set, has_truth)
     source = of_one_matrix(path, wanted, shape, rows.truth, of_text=True)
     if truth_only:
@@ -80,7 +81,7 @@ def open_svmlight(path: Path, wanted: Wanted, *, truth_only: bool = False) -> So
         may_be_truth = "it as --truth of " if "--truth" in wanted.offered else ""
         expected = f"expected {may_be_truth}a file of scores"
         raise InputError(f"{path.name} has labels and features, no scores, {expected}")
-    _refuse_unknown(path.name, wanted)
+    refuse_unknown_in_lists(path.name, wanted.unknown)
     most = path.stat().st_size + MOST_EMPTY
     truth = _Rows(path, partial(_rows_of_svmlight, path), most, is_data_set=True).truth()
     truth.resize(truth.shape[0], int(truth.indices.max(initial=0)) + 1)
@@ -231,12 +232,3 @@ def _said(found: bytes) -> str:
 def _refusal(path: Path, number: int, found: str, expected: str) -> InputError:
     """Say that something else is expected in a line."""
     return InputError(f"{path} has {found} in line {number:,}, expected {expected}")
-
-
-def _refuse_unknown(name: str, wanted: Wanted) -> None:
-    """Refuse to read from lists of true labels what is not known."""
-    if wanted.unknown is not None:
-        raise InputError(
-            f"--unknown is {shown(wanted.unknown)} with {name}, whose lines list true labels, expected a cell for each"
-            " label that is 0, 1, or what stands for one that is not known"
-        )

@@ -1,5 +1,6 @@
 """What the columns of a table hold, by Arrow's types, and their values as arrays of NumPy."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -28,6 +29,7 @@ LABELS = (
     *("label_name", "labelname", "label name"),
 )
 SCORES = ("score", "y_score", "confidence", "probability", "prob")
+UNNAMED_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # of a frame, as pandas writes it
 # What columns that tell rows apart are called, in lower case.
 ROWS = ("row", "row_id", "id", "key", "sample_id", "image_id", "doc_id", "document_id", "item_id")
 FILES = ("file", "filename", "file_name", "filepath", "begin path", "begin file", "recording")

@@ -7,7 +7,7 @@ table of truth it is not true. Labels are in the order of their names, rows in t
 Which columns are which is asked for, or found by what they are called where no other column could be meant.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -508,22 +508,18 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | N
         )
 
 
-def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumns) -> None:
+def _refuse_truth_left_out(table: Table, left: Collection[str], choice: LongColumns) -> None:
     """Refuse to take every line for a true label where a column may say of some that it is not, or how far it is."""
+    named = called(left, _OF_LINES)
     columns = [
         key
         for key in left
-        if _is(table, key, *NUMBERS, "text") and not is_index(key, table.columns[key])
+        if _is(table, key, *NUMBERS, "text")
+        and key not in named
+        and not is_index(key, table.columns[key])
     ]
-    tell_rows = called(columns, (*ROWS, *FILES, *STARTS, *ENDS, *WEIGHTS, "fold", "split"))
-    columns = [key for key in columns if key not in tell_rows]
     for key, batch in table.first_rows(columns, columns).items():
-        cells = np.asarray(batch.columns[key])
-        found = {_MARKS.get(str(cell).strip().lower()) for cell in cells.tolist()}
-        are_marks = None not in found and ("false" in found or len(found) > 1)
-        are_words = {"true", "false"} <= found and cells.dtype.kind in "OU"
-        are_grades = cells.dtype.kind in "iuf" and _are_grades(cells)
-        if are_marks or are_words or are_grades or key.lower() in SCORES:
+        if key.lower() in SCORES or _may_be_truth(np.asarray(batch.columns[key])):
             raise InputError(
                 f"column {key!r} of {table.name} may say whether the label in {choice.label!r} is true, expected"
                 f" --truth-column to name that column (--true-words what is true in text), or {choice.label!r} if"
@@ -531,13 +527,20 @@ def _refuse_truth_left_out(table: Table, left: Iterable[str], choice: LongColumn
             )
 
 
-def _are_grades(cells: Dense) -> bool:
-    """Whether numbers are votes, or grades from 0 on."""
+def _may_be_truth(cells: Dense) -> bool:
+    """Whether cells may say that some lines are not true: marks, words for both among others, or grades from 0 on."""
+    found = {_MARKS.get(str(cell).strip().lower()) for cell in cells.tolist()}
+    if None not in found:  # nothing but marks; "true" in every line tells nothing
+        return "false" in found or len(found) > 1
+    if cells.dtype.kind in "OU":
+        return {"true", "false"} <= found
     grades = cells[~np.isnan(cells)]
-    is_whole = np.isin(grades, range(_HIGHEST_GRADE + 1))
-    return bool(is_whole.all() and (grades == 0).any())
+    are_grades = np.isin(grades, range(_HIGHEST_GRADE + 1)).all()
+    return bool(are_grades and (grades == 0).any())
 
 
+# What columns are called that tell lines apart, and say nothing of what is true.
+_OF_LINES = (*ROWS, *FILES, *STARTS, *ENDS, *WEIGHTS, "fold", "split")
 _HIGHEST_GRADE = 5
 # What marks in truth are, as text in lower case.
 _MARKS = {

@@ -6,7 +6,6 @@ their names a prefix, a separator and the label: `y_score_cat`, `y_score.cat`, `
 lists of scores, in any order: then they say whose scores these are.
 """
 
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from thresholds.files.tables.columns import (
     NUMBERS,
     ROWS,
     STARTS,
+    UNNAMED_INDEX,
     WEIGHTS,
     Column,
     Kind,
@@ -32,8 +32,6 @@ from thresholds.files.tables.columns import (
 from thresholds.files.tables.table import Table
 
 SEPARATORS = "_.:/ "
-# As pandas calls an index without a name in a file.
-UNNAMED_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 _SHOWN = 5
 _ROWS_AT_ONCE = 2**12
 
@@ -221,7 +219,7 @@ def _signs_of_names(table: Table, names: str, scores: str, known: Sequence[str] 
 
 def _asked_for(name: str, columns: Columns, asked: str) -> ColumnChoice:
     """Return what an option names: a column, or those that have it as a prefix, else those that end with it."""
-    choice = _named(columns, asked) or _ending_with(columns, asked)
+    choice = _named(columns, asked) or _wide(columns, asked, at_end=True)
     if choice is None:
         raise InputError(f"{name} has no column {asked!r}, expected one of {listed(columns)}")
     return choice
@@ -253,7 +251,7 @@ def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
     taken = {wanted.groups, wanted.weights, *wanted.keys}
     choices = [_named(columns, "y_true")]
     if wanted.truth is not None:
-        choices.append(_named(columns, wanted.truth) or _ending_with(columns, wanted.truth))
+        choices.append(_named(columns, wanted.truth) or _wide(columns, wanted.truth, at_end=True))
     for choice in choices:
         if choice is not None:
             taken |= set(choice.columns)
@@ -262,38 +260,23 @@ def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
 
 def _named(columns: Columns, name: str) -> ColumnChoice | None:
     """Return the column of that name, or those that have it as a prefix."""
-    wide = tuple(
-        key
-        for key, column in columns.items()
-        if len(key) > len(name) + 1
-        and key.startswith(name)
-        and key[len(name)] in SEPARATORS
-        and column.form == "flat"
-    )
-    if name in columns and columns[name].form == "flat" and wide:
+    wide = _wide(columns, name)
+    if name in columns and columns[name].form == "flat" and wide is not None:
         raise InputError(
-            f"columns {name!r} and {listed(wide)} may both hold labels, expected one or the other"
+            f"columns {name!r} and {listed(wide.columns)} may both hold labels, expected one or the other"
         )
-    if name in columns:
-        return _single_column(columns, name)
-    if not wide:
-        return None
-    return ColumnChoice(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide")
+    return _single_column(columns, name) if name in columns else wide
 
 
-def _ending_with(columns: Columns, name: str) -> ColumnChoice | None:
-    """Return the columns that end with a name: `cat_score`, as pandas writes what it merges."""
-    wide = tuple(
-        key
-        for key, column in columns.items()
-        if len(key) > len(name) + 1
-        and key.endswith(name)
-        and key[-len(name) - 1] in SEPARATORS
-        and column.form == "flat"
-    )
-    if not wide:
-        return None
-    return ColumnChoice(name, wide, tuple(key[: -len(name) - 1] for key in wide), "wide")
+def _wide(columns: Columns, name: str, *, at_end: bool = False) -> ColumnChoice | None:
+    """Return the columns that begin with a name, as `score_cat`, or end with it, as pandas writes what it merges."""
+    labels = dict[str, str]()  # of each column
+    for key, column in columns.items():
+        rest = key.removesuffix(name) if at_end else key.removeprefix(name)
+        separator, label = (rest[-1:], rest[:-1]) if at_end else (rest[:1], rest[1:])
+        if rest != key and label and separator in SEPARATORS and column.form == "flat":
+            labels[key] = label
+    return ColumnChoice(name, tuple(labels), tuple(labels.values()), "wide") if labels else None
 
 
 def of_labels(choice: ColumnChoice, names: Sequence[str] | None) -> ColumnChoice:

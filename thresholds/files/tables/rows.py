@@ -13,12 +13,12 @@ from thresholds._checks import InputError, listed, names_of_labels, places
 from thresholds._checks.cells import label_at
 from thresholds.data import label_lists
 from thresholds.files import accounting, keys
+from thresholds.files.order import Labels, are_sorted_as_text
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
 from thresholds.files.tables.columns import NUMBERS, Kind, ListColumn, NamedLists, NoValue
 from thresholds.files.tables.roles import ColumnChoice, choose_scores, choose_truth, of_labels
 from thresholds.files.tables.table import Batch, Table
 from thresholds.files.tables.truth import (
-    Labels,
     Truth,
     numbers_of,
     ordered,
@@ -110,24 +110,22 @@ def _have_order(table: Table, scores: ColumnChoice) -> bool:
     Those beside scores do not, nor do the keys of objects of JSON where the likeliest is the first, nor numbers that
     are sorted as text: 1, 10, 2.
     """
-    if scores.form in ("list", "named"):
-        return scores.form == "list"
-    if scores.form == "mapping" and table.is_loose and _fall(table, scores):
+    if scores.form == "list":
+        return True
+    if scores.form == "named" or (scores.form == "mapping" and _fall(table, scores)):
         return False
-    names = scores.names or ()
-    starts = [name.rstrip("0123456789") for name in names]
-    numbers = [name[len(start) :].lstrip("0") for name, start in zip(names, starts, strict=True)]
-    are_numbered = len(set(starts)) == 1 and starts[0] not in names
-    return not are_numbered or numbers == sorted(numbers, key=lambda number: (len(number), number))
+    return not are_sorted_as_text(scores.names or ())
 
 
 def _fall(table: Table, scores: ColumnChoice) -> bool:
-    """Whether the scores of the first row only fall, and its labels are in no order of their own."""
+    """Whether the scores of the first object of JSON only fall, and its labels are in no order of their own."""
     names = list(scores.names or ())
+    if not table.is_loose or names == sorted(names):
+        return False
     for batch in table.first_rows(scores.columns, scores.columns).values():
-        rows = numbers_of(batch, scores, len(names))
+        rows = numbers_of(batch, scores, len(names))  # (n_rows, n_labels)
         first = rows[~np.isnan(rows).any(axis=1)][:1]
-        return names != sorted(names) and bool((np.diff(first) <= 0).all())
+        return bool((np.diff(first) <= 0).all())
     return False
 
 

@@ -16,7 +16,7 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 
-
+# How files begin that are no text.
 _OTHER_FILES = {
     b"PAR1": "a parquet file",
     b"ARROW1": "a feather file",

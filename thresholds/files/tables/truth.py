@@ -10,18 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Dense, Ints, Matrix
-from thresholds._checks import InputError, different, listed, places, shown
+from thresholds._checks import InputError, different, places, shown
 from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.options import LARGEST_EXACT_INTEGER
 from thresholds._checks.unknown import reads_absent, unknown_values
 from thresholds.data import label_lists
 from thresholds.files import accounting
+from thresholds.files.order import Labels, refuse_no_order
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, Kind, ListColumn, NoValue
 from thresholds.files.tables.csv_layout import is_number
 from thresholds.files.tables.roles import ColumnChoice
 from thresholds.files.tables.table import Batch, Table
-from thresholds.files.unknown import as_read, hint_of, is_truth
+from thresholds.files.unknown import as_read, hint_of, is_truth, refuse_unknown_in_lists
 from thresholds.results import counted
 
 Decode = Callable[[Batch], Matrix]
@@ -30,24 +31,6 @@ Decode = Callable[[Batch], Matrix]
 _OF_CELLS: tuple[Kind, ...] = ("text", "int", "float", "none")  # 1,2 may be taken for a number
 # Labels in a list as Python writes it: in quotes of either kind, or bare.
 _IN_LISTS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\s'"][^,]*)""")
-
-
-class Labels(NamedTuple):
-    """The labels whose scores, or truth, are read."""
-
-    names: tuple[str, ...] | None
-    number: int
-    has_order: bool  # whether a position tells which of several it is
-
-    @property
-    def are_numbers(self) -> bool:
-        """Whether labels are called by whole numbers that are not their positions."""
-        names = self.names or ()
-        positions = map(str, range(len(names)))
-        return all(map(str.isdecimal, names)) and any(
-            (name.lstrip("0") or "0") != position
-            for name, position in zip(names, positions, strict=True)
-        )
 
 
 class Truth(NamedTuple):
@@ -77,7 +60,7 @@ def truth_of(
         and choice.names is None
         and described.is_flat(*_OF_CELLS)
     ):
-        _refuse_unknown(truth, wanted)
+        refuse_unknown_in_lists(truth, wanted.unknown)
         return _truth_of_cells(table, choice, labels, wanted)
     if choice.form in ("wide", "mapping"):
         choice = _matched(table, choice, labels, because, wanted)
@@ -92,22 +75,23 @@ def truth_of(
         choice = choice._replace(names=table.label_names)
 
     # Lists of 0 and 1 for each label; all others have the labels that are true.
-    has_names = described.kind == "text" or choice.names is not None
-    if not has_names and not labels.are_numbers and described.kind != "none":
-        refuse_no_order(truth, labels.has_order or labels.number == 1)
     if described.kind not in ("text", *NUMBERS, "none"):
         raise InputError(f"{truth} holds {described.type}, expected labels")
     if _is_indicator(table, column, labels, wanted.unknown):
-        refuse_no_order(truth, choice.names is not None or labels.has_order or labels.number == 1)
+        if choice.names is None:
+            refuse_no_order(truth, labels)
         return _truth_of_numbers(table, ordered(choice, labels.names), labels, wanted)
-    _refuse_unknown(truth, wanted)
-    names = labels.names or ()
-    if has_names and not names:
+    refuse_unknown_in_lists(truth, wanted.unknown)
+    has_names = described.kind == "text" or choice.names is not None
+    if has_names and labels.names is None:
         raise InputError(f"{truth} has label names, expected --label-names, in order")
+    names = labels.names or ()
     if described.kind == "text" or (not has_names and labels.are_numbers):
         return _truth_of_names(table, choice, names, wanted)
 
-    # Positions may be in an order of the file's own.
+    # Positions may be in an order of the file's own; lists that are all empty have none.
+    if choice.names is None and described.kind != "none":
+        refuse_no_order(truth, labels)
     if choice.names is not None and not set(choice.names) <= set(names):
         raise InputError(
             f"{truth} {different(choice.names, names)}, expected the same labels as the scores"
@@ -207,15 +191,6 @@ def _refuse_text(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wan
     raise InputError(f"{found}, expected lists of labels, or 0 and 1; {hint}")
 
 
-def _refuse_unknown(truth: str, wanted: Wanted) -> None:
-    """Refuse to look for what is not known in lists of true labels, which cannot say of which it is not."""
-    if wanted.unknown is not None:
-        raise InputError(
-            f"--unknown is {shown(wanted.unknown)} with {truth}, whose lists have the true labels of a row, expected a"
-            " cell for each label: 0, 1, or what stands for one that is not known"
-        )
-
-
 def _refuse_unused(truth: str, choice: ColumnChoice, table: Table, wanted: Wanted) -> None:
     """Refuse options about text where the truth is none."""
     kinds = {table.columns[key].kind for key in choice.columns}
@@ -303,24 +278,6 @@ def _kinds_of_words(table: Table, wanted: Wanted) -> set[str]:
     return {"text", "none", *(NUMBERS if is_csv and are_numbers else ())}
 
 
-def refuse_no_order(truth: str, has_order: bool) -> None:
-    """Refuse to tell labels by their positions where the scores have them in no order."""
-    if not has_order:
-        raise InputError(
-            f"{truth} has labels by their positions, and the scores name theirs in no order, expected --label-names, in"
-            " the order of the truth"
-        )
-
-
-def refuse_numbers_as_names(truth: str, labels: Labels) -> None:
-    """Refuse positions beside labels that are called by whole numbers, as these may be meant."""
-    if labels.are_numbers:
-        raise InputError(
-            f"{truth} has labels by their positions from 0, and the scores call theirs {listed(labels.names or ())},"
-            " expected --label-names, in the order of these positions"
-        )
-
-
 class Words:
     """Text of cells that are true, as the caller has said; all others have one other word, or all nothing."""
 
@@ -395,7 +352,7 @@ def _truth_of_cells(table: Table, choice: ColumnChoice, labels: Labels, wanted: 
             raise InputError(
                 f"{what} has the label {beyond[0]}, expected names, or positions from 0 to {labels.number - 1}"
             )
-        refuse_no_order(what, labels.has_order or labels.number == 1)
+        refuse_no_order(what, labels)
         names = tuple(map(str, range(labels.number)))
     of = _OF_SCORES
     if wanted.label_names is not None:
@@ -553,7 +510,7 @@ def _from_names(
     positions = places_of(lists.values, lists.words, label_names)
     is_known, offsets = without_others(positions, lists.offsets)
     if not is_known.all() and not may_have_others:
-        accounting.labels_left_out(what, times_of(lists), "mark", label_names, Wanted(), _OF_SCORES)
+        raise accounting.other_labels(what, times_of(lists), label_names, _OF_SCORES)
     return label_lists.indicator_of(
         positions[is_known], offsets, len(label_names), what, batch.first, label_names
     )
