@@ -11,22 +11,8 @@ from sklearn.preprocessing import MultiLabelBinarizer
 import thresholds
 from tests.naive import exhaustive
 from tests.naive.exhaustive import best_known_macro
+from tests.pets import LISTS, NAMES, SCORES, TRUTH
 from thresholds import InputError, metrics
-
-NAMES = ["cat", "dog", "emu"]
-LISTS = [["cat"], ["dog"], ["cat", "dog"], [], ["cat"], ["dog"], ["cat", "emu"]]
-TRUTH = np.array([[name in row for name in NAMES] for row in LISTS], int)
-SCORES = np.array(
-    [
-        [0.9, 0.2, 0.1],
-        [0.3, 0.7, 0.2],
-        [0.8, 0.6, 0.1],
-        [0.4, 0.1, 0.3],
-        [0.35, 0.2, 0.2],
-        [0.1, 0.5, 0.1],
-        [0.6, 0.3, 0.9],
-    ]
-)
 
 
 def objective(y_true: Any, y_score: Any, **options: Any) -> Any:

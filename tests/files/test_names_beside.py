@@ -28,13 +28,6 @@ TRUTH = [[int(label in gold) for label in LABELS] for gold in GOLD]
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A working folder; tables are read by PyArrow."""
-    pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
-    monkeypatch.chdir(tmp_path)
-
-
 def write(name: str, *rows: object) -> str:
     """Write lines of JSON."""
     Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))

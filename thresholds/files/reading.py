@@ -53,7 +53,7 @@ def read(
         a line belongs.
     groups : column of the group of each row, of either file
     weights : column of the weight of each row, of either file
-    label_names : strings in the order of the scores, or a file of them (one a line, or a JSON list)
+    label_names : strings in the order of the scores, or a file of them (one a line, a JSON list, or a model's id2label)
     logits : scores are logits, to be turned into probabilities
     unknown : "nan" for truth without a value, or a number that stands for truth that is not known; or several of these
         Such cells are -1 in `y_true`, and `unknown` of the result says so.

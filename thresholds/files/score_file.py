@@ -173,10 +173,10 @@ def _noted_below(scores: Matrix) -> tuple[str, ...]:
     n_below = int(np.count_nonzero(stored < 0))
     if not n_below:
         return ()
-    below = (
-        f"some scores ({n_below:,} of {stored.size:,}) are below 0, the score of labels without one"
+    return (
+        f"some scores ({n_below:,} of {stored.size:,}) are below 0, the score of labels without one: --logits makes"
+        " probabilities of logits",
     )
-    return (f"{below}: --logits makes probabilities of logits",)
 
 
 def gather_labelled(
