@@ -69,12 +69,10 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     names, of_names = _label_names(table, scores, wanted)
     scores = ordered(scores, names)
     n_labels = _n_labels(table, scores, names, wanted)
-    because = partial(accounting.because, table, scores)
-    truth = None
     are_named = (wanted.label_names or wanted.rule_names) is not None
     labels = Labels(names, n_labels, are_named or _have_order(table, scores))
-    if choice is not None:
-        truth = truth_of(table, choice, labels, because, wanted)
+    because = partial(accounting.because, table, scores)
+    truth = None if choice is None else truth_of(table, choice, labels, because, wanted)
     return _Rows(table, wanted, labels, scores, truth).source(
         scores.key,
         truth_key=None if choice is None else choice.key,
