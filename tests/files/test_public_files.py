@@ -407,6 +407,31 @@ def test_whole_numbers_of_text_are_not_positions_where_labels_are_called_by_othe
     assert "by their positions from 0, and the scores call theirs '1', '2', '3', expected --label-names" in said
 
 
+@pytest.mark.parametrize(
+    ("lines", "hint", "options"),
+    [
+        (
+            [(1, "cat|dog"), (2, "dog")],
+            "; --truth-column 'topics' with --label-separator '|' if that has all labels of a row",
+            ["--truth-column", "topics", "--label-separator", "|"],
+        ),
+        (
+            [(1, "cat"), (1, "dog"), (2, "dog")],
+            "; --label-column 'topics' if each line has one label",
+            ["--label-column", "topics"],
+        ),
+    ],
+)
+def test_labels_of_text_are_seen_where_there_is_no_other_truth(
+    lines: list[tuple[int, str]], hint: str, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_table("s.csv", ["id", "cat", "dog"], (1, 0.9, 0.8), (2, 0.2, 0.7))
+    write_table("t.csv", ["id", "topics"], *lines)
+    asked = ["s.csv", "--truth", "t.csv", "--key", "id"]
+    assert hint in refusal(capsys, *asked)
+    assert objective(*asked, *options) == 1.0
+
+
 def test_a_column_of_labels_may_be_that_of_the_truth_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever it is called; a hint names it."""
     write_table("s.csv", ["filename", "cat", "dog"], ("a", 0.9, 0.8), ("b", 0.2, 0.7))

@@ -129,12 +129,7 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
             )
         return _single_column(columns, texts[0])
     wide = tuple(_of_numbers(others))
-    if not wide:
-        raise InputError(
-            f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1; it has"
-            f" {described(others)}; --truth-column names a column, --true-words what is true in columns of text"
-        )
-    return ColumnChoice("all columns", wide, wide, "wide")
+    return ColumnChoice("all columns", wide, wide, "wide") if wide else None
 
 
 def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:

@@ -16,10 +16,17 @@ from thresholds.files import accounting, keys
 from thresholds.files.order import Labels, are_sorted_as_text
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
 from thresholds.files.tables.columns import NUMBERS, Kind, ListColumn, NamedLists, NoValue
-from thresholds.files.tables.roles import ColumnChoice, choose_scores, choose_truth, of_labels
+from thresholds.files.tables.roles import (
+    ColumnChoice,
+    choose_scores,
+    choose_truth,
+    described,
+    of_labels,
+)
 from thresholds.files.tables.table import Batch, Table
 from thresholds.files.tables.truth import (
     Truth,
+    labels_in_text,
     numbers_of,
     ordered,
     places_of,
@@ -87,7 +94,13 @@ def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
     check_columns(table, wanted)
     named = replace(wanted, label_names=scores.label_names)
     choice = choose_truth(table, named, None)
-    assert choice is not None, "a file of truth alone has some, or is refused"
+    if choice is None:
+        options = "; --truth-column names a column, --true-words what is true in columns of text"
+        options = labels_in_text(table, scores.label_names or ()) or options
+        raise InputError(
+            f"{table.name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1; it has"
+            f" {described(table.columns)}{options}"
+        )
     choice = of_labels(choice, wanted.names_of_columns)
     left_out = accounting.left_out(table, wanted, {"truth": choice.columns})
     labels = Labels(scores.label_names, scores.n_labels, scores.has_order)

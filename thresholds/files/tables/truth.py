@@ -139,7 +139,8 @@ def _matched(
         more = [label for label in choice.names if label not in labels.names]
         why = accounting.because(table, choice, lacking[0]) if lacking else because(more[0])
         if not why and choice.key == "all columns":
-            why = _labels_in_cells(table, choice, labels.names)
+            why = labels_in_text(table, labels.names)
+            why = why or _labels_in_only(table, choice, labels.names)
         if not why and lacking and not more and wanted.label_names is None:
             why = "; --label-names names those to use"
         raise InputError(
@@ -148,8 +149,8 @@ def _matched(
     return ordered(choice, labels.names)
 
 
-def _labels_in_cells(table: Table, choice: ColumnChoice, names: Sequence[str]) -> str:
-    """Say how labels in cells of text are read, where the truth has been looked for in columns of numbers."""
+def labels_in_text(table: Table, names: Sequence[str]) -> str:
+    """Say how labels in cells of text are read, where a column has some; nothing where none has."""
     for key, column in table.columns.items():
         cells = _first_cells(table, key) if column.is_flat("text") else []
         for cell in cells:
@@ -159,6 +160,11 @@ def _labels_in_cells(table: Table, choice: ColumnChoice, names: Sequence[str]) -
                 return f"; {options} if that has all labels of a row"
         if not set(names).isdisjoint(cells):
             return f"; --label-column {key!r} if each line has one label"
+    return ""
+
+
+def _labels_in_only(table: Table, choice: ColumnChoice, names: Sequence[str]) -> str:
+    """Say how the only column of numbers is read, which is called as no label is; nothing where there are several."""
     only = choice.columns[0]
     if len(choice.columns) == len(names) == 1:
         return f"; --truth-column {only!r} if that is the truth of {names[0]!r}"
