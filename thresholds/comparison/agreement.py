@@ -10,28 +10,21 @@ neither, and the share is always near 1. Such cells are left out of
 
 the F1 of either rule if the decisions of the other were the truth (Dice 1945, "Measures of the amount of ecologic
 association between species"). It is 1 for the same decisions, also for none at all, and 0 for none in common.
-
-Two rules that cut the same scores are nested: of a label, the one with the higher cut predicts a part of what the other
-predicts. So both predict as much as the one that predicts less, and no cell needs to be looked at.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from threading import Lock
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays import threads
-from thresholds._arrays.bits import Bits
-from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Dense, Floats, Ints, Matrix
+from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
 from thresholds.metrics.counts import count_by_label
-from thresholds.metrics.judging import Decided
 from thresholds.results import (
     Drawable,
     Result,
@@ -43,7 +36,6 @@ from thresholds.results import (
     rows_of,
     shortened,
 )
-from thresholds.rule import Rule, ThresholdRule
 
 _MOST_IN_MATRIX = 12  # rules; of more, a table says which are most and least alike
 _LONGEST_NAME = 32  # columns of a rule's name that is not in the first column
@@ -208,79 +200,24 @@ class Agreement(Result, Drawable):
         return Table(head, body, left=(0, 2, 4), title=title, note=n_more(self.n_labels, k))
 
 
-def agreement_of(
-    rules: Mapping[str, Rule],
-    decided: Sequence[Decided],
-    predicted: Sequence[Ints],
-    problem: Problem,
-) -> Agreement:
-    """Count what two rules or more decide alike, given how many rows each predicts of each label, (n_labels,) each."""
-    both = _predicted_by_both([*rules.values()], decided, predicted, problem)
-    return _agreement_of_counts(tuple(rules), both, problem)
+def agreement_of(decided: Mapping[str, Any], problem: Problem) -> Agreement:
+    """Count what two rules or more decide alike: `decided` are CSR (n_samples, n_labels), each row counting once."""
+    both = _predicted_by_both(list(decided.values()))
+    return _agreement_of_counts(tuple(decided), both, problem)
 
 
-def _predicted_by_both(
-    rules: Sequence[Rule],
-    decided: Sequence[Decided],
-    predicted: Sequence[Ints],
-    problem: Problem,
-) -> Ints:
+def _predicted_by_both(decided: Sequence[Any]) -> Ints:
     """Count how many rows two rules both predict of each label, (n_rules, n_rules, n_labels)."""
-    # Of two rules that are nested, both predict what the one does that predicts less.
-    of_each = np.stack(predicted)  # (n_rules, n_labels)
-    both: Ints = np.minimum(of_each[:, np.newaxis], of_each)
-    apart = [
-        (a, b)
-        for a, b in combinations(range(len(rules)), 2)
-        if not _are_nested(rules[a], rules[b], problem)
-    ]
-    if not apart:
-        return both
+    n_rules = len(decided)
+    both = np.zeros((n_rules, n_rules, decided[0].shape[1]), np.int64)
 
-    # The decisions of others are held against each other, a block of rows at a time.
-    held = {a for pair in apart for a in pair}
-    adding = Lock()
+    def count(pair: tuple[int, int]) -> None:
+        a, b = pair
+        both[a, b] = both[b, a] = count_by_label(decided[a], decided[b], None).tp
 
-    def add(rows: slice) -> None:
-        blocks = _of_one_kind({a: decided[a].about(rows) for a in held})
-        counts = [_predicted_by_two(blocks[a], blocks[b]) for a, b in apart]
-        with adding:
-            for (a, b), of_both in zip(apart, counts, strict=True):
-                both[a, b] += of_both
-
-    for a, b in apart:
-        both[a, b] = 0
-    threads.run(add, list(problem.row_blocks()), cells=problem.n_stored)
-    for a, b in apart:
-        both[b, a] = both[a, b]
+    pairs = list(combinations_with_replacement(range(n_rules), 2))
+    threads.run(count, pairs, cells=n_rules * decided[0].nnz)
     return both
-
-
-def _are_nested(one: Rule, other: Rule, problem: Problem) -> bool:
-    """Whether of each label one rule predicts all that the other does: both cut the same scores."""
-    cut_scores = isinstance(one, ThresholdRule) and isinstance(other, ThresholdRule)
-    return cut_scores and (one.missing == other.missing or not is_sparse(problem.scores))
-
-
-def _of_one_kind(blocks: Mapping[int, Any]) -> dict[int, Matrix]:
-    """Return decisions of some rules about the same rows, `Bits` or matrices, all sparse or all dense."""
-    if all(map(is_sparse, blocks.values())):
-        return dict(blocks)
-    return {
-        a: block.to_dense()
-        if isinstance(block, Bits)
-        else np.ascontiguousarray(to_dense(block), np.uint8)
-        for a, block in blocks.items()
-    }
-
-
-def _predicted_by_two(one: Matrix, other: Matrix) -> Ints:
-    """Count how many rows of a block two rules both predict of each label, (n_labels,)."""
-    from thresholds._kernels import confusion
-
-    if is_sparse(one):
-        return np.asarray(count_by_label(one, other, None).tp)
-    return confusion.count_columns(one & other)
 
 
 def _agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:

@@ -84,7 +84,7 @@ class Behind:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RuleGain:
     """How much more F one rule reaches than another on the same rows, and what that may be on other rows.
 
     The interval has the mean difference over samples of as many rows in it, in as many cases as its confidence says. It
@@ -141,7 +141,7 @@ class Comparison(Result, Drawable):
     fitted_here : tuple of str, rules fitted on the very rows they are judged on, whose figures are too high
     behind_best : dict of measure to dict of rule to Behind, how far each rule is behind the best
         Empty for a single rule, and without intervals.
-    differences : tuple of Difference, of each rule but the baseline, by measure
+    differences : tuple of RuleGain, of each rule but the baseline, by measure
         Empty for a single rule, for rules that were fitted here, and without intervals.
     confidence : that of all intervals; None without
     paired_by : "row", or "group" where rows of a group are left out together
@@ -167,7 +167,7 @@ class Comparison(Result, Drawable):
     rows: str = ""
     fitted_here: tuple[str, ...] = ()
     behind_best: Mapping[str, Mapping[str, Behind]] = field(default_factory=dict)
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[RuleGain, ...] = ()
     confidence: float | None = None
     paired_by: str = "row"
     zero_division: float = 0.0

@@ -47,9 +47,9 @@ from thresholds.fitting.options import (
 )
 from thresholds.fitting.rules import LIMITS, RULES, NamedRule, find_rules
 from thresholds.results import Result, Table, counted, n_more, rows_of
-from thresholds.validation.contest import Contest, Entry
+from thresholds.validation.contest import Contest, Entry, hold_contest
 from thresholds.validation.cross_fit import CrossFit, cross_fit_rows, in_folds
-from thresholds.validation.held_out import decided_out_of_fold, rules_of_folds
+from thresholds.validation.held_out import decide_out_of_fold, rules_of_folds
 
 REFERENCES: Mapping[str, str] = {
     "macro": "macro, shrink",
@@ -261,17 +261,26 @@ def select_rule(
     beta = options.get("beta", DEFAULTS["beta"])
     zero_division = options.get("zero_division", DEFAULTS["zero_division"])
     paired = None if groups is None else group_numbers(rows.groups, rows.folds.size)
-    contest = Contest(rows.problem, rows.folds, paired, average, beta, zero_division)
     calibrators = [Calibrators() for _ in rows.pairs]  # of each fold
     bar = Bar("rules", len(applying)) if options.get("progress", False) else None
+    decided = {}
     for rule in applying:
         of_folds = rules_of_folds(
             rows.problem, fit_of[rule.name], rows.pairs, rows.given_weights, calibrators
         )
-        decided = decided_out_of_fold(of_folds, rows.problem, rows.pairs)
-        contest.enter(rule.name, decided, may_win=guarded_form(rule, applying) is None)
+        decided[rule.name] = decide_out_of_fold(of_folds, rows.problem, rows.pairs)
         if bar is not None:
             bar.step()
+    contest = hold_contest(
+        decided,
+        rows.problem,
+        rows.folds,
+        paired,
+        average,
+        beta,
+        zero_division,
+        barred=[rule.name for rule in applying if guarded_form(rule, applying) is not None],
+    )
 
     chosen = contest.winner
     return RuleSelection(
