@@ -191,14 +191,14 @@ def test_what_a_rule_was_fitted_on() -> None:
 def test_counts_of_labels_are_tuples_whose_arrays_may_change() -> None:
     counts = np.array([1.0, 2.0])
     rows = np.array([[0.5], [1.5]])
-    fitted_on = FittedOn.of(rows, 0.0, counts)
+    fitted_on = FittedOn.from_scores(rows, 0.0, counts)
     by_label = LabelCounts(2, counts, counts, counts)
     assert (fitted_on.n_labels, by_label.n_labels) == (2, 2)
     counts[:] = 7
     assert fitted_on.positives == by_label.tp == (1.0, 2.0)
-    assert fitted_on == FittedOn.of(rows, 0.0, np.array([1.0, 2.0]))
+    assert fitted_on == FittedOn.from_scores(rows, 0.0, np.array([1.0, 2.0]))
     with pytest.raises(thresholds.InputError, match=r"positives has -1\.0, expected weights of at least 0"):
-        FittedOn.of(rows, 0.0, -np.ones(2))
+        FittedOn.from_scores(rows, 0.0, -np.ones(2))
 
 
 # In brief
