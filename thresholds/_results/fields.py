@@ -192,7 +192,7 @@ class Record:
         NaN is None, and infinite numbers are "inf" and "-inf"; of a saved rule, +inf is None where it means never.
         """
         found = {}
-        for item in fields(self):
+        for item in own_first(type(self)):
             about = _about(item)
             own = getattr(self, item.name)
             if about.is_saved and not (own is None and about.is_left_out):
@@ -264,6 +264,15 @@ def plain(value: Any, form: Form = "figure") -> Any:
     return value
 
 
+@cache
+def own_first(cls: Any) -> Sequence["dataclasses.Field[Any]"]:
+    """Return the fields of a data class as they are read: those of a class before those that it inherits."""
+    by_name = {item.name: item for item in fields(cls)}
+    of_classes = [vars(each).get("__annotations__", ()) for each in cls.__mro__]
+    names = dict.fromkeys(name for found in of_classes for name in found if name in by_name)
+    return [by_name[name] for name in names]
+
+
 def values_of(value: Any) -> dict[str, Any]:
     """Return the fields of a data class or named tuple, and their values."""
     names = [item.name for item in fields(value)] if is_dataclass(value) else value._fields
@@ -309,6 +318,9 @@ def _read(value: Any, about: About, name: str) -> Any:
     listed = _checks.a_list(value, name)
     if about.form == "plain":
         return listed
+    for item in listed:
+        if isinstance(item, bool):
+            _checks.real(item, name)  # refuses it
     return [number_of(item, about.form) for item in listed]
 
 

@@ -18,6 +18,7 @@ from thresholds.calibration.regions import regions_of
 from thresholds.calibration.saving import from_values, to_values
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule
 from thresholds.rule.predicting import predict
+from thresholds.rule.saving import Read
 from thresholds.rule.sparse_answers import positives_only, refuse_dense_answer
 
 
@@ -282,7 +283,7 @@ class CalibratedRule(Rule):
         return super().to_dict() | parts
 
     @classmethod
-    def _read(cls, values: Mapping[str, Any], read: Any) -> dict[str, Any]:
+    def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
         """Return the fields of a rule from plain values, `read` the rule within."""
         found = super()._read({"objective": None, **values}, read)
         calibrator = replace(from_values(values["calibrator"]), profile=found.get("profile"))

@@ -54,11 +54,11 @@ def monitor(options: argparse.Namespace) -> None:
     """Print what has changed in a file of scores since a rule was fitted."""
     from thresholds.files import described, dtype_of
     from thresholds.rule import load_rule
-    from thresholds.rule.watching.check import check_rows, profile_of
+    from thresholds.rule.watching.check import check_rows, required
     from thresholds.rule.watching.row_sample import RowSample
 
     rule = load_rule(options.rule)
-    profile = profile_of(rule, options.rule)
+    profile = required(rule.profile, options.rule)
     alpha = _checks.share(options.alpha, "--alpha")
     source = reading.opened(options, rule)
 
@@ -73,7 +73,7 @@ def monitor(options: argparse.Namespace) -> None:
         sample.add(block.y_score)
     if rule.label_names is None and source.label_names is not None:
         rule = rule.with_names(source.label_names)
-    check = check_rows(rule, profile, sample.rows(), alpha=alpha)
+    check = check_rows(rule, sample.rows(), alpha=alpha)
 
     figures = failing.figures_of_check(check)
     broken = failing.broken(options.fail_on, figures)
@@ -165,7 +165,7 @@ class _Deciding:
 
         profile = self.rule.profile
         if profile is not None and sample is not None and n_rows >= FEWEST_ROWS:
-            check = check_rows(self.rule, profile, sample.rows())
+            check = check_rows(self.rule, sample.rows())
             self.warnings = [finding.sentence for finding in check.grave]
             self.notes = [found.sentence for found in check.findings if found not in check.grave]
             return

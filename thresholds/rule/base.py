@@ -19,7 +19,7 @@ from thresholds.errors import need
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.predicting import predict
-from thresholds.rule.saving import HEADER, save
+from thresholds.rule.saving import HEADER, Read, built, refuse_within, save
 from thresholds.rule.watching.noticing import warn_if_changed
 
 if TYPE_CHECKING:
@@ -454,16 +454,13 @@ class Rule(Result, ABC):
         return HEADER | {"kind": self.kind} | super().to_dict()
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], read: Any = None) -> Self:
-        """Build a rule of this kind from what `to_dict` gave; `load_rule` takes those of any kind, and files.
-
-        `read` builds a rule within this one.
-        """
-        return cls(**cls._read(values, read))
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build a rule of this kind from what `to_dict` gave; `load_rule` takes any kind, and rules within rules."""
+        return built(cls, values, "values", refuse_within)
 
     @classmethod
-    def _read(cls, values: Mapping[str, Any], read: Any) -> dict[str, Any]:
-        """Return the fields of a rule from plain values."""
+    def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
+        """Return the fields of a rule from plain values; `read` builds a rule within it."""
         return read_fields(cls, values, also=[*HEADER, "kind"])
 
     def save(self, path: str | os.PathLike[str]) -> None:

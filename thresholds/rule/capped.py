@@ -16,6 +16,7 @@ from thresholds._results.words import counted
 from thresholds.devices.capping import at_most, priorities
 from thresholds.rule.base import Rule
 from thresholds.rule.gains import OF_LABELS, GainByScore
+from thresholds.rule.saving import Read
 from thresholds.rule.sparse_answers import positives_only
 from thresholds.rule.threshold import ThresholdRule
 from thresholds.rule.top_k import highest_of_lists
@@ -307,7 +308,7 @@ class CappedRule(Rule):
         return super().to_dict() | {"rule": self.rule.to_dict()}
 
     @classmethod
-    def _read(cls, values: Mapping[str, Any], read: Any) -> dict[str, Any]:
+    def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
         """Return the fields of a rule from plain values, `read` the rule within."""
         found = super()._read(values, read)
         return found | {"rule": read(found["rule"])}

@@ -10,7 +10,7 @@ from thresholds._checks import InputError
 from thresholds._checks.boundary import reading
 from thresholds._checks.strict_json import read_json
 from thresholds.rule.base import Rule
-from thresholds.rule.saving import check_header
+from thresholds.rule.saving import built, check_header
 
 _KINDS = ("thresholds", "top_k", "region", "instance", "capped", "calibrated")
 
@@ -53,12 +53,8 @@ def rule_of(values: Any, name: str) -> Rule:
     """Build a rule from what its `to_dict` gave; `name` is what has the values, for an error."""
     check_header(values, name)
     kind = _checks.option(values.get("kind"), f"the kind of {name}", _KINDS)
-    try:
-        return _class_of(kind).from_dict(values, lambda within: rule_of(within, "rule"))
-    except KeyError as error:
-        raise InputError(f"{name} lacks {error}, expected the JSON of rule.save") from None
-    except (TypeError, ValueError, IndexError) as error:
-        raise InputError(f"{name} is not a rule: {error}") from None
+    rule: Rule = built(_class_of(kind), values, name, lambda within: rule_of(within, "rule"))
+    return rule
 
 
 def _class_of(kind: str) -> type[Rule]:

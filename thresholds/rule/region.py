@@ -15,6 +15,7 @@ from thresholds._checks import InputError
 from thresholds._results.fields import number_of, of_labels, record
 from thresholds._results.words import counted
 from thresholds.rule.base import FittedRule
+from thresholds.rule.saving import Read
 from thresholds.rule.sparse_answers import positives_only, refuse_dense_answer, with_absent
 
 # For so few rows it takes longer to go from switch to switch than to compare each score with each.
@@ -192,12 +193,12 @@ class RegionRule(FittedRule):
         return np.asarray(inside)
 
     @classmethod
-    def _read(cls, values: Mapping[str, Any], read: Any) -> dict[str, Any]:
+    def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
         """Return the fields of a rule from plain values, whose switches are a list of each label."""
         found = super()._read(values, read)
         found["switches"] = [
-            [number_of(score, "cut") for score in _checks.a_list(scores, "switches")]
-            for scores in found["switches"]
+            [_checks.real(number_of(score, "cut"), "switches") for score in own]
+            for own in (_checks.a_list(scores, "switches") for scores in found["switches"])
         ]
         return found
 

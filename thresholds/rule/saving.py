@@ -2,9 +2,9 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn, TypeAlias
 
 from thresholds import _checks
 from thresholds._checks import InputError
@@ -25,6 +25,30 @@ def check_header(values: object, name: str) -> None:
         raise InputError(
             f"{name} has format version {_checks.shown(values.get('version'))}, expected {FORMAT_VERSION}"
         )
+
+
+Read: TypeAlias = Callable[[Any], Any]  # builds a rule from its plain values
+
+
+def built(cls: Any, values: Any, name: str, read: Read) -> Any:
+    """Build a rule of a kind from plain values, whatever they are; `name` is what has them, for an error."""
+    check_header(values, name)
+    if values.get("kind") != cls.kind:
+        raise InputError(
+            f"{name} is a rule of the kind {_checks.shown(values.get('kind'))}, expected {cls.kind!r}; load_rule takes"
+            " any kind"
+        )
+    try:
+        return cls(**cls._read(values, read))
+    except KeyError as error:
+        raise InputError(f"{name} lacks {error}, expected the JSON of rule.save") from None
+    except (TypeError, ValueError, IndexError) as error:
+        raise InputError(f"{name} is not a rule: {error}") from None
+
+
+def refuse_within(_: Any) -> NoReturn:
+    """Refuse to build a rule within another one, whose kind may be any."""
+    raise InputError("there is a rule within it, expected to be read by load_rule(values)")
 
 
 def save(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:

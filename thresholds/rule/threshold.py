@@ -16,6 +16,7 @@ from thresholds._results.result import Drawable
 from thresholds._results.words import counted
 from thresholds.rule.base import FittedRule
 from thresholds.rule.containers import as_row, in_kind, like_row
+from thresholds.rule.saving import Read
 from thresholds.rule.sparse_answers import positives_only, refuse_dense_answer, with_absent
 
 if TYPE_CHECKING:  # Rules that are loaded and applied without them need not import them.
@@ -318,7 +319,7 @@ class ThresholdRule(Drawable, FittedRule):
         return super().to_dict() | {"unsupported": np.flatnonzero(self.unsupported).tolist()}
 
     @classmethod
-    def _read(cls, values: Mapping[str, Any], read: Any) -> dict[str, Any]:
+    def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
         """Return the fields of a rule from plain values, in which `unsupported` are positions."""
         n_labels = len(_checks.a_list(values["thresholds"], "thresholds"))
         labels = _checks.a_list(values["unsupported"], "unsupported")
