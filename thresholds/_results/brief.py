@@ -16,7 +16,7 @@ _VALUES_SHOWN = 4  # of an array, or of names
 def in_brief(value: object) -> str:
     """Return the `repr` of a value without defaults: of arrays and tuples the first few items, and their number."""
     if is_dataclass(value) and not isinstance(value, type):
-        values = ((item, getattr(value, item.name)) for item in own_first(type(value)) if item.repr)
+        values = ((item, getattr(value, item.name)) for item in own_first(value) if item.repr)
         shown = [
             f"{item.name}={in_brief(field_value)}"
             for item, field_value in values

@@ -110,7 +110,7 @@ def _field(
     about: About, default: Any, compare: bool, in_repr: bool, kw_only: bool, factory: Any = _MISSING
 ) -> Any:
     """Return a field of a data class that is described."""
-    return field(  # type: ignore[call-overload]
+    return field(
         default=default,
         default_factory=factory,
         compare=compare,
@@ -140,7 +140,7 @@ class Record:
 
     def __post_init__(self) -> None:
         """Check what is given, and make the arrays read-only."""
-        for name, about, default in _described(type(self)):
+        for name, about, default in described(self):
             given = getattr(self, name)
             if about.check is not None and not _checks.is_default(given, default):
                 object.__setattr__(self, name, about.check(given, name))
@@ -153,7 +153,7 @@ class Record:
 
     def _freeze(self) -> None:
         """Make the arrays read-only; those of labels are copies."""
-        for name, about, _ in _described(type(self)):
+        for name, about, _ in described(self):
             array = self.__dict__.get(name)
             if about.of_labels and isinstance(array, np.ndarray) and array.flags.writeable:
                 object.__setattr__(self, name, array.copy())
@@ -174,7 +174,7 @@ class Record:
     def taken(self, places: Ints) -> Self:
         """Return the same of some labels, in that order: label j is the one that is at `places[j]` here."""
         moved: dict[str, Any] = {}
-        for name, about, _ in _described(type(self)):
+        for name, about, _ in described(self):
             own = getattr(self, name)
             if own is None:
                 continue
@@ -192,7 +192,7 @@ class Record:
         NaN is None, and infinite numbers are "inf" and "-inf"; of a saved rule, +inf is None where it means never.
         """
         found = {}
-        for item in own_first(type(self)):
+        for item in own_first(self):
             about = _about(item)
             own = getattr(self, item.name)
             if about.is_saved and not (own is None and about.is_left_out):
@@ -264,9 +264,15 @@ def plain(value: Any, form: Form = "figure") -> Any:
     return value
 
 
-@cache
-def own_first(cls: Any) -> Sequence["dataclasses.Field[Any]"]:
+def own_first(instance: object) -> Sequence["dataclasses.Field[Any]"]:
     """Return the fields of a data class as they are read: those of a class before those that it inherits."""
+    cls: Any = type(instance)
+    return _own_first(cls)
+
+
+@cache
+def _own_first(cls: Any) -> Sequence["dataclasses.Field[Any]"]:
+    """Return the fields of a class, its own first."""
     by_name = {item.name: item for item in fields(cls)}
     of_classes = [vars(each).get("__annotations__", ()) for each in cls.__mro__]
     names = dict.fromkeys(name for found in of_classes for name in found if name in by_name)
@@ -345,6 +351,12 @@ def _about(item: "dataclasses.Field[Any]") -> About:
 _UNDESCRIBED = About(form="figure")
 
 
+def described(instance: object) -> Sequence[tuple[str, About, Any]]:
+    """Return the fields of a record that are described, with their defaults."""
+    cls: Any = type(instance)
+    return _described(cls)
+
+
 @cache
 def _described(cls: Any) -> Sequence[tuple[str, About, Any]]:
     """Return the fields of a class that are described, with their defaults."""
@@ -358,7 +370,7 @@ def _described(cls: Any) -> Sequence[tuple[str, About, Any]]:
 def _lengths(instance: Record) -> dict[str, int]:
     """Return the lengths of fields with one entry for each label, and numbers of labels of the parts."""
     found = {}
-    for name, about, _ in _described(type(instance)):
+    for name, about, _ in described(instance):
         own = getattr(instance, name)
         if own is None:
             continue

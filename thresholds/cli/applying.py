@@ -54,11 +54,11 @@ def monitor(options: argparse.Namespace) -> None:
     """Print what has changed in a file of scores since a rule was fitted."""
     from thresholds.files import described, dtype_of
     from thresholds.rule import load_rule
-    from thresholds.rule.watching.check import check_rows, required
+    from thresholds.rule.watching.check import check_rows, required_profile
     from thresholds.rule.watching.row_sample import RowSample
 
     rule = load_rule(options.rule)
-    profile = required(rule.profile, options.rule)
+    profile = required_profile(rule, options.rule)
     alpha = _checks.share(options.alpha, "--alpha")
     source = reading.opened(options, rule)
 

@@ -306,7 +306,7 @@ def with_source(rule: "Rule", data: "ScoreFile", which: str, options: argparse.N
         logits=options.logits,
         date=time.strftime("%Y-%m-%d", time.gmtime()),
     )
-    return replace(rule, made_by=made_by)  # type: ignore[type-var]
+    return replace(rule, made_by=made_by)
 
 
 def title(data: "ScoreFile") -> str:

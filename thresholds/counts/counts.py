@@ -9,12 +9,12 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average, InputError, shown
 from thresholds._engine.histograms import MOST_BINS, Histograms, added, histograms
+from thresholds._results.words import counted
 from thresholds.counts.kind import Kind, Totals
 from thresholds.counts.parts import MOST_UNITS, has_no_rows, one_row_like, part_of, scores_within
 from thresholds.counts.problem import CountedProblem
 from thresholds.counts.ranges import ScoreRanges
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
-from thresholds.results import counted
 from thresholds.rule import Rule, ThresholdRule
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Booleans, Floats
 from thresholds._checks import InputError, shown
 from thresholds._engine.histograms import Histograms
+from thresholds._results.words import counted
 from thresholds.counts.problem import CountedProblem
 from thresholds.counts.ranges import ScoreRanges
 from thresholds.diagnosis.evidence import Criteria, evidence_of
@@ -18,7 +19,6 @@ from thresholds.diagnosis.result import Diagnosis
 from thresholds.diagnosis.states import conclude_from
 from thresholds.guards.cuts import CountsAt, count_at
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.results import counted
 from thresholds.rule import Rule
 
 if TYPE_CHECKING:

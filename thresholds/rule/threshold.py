@@ -236,7 +236,7 @@ class ThresholdRule(Drawable, FittedRule):
         """Return a PyTorch module that decides as the rule does."""
         from thresholds.rule.serving.torch import SwitchModule
 
-        return SwitchModule(self.thresholds[:, np.newaxis], self.label_names)
+        return SwitchModule([*self.thresholds[:, np.newaxis]], self.label_names)
 
     @property
     def has_limits(self) -> bool:
@@ -285,7 +285,7 @@ class ThresholdRule(Drawable, FittedRule):
             guarantees = guarantees.with_names(names_given)
         return replace(self, label_names=names_given, guarantees=guarantees)
 
-    def only(self, places: Ints) -> Self:
+    def only(self, places: Ints) -> "ThresholdRule":
         """Return a rule that decides about some labels alone, without what is known of the fit."""
         return ThresholdRule(self.thresholds[places], missing=self.missing)
 

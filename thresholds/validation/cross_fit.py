@@ -449,7 +449,7 @@ def cross_fit_rows(
             assert isinstance(fold_rule, ThresholdRule), "folds have rules of one kind"
             fold_thresholds[k] = fold_rule.thresholds
     return CrossFit(
-        rule=replace(fitted, **record),  # type: ignore[type-var]
+        rule=replace(fitted, **record),
         in_sample=in_sample(fitted, problem, fit),
         out_of_fold=kept.f,
         folds=folds,
