@@ -516,7 +516,7 @@ def _average(given: Any, name: str) -> str | None:
 
 
 @record
-class FittedRule(Rule):
+class ScoreRule(Rule):
     """A rule that decides about scores as they are, and knows what was maximised."""
 
     missing: float = value(_missing, default=0.0, form="cut", kw_only=True)
