@@ -21,7 +21,7 @@ from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_both_ways, count_by_label, stacked
 
 
-class Decides(Protocol):
+class Decider(Protocol):
     """What decides about rows of scores: a rule."""
 
     @property
@@ -38,7 +38,7 @@ class Decides(Protocol):
 class Decisions:
     """What a rule decides about rows of a problem, its labels in the order of the problem's."""
 
-    def __init__(self, rule: Decides, problem: Problem) -> None:
+    def __init__(self, rule: Decider, problem: Problem) -> None:
         self._rule = rule
         self._problem = problem
         self._order = _checks.places(
@@ -72,7 +72,7 @@ class Judged(NamedTuple):
 
 
 def judge(
-    rule: Decides, problem: Problem, *, by_row: bool = False, n_jobs: int | None = 1
+    rule: Decider, problem: Problem, *, by_row: bool = False, n_jobs: int | None = 1
 ) -> Judged:
     """Count the decisions of a rule on all rows by label, and by row where that is asked for; labels go by name."""
     decisions = Decisions(rule, problem)
@@ -102,7 +102,7 @@ def judge(
     return _of_known_cells(by_label, stacked(by_sample) if by_row else None, problem)
 
 
-def decide_all(rule: Decides, problem: Problem, *, n_jobs: int | None = ALL_CORES) -> Any:
+def decide_all(rule: Decider, problem: Problem, *, n_jobs: int | None = ALL_CORES) -> Any:
     """Return what a rule decides about all rows as `as_csr` does, 0 where the truth is not known."""
     decisions = Decisions(rule, problem)
     return stacked_rows(

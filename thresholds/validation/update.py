@@ -36,7 +36,7 @@ from thresholds.metrics.judged_rules import JudgedRules
 from thresholds.metrics.judging import as_csr, judge
 from thresholds.results import Result, Table, counted, first_names, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.describing import profile_of
 from thresholds.significance import rejected
 from thresholds.validation.cross_fit import RowsInFolds, cross_fit_rows, in_folds
 from thresholds.validation.gain import p_of_gain, rows_of_weight
@@ -458,7 +458,7 @@ def _updated(
     judged = judge(rule, problem)
     assert rule.average is not None, "fits have one"
     objective = average_of(f_score(rule.beta), judged.by_label, rule.average, rule.zero_division)
-    profile = ScoreProfile.of(
+    profile = profile_of(
         rule,
         problem.scores,
         weights=problem.sample_weight,
