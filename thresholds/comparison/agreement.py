@@ -13,7 +13,6 @@ association between species"). It is 1 for the same decisions, also for none at 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -24,24 +23,48 @@ from thresholds._arrays import threads
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import record, value
+from thresholds._results.result import Drawable, Result, names_of, rows_of
+from thresholds._results.tables import Column, Table, count, tabulate
+from thresholds._results.text import on_one_line, shortened
+from thresholds._results.words import counted
 from thresholds.metrics.counts import count_by_label
-from thresholds.results import (
-    Drawable,
-    Result,
-    Table,
-    counted,
-    n_more,
-    names_of,
-    on_one_line,
-    rows_of,
-    shortened,
-)
 
 _MOST_IN_MATRIX = 12  # rules; of more, a table says which are most and least alike
 _LONGEST_NAME = 32  # columns of a rule's name that is not in the first column
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def written(f1: float) -> str:
+    """Write an F1 between decisions; only that of the same ones is 1.00."""
+    return f"{f1 if f1 == 1 else min(f1, 0.99):.2f}"
+
+
+def _short(name: str) -> str:
+    """Write the name of a rule on one line."""
+    return shortened(on_one_line(name), _LONGEST_NAME)
+
+
+_PAIRS = "F1 between the decisions of two rules, 1 if they are the same:"
+_ALIKE = (
+    Column("rule", is_words=True),
+    Column("predicts", write=count),
+    Column("near", ("decides", "most like"), _short, is_words=True),
+    Column("f1_near", ("F1", "between"), written),
+    Column("far", ("decides", "least like"), _short, is_words=True),
+    Column("f1_far", ("F1", "between"), written),
+)
+_DIFFERENT = (
+    Column("name", "label", is_words=True),
+    Column("differing", ("rows decided", "differently"), count),
+    Column("rule", write=_short, is_words=True),
+    Column("predicted", ("predicts", "rows"), count),
+    Column("other", write=_short, is_words=True),
+    Column("predicted_other", ("predicts", "rows"), count),
+    Column("f1", ("F1", "between"), written),
+)
+
+
+@record
 class Agreement(Result, Drawable):
     """Rules by rules: how far they decide alike on the same rows, each row counting once.
 
@@ -84,7 +107,7 @@ class Agreement(Result, Drawable):
     pairs: Floats
     differing: Ints
     by_label: Dense
-    both: Ints
+    both: Ints = value(saved=False)
     n_samples: int
     label_names: tuple[str, ...] | None = None
     n_cells: int | None = None
@@ -106,15 +129,11 @@ class Agreement(Result, Drawable):
         b = self.rules.index(_checks.option(other, "other", self.rules))
         return _f1_between(self.both[a, b], self.both[a, a], self.both[b, b])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, without `both`."""
-        return {name: value for name, value in super().to_dict().items() if name != "both"}
-
-    def _records(self) -> Dense:
+    def _rows(self) -> Dense:
         """Return one row a label."""
         return self.by_label
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show pairs of rules, then the k labels on which two rules differ on most rows."""
         if len(self.rules) == 2:
             yield self._two_rules()
@@ -137,67 +156,39 @@ class Agreement(Result, Drawable):
     def _matrix(self) -> Table:
         """Lay out the F1 between all pairs of rules, each pair once; in the head rules go by number."""
         n = len(self.rules)
-        head = [("rule", "predicts", *(str(a + 1) for a in range(n - 1)))]
-        body = []
-        for a, name in enumerate(self.rules):
-            of_pairs = (written(self.pairs[a, b]) if b < a else "" for b in range(n - 1))
-            body.append((f"{a + 1:>2} {name}", f"{self.both[a, a].sum():,}", *of_pairs))
-        return Table(
-            head, body, title="F1 between the decisions of two rules, 1 if they are the same:"
-        )
+        rows: dict[str, list[Any]] = {
+            "rule": [f"{a + 1:>2} {name}" for a, name in enumerate(self.rules)],
+            "predicts": [self.both[a, a].sum() for a in range(n)],
+        }
+        columns = [Column("rule", is_words=True), Column("predicts", write=count)]
+        for b in range(n - 1):
+            rows[str(b + 1)] = [written(self.pairs[a, b]) if b < a else "" for a in range(n)]
+            columns.append(Column(str(b + 1)))
+        return tabulate(rows, columns, title=_PAIRS)
 
     def _most_and_least_alike(self) -> Table:
         """Lay out, for each rule, those that decide most and least as it does."""
-        head = [
-            ("", "", "decides", "F1", "decides", "F1"),
-            ("rule", "predicts", "most like", "between", "least like", "between"),
-        ]
-        body = []
-        for a, name in enumerate(self.rules):
-            f1 = self.pairs[a].copy()  # (n_rules,)
-            f1[a] = np.nan
-            near = int(np.nanargmax(f1))
-            far = int(np.nanargmin(f1))
-            body.append(
-                (
-                    name,
-                    f"{self.both[a, a].sum():,}",
-                    _short(self.rules[near]),
-                    written(f1[near]),
-                    _short(self.rules[far]),
-                    written(f1[far]),
-                )
-            )
-        return Table(
-            head,
-            body,
-            left=(0, 2, 4),
-            title="F1 between the decisions of two rules, 1 if they are the same:",
-        )
+        f1 = self.pairs.copy()  # (n_rules, n_rules)
+        np.fill_diagonal(f1, np.nan)
+        near, far = np.nanargmax(f1, axis=1), np.nanargmin(f1, axis=1)  # (n_rules,) each
+        names = np.array(self.rules)
+        rows = {
+            "rule": names,
+            "predicts": self.both.sum(axis=2).diagonal(),
+            "near": names[near],
+            "f1_near": np.nanmax(f1, axis=1),
+            "far": names[far],
+            "f1_far": np.nanmin(f1, axis=1),
+        }
+        return tabulate(rows, _ALIKE, title=_PAIRS)
 
     def _labels(self, k: int) -> Table:
         """Lay out the k labels on which two rules differ on most rows."""
         order = np.argsort(-self.by_label["differing"], kind="stable")  # (n_labels,)
-        head = [
-            ("", "rows decided", "", "predicts", "", "predicts", "F1"),
-            ("label", "differently", "rule", "rows", "other", "rows", "between"),
-        ]
-        body = [
-            (
-                str(row["name"]),
-                f"{row['differing']:,}",
-                _short(row["rule"]),
-                f"{row['predicted']:,}",
-                _short(row["other"]),
-                f"{row['predicted_other']:,}",
-                written(row["f1"]),
-            )
-            for row in self.by_label[order[:k]]
-        ]
         title = "labels on which two rules differ on most rows, and which two they are:"
         if len(self.rules) == 2:
             title = "labels on which they differ on most rows:"
-        return Table(head, body, left=(0, 2, 4), title=title, note=n_more(self.n_labels, k))
+        return tabulate(self.by_label[order], _DIFFERENT, k, title=title)
 
 
 def agreement_of(decided: Mapping[str, Any], problem: Problem) -> Agreement:
@@ -275,13 +266,3 @@ def _agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) -
 def _f1_between(both: Ints, one: Ints, other: Ints) -> Floats:
     """Return the F1 between decisions, of what both predict and each does; 1 where neither does."""
     return f_of_counts(both, one, other, 1.0, 1.0)
-
-
-def _short(name: str) -> str:
-    """Write the name of a rule on one line."""
-    return shortened(on_one_line(name), _LONGEST_NAME)
-
-
-def written(f1: float) -> str:
-    """Write an F1 between decisions; only that of the same ones is 1.00."""
-    return f"{f1 if f1 == 1 else min(f1, 0.99):.2f}"

@@ -15,7 +15,7 @@ than those of the calibration, or none, as they changed their meaning (`calibrat
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,20 +26,14 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
+from thresholds._results.fields import plain, record
+from thresholds._results.result import Drawable, Result, rows_of
+from thresholds._results.tables import Column, Table, count, tabulate
+from thresholds._results.words import counted, first_names, in_percent
 from thresholds.calibration import BaseRates, CalibratedRule
 from thresholds.calibration.base_rates import rates_of
 from thresholds.fitting.odds import change_between
 from thresholds.metrics.judging import as_csr, stacked_rows
-from thresholds.results import (
-    Drawable,
-    Result,
-    Table,
-    as_plain_values,
-    counted,
-    first_names,
-    in_percent,
-    rows_of,
-)
 from thresholds.rule import RegionRule, Rule, ThresholdRule
 from thresholds.rule.region import region_in_words
 from thresholds.significance import rejected
@@ -52,7 +46,7 @@ UNKNOWN = "unknown"
 _NAMES_SHOWN = 5  # of new labels, and of lost ones
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class RuleDifference(Result, Drawable):
     """What changed between two rules; `str` gives a summary and a table of the largest changes.
 
@@ -121,7 +115,7 @@ class RuleDifference(Result, Drawable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        values = {
+        values: dict[str, Any] = {
             "n_labels": self.table.size,
             "n_moved": self._n_moved,
             "n_news": self.n_news,
@@ -134,21 +128,17 @@ class RuleDifference(Result, Drawable):
             "lost_labels": self.lost,
             "labels": self.table,
         }
-        plain = {name: as_plain_values(value) for name, value in values.items()}
         if self.base_rates is not None:
-            plain["base_rates"] = as_plain_values(self.base_rates)
-        return plain
+            values["base_rates"] = self.base_rates
+        found: dict[str, Any] = plain(values)
+        return found
 
     @property
     def _n_moved(self) -> int:
         """How many labels have another threshold, region or curve."""
         return int(self.table["moved"].sum())
 
-    def _records(self) -> npt.NDArray[Any]:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show how much changed, the settings that differ, new and lost labels, and the k largest changes."""
         lines = [self._summary()]
         lines += [
@@ -224,30 +214,28 @@ class RuleDifference(Result, Drawable):
         rows = self.table[self.largest[:k]]
         is_known = self.part == "threshold" and self.n_news is not None
 
-        # Each column with the two lines of its head.
-        columns: list[tuple[str, str, Any]] = [("", "label", rows["name"])]
+        columns = [Column("name", "label", is_words=True)]
         if is_known:
-            columns.append(("", "reason", rows["verdict"]))
+            columns.append(Column("verdict", "reason"))
         if self._part_shown:
             for age in ("old", "new"):
-                columns.append((age, self._part_shown, rows[f"{age}_{self._part_shown}"]))
+                name = f"{age}_{self._part_shown}"
+                columns.append(Column(name, (age, self._part_shown), _cut))
         if is_known:
-            columns.append(("odds at", "that score", [_times(odds) for odds in rows["odds_ratio"]]))
+            columns.append(Column("odds_ratio", ("odds at", "that score"), _times))
+        shown = {name: rows[name] for name in rows.dtype.names or ()}
         if self.n_samples is not None:
             before, after = rows["predicted_before"], rows["predicted_after"]
-            change = [
-                _change(*counts) for counts in zip(before.tolist(), after.tolist(), strict=True)
+            shown["change"] = np.array(list(map(_change, before.tolist(), after.tolist())))
+            columns += [
+                Column("predicted_before", ("predicted", "before"), count),
+                Column("predicted_after", ("predicted", "after"), count),
+                Column("rows_changed", ("rows", "changed"), count),
+                Column("change"),
             ]
-            columns.append(("predicted", "before", before))
-            columns.append(("predicted", "after", after))
-            columns.append(("rows", "changed", rows["rows_changed"]))
-            columns.append(("", "change", change))
-
-        head = [*zip(*((upper, lower) for upper, lower, _ in columns), strict=True)]
-        body = [*zip(*([_written(cell) for cell in cells] for *_, cells in columns), strict=True)]
         n_changes = self.largest.size
         title = f"the {k} largest of {n_changes:,} changes:" if k < n_changes else "what changed:"
-        return Table(head, body, title=title)
+        return tabulate(shown, columns, title=title)
 
     @property
     def _part_shown(self) -> str:
@@ -500,19 +488,13 @@ def _times(ratio: float) -> str:
     return "" if np.isnan(ratio) else f"x {ratio:.2g}"
 
 
-def _written(cell: Any) -> str:
-    """Write a threshold, a count or a word."""
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, np.integer):
-        return f"{cell:,}"
-    if np.isnan(cell):
+def _cut(cut: Any) -> str:
+    """Write a threshold, or a region in words."""
+    if isinstance(cut, str):
+        return cut
+    if np.isnan(cut):
         return ""
-    if np.isposinf(cell):
-        return "never"
-    if np.isneginf(cell):
-        return "always"
-    return f"{cell:.6g}"
+    return f"{cut:.6g}" if np.isfinite(cut) else "never" if cut > 0 else "always"
 
 
 def _change(before: int, after: int) -> str:

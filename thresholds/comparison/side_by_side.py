@@ -10,6 +10,7 @@ from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Ints
 from thresholds._engine.problem import Problem
+from thresholds._results.result import names_of
 from thresholds.calibration import CalibratedRule, CalibrationMeasures
 from thresholds.calibration.measures import UNKNOWN, measure_problem
 from thresholds.comparison.agreement import agreement_of
@@ -30,7 +31,6 @@ from thresholds.metrics.jackknife import Interval, behind, interval_of
 from thresholds.metrics.judged_rules import JudgedRules
 from thresholds.metrics.judging import count_truth, decide_all, positives_of
 from thresholds.metrics.ranking import aurocs_of
-from thresholds.results import names_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 
 

@@ -23,24 +23,25 @@ resampling plans", chapter 3.
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import record
+from thresholds._results.result import Result
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.judged_rules import JudgedRules
-from thresholds.results import Shown, Table, records_of
 from thresholds.validation.held_out import Folds, decide_out_of_fold, rules_of_folds
 
 _LEVEL = 0.05  # one-sided
 _FIT = ""  # the name of the fit itself in the table
 
 
-@dataclass(frozen=True, repr=False)
-class Alternative(Shown):
+@record
+class Alternative(Result):
     """Another rule, cross-fitted over the same folds."""
 
     name: str  # what it is, in words
@@ -51,13 +52,9 @@ class Alternative(Shown):
     standard_error: float  # of the gain; NaN with one fold
     is_better: bool  # whether the gain is shown to be above 0
 
-    def _records(self) -> list[dict[str, Any]]:
-        """Return the fields, in one row."""
-        return records_of([self])
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _sentences(self) -> tuple[str]:
         """Say what it reaches."""
-        yield self.in_words()
+        return (self.in_words(),)
 
     def in_words(self) -> str:
         """Say what it reaches."""

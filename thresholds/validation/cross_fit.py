@@ -5,7 +5,7 @@ section 8, the winner's curse). So rules are fitted on all folds but one, and ea
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple, Unpack
 
@@ -18,6 +18,10 @@ from thresholds._checks import Average, InputError
 from thresholds._engine.columns import ask
 from thresholds._engine.folds import Question
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import record, value
+from thresholds._results.result import Drawable, Result, names_of, rows_of
+from thresholds._results.tables import Column, Table, share, tabulate
+from thresholds._results.words import are, counted
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.diagnosis import Diagnosis, Verdicts
 from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence, evidence_of
@@ -35,16 +39,6 @@ from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judged_rules import JudgedRules
 from thresholds.metrics.judging import count_decisions, f_measure, judge, positives_of
-from thresholds.results import (
-    Drawable,
-    Result,
-    Table,
-    are,
-    counted,
-    n_more,
-    names_of,
-    rows_of,
-)
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.sources.taking import takes_source
@@ -57,11 +51,21 @@ from thresholds.validation.promises import (
     row_promises_out_of_fold,
 )
 
+_WIDEST = (
+    Column("name", "label", is_words=True),
+    Column("n_positives", "positives", "{:,g}".format),
+    Column("threshold", write="{:.4g}".format),
+    Column("lowest", ("folds'", "lowest"), "{:.4g}".format),
+    Column("median", ("thresholds", "median"), "{:.4g}".format),
+    Column("highest", write="{:.4g}".format),
+    Column("predicted_most", ("rows", "most"), share),
+    Column("predicted_least", ("predicted", "least"), share),
+)
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class CrossFit(Result, Drawable):
     """A rule fitted on all rows, and what to expect of it on others.
 
@@ -99,7 +103,7 @@ class CrossFit(Result, Drawable):
     _shown = 0
     _display = "OptimismDisplay.from_cross_fit"
 
-    rule: Any  # a ThresholdRule, unless another kind was asked for by name
+    rule: Any = value(repr=False)  # a ThresholdRule, unless another kind was asked for by name
     in_sample: float
     out_of_fold: float
     folds: Integers
@@ -107,7 +111,7 @@ class CrossFit(Result, Drawable):
     spread: npt.NDArray[Any]
     how: str
     alternatives: tuple[Alternative, ...] = ()
-    diagnosis: Diagnosis | None = None
+    diagnosis: Diagnosis | None = value(default=None, repr=False)
     row_promises: tuple[RowPromise, ...] = ()
     name: str | None = None
     average: str = "macro"
@@ -133,11 +137,11 @@ class CrossFit(Result, Drawable):
         """The guard that was used."""
         return getattr(self.rule, "guard", None)
 
-    def _records(self) -> npt.NDArray[Any]:
+    def _rows(self) -> npt.NDArray[Any]:
         """Return the spread, one row a label."""
         return self.spread
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show both figures, and how far the folds' thresholds lie apart: of the k labels that depend most on rows."""
         lines = [self._figures(), self.thresholds_apart(), *self._promises()]
         if self.better is not None:
@@ -208,21 +212,8 @@ class CrossFit(Result, Drawable):
         ratio = np.maximum(self.spread["predicted_most"], half) / np.maximum(
             self.spread["predicted_least"], half
         )
-        order = np.argsort(-ratio, kind="stable")[:k]
-        head = [
-            ("", "", "", "folds'", "thresholds", "", "rows", "predicted"),
-            ("label", "positives", "threshold", "lowest", "median", "highest", "most", "least"),
-        ]
-        body = [
-            (
-                str(row["name"]),
-                f"{row['n_positives']:,g}",
-                *(f"{row[name]:.4g}" for name in ("threshold", "lowest", "median", "highest")),
-                *(f"{row[name]:.2%}" for name in ("predicted_most", "predicted_least")),
-            )
-            for row in self.spread[order]
-        ]
-        return Table(head, body, note=n_more(self.spread.size, k))
+        order = np.argsort(-ratio, kind="stable")
+        return tabulate(self.spread[order], _WIDEST, k)
 
 
 def _check_before_reading(arguments: Mapping[str, Any]) -> bool:

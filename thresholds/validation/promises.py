@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
+from thresholds._results.words import counted
 from thresholds.metrics.averages import PRECISION, RECALL, average_of
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.intervals import p_at_least
 from thresholds.metrics.judging import Judged
-from thresholds.results import counted
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.rule.row_guarantees import RowGuarantees

@@ -13,7 +13,7 @@ Of the first two the smaller p-value, doubled (Bonferroni), is held to a false d
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -23,6 +23,10 @@ from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds._checks import Average, InputError
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import record, value
+from thresholds._results.result import Result, names_of, rows_of
+from thresholds._results.tables import Column, Table, tabulate
+from thresholds._results.words import counted, first_names
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_between
@@ -34,7 +38,6 @@ from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judged_rules import JudgedRules
 from thresholds.metrics.judging import as_csr, judge
-from thresholds.results import Result, Table, counted, first_names, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
 from thresholds.rule.watching.describing import profile_of
 from thresholds.significance import rejected
@@ -51,7 +54,7 @@ _TIMES_AS_MANY = 2
 _KEPT = "kept thresholds"  # what guards a rule without a guard, some of whose thresholds are old
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class RuleUpdate(Result):
     """A rule of which only the thresholds that have a reason have moved.
 
@@ -71,7 +74,7 @@ class RuleUpdate(Result):
 
     _shown = _SHOWN
 
-    rule: ThresholdRule
+    rule: ThresholdRule = value(repr=False)
     table: npt.NDArray[Any]
     lost: tuple[str, ...]
     old: float
@@ -84,11 +87,7 @@ class RuleUpdate(Result):
         """How many thresholds moved, those of new labels apart."""
         return int(np.count_nonzero(self.table["moved"]))
 
-    def _records(self) -> npt.NDArray[Any]:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list k of the labels that moved, the surest first."""
         reason = self.table["reason"]
         is_new = reason == "new"
@@ -114,26 +113,19 @@ class RuleUpdate(Result):
                 lines.append(f"{word} labels: {first_names(labels, _NAMES_SHOWN)}")
         yield "\n".join(lines)
         if k and self.n_moved:
-            yield self._moved_labels(k)
-
-    def _moved_labels(self, k: int) -> Table:
-        """Lay out k of the labels that moved, those with the smallest p-values first."""
-        rows = self.table[self.table["moved"]]
-        rows = rows[np.argsort(rows["p_value"], kind="stable")]
-        body = [
-            (
-                str(row["name"]),
-                f"{row['old_threshold']:.6g}",
-                f"{row['threshold']:.6g}",
-                str(row["reason"]),
-                f"{row['p_value']:.2g}",
-            )
-            for row in rows[:k]
-        ]
-        head = [("moved", "old", "new", "reason", "p-value")]
-        return Table(head, body, left=(0, 3), note=n_more(rows.size, k))
+            # Those with the smallest p-values first.
+            moved_labels = self.table[self.table["moved"]]
+            order = np.argsort(moved_labels["p_value"], kind="stable")
+            yield tabulate(moved_labels[order], _MOVED, k)
 
 
+_MOVED = (
+    Column("name", "moved", is_words=True),
+    Column("old_threshold", "old", "{:.6g}".format),
+    Column("threshold", "new", "{:.6g}".format),
+    Column("reason", is_words=True),
+    Column("p_value", "p-value", "{:.2g}".format),
+)
 _REASONS = {
     "F": "as that reaches more F",
     "odds": "as the label is true more or less often at that score",
