@@ -24,7 +24,15 @@ from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
 from thresholds.fitting.options import FitOptions, OfThresholds, check_options
 from thresholds.fitting.record import described
-from thresholds.fitting.searches import Found, aim_of, floors_of, limits_of, of_guard, search_of
+from thresholds.fitting.searches import (
+    Found,
+    aim_of,
+    floors_of,
+    limits_of,
+    of_guard,
+    search_of,
+    search_options,
+)
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import ThresholdRule
@@ -250,7 +258,7 @@ def check_groups(problem: Problem, options: FitOptions) -> None:
             "groups is given without a guard or confidence, and nothing else looks at groups; expected None"
         )
     if options.confidence is not None:
-        from thresholds.guarantees.copies import warn_of_copies
+        from thresholds.guarantees.independent_rows import warn_of_copies
 
         warn_of_copies(problem)
 
@@ -263,7 +271,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 def _search(problem: Problem, options: FitOptions) -> Found:
     """Choose the cut of every label: the step of its staircase below which it is predicted no more."""
     if options.promises_rows:
-        return _promised(problem, options)
+        return _with_row_floors(problem, options)
     if not options.per_label:
         return Found(_shared(problem, options))
     if options.confidence is not None:
@@ -344,12 +352,14 @@ def _judged(rule: ThresholdRule, problem: Problem, options: FitOptions) -> "Judg
 
 def _with_floors(problem: Problem, options: FitOptions) -> Found:
     """Choose among thresholds that are shown to keep floors on new rows, under a guard or the best."""
-    from thresholds.guarantees.floors import Floors
+    from thresholds.guarantees.floors_of_labels import LabelFloors
     from thresholds.guards.fitting import fit_with_floors
 
     min_precision, min_recall = floors_of(problem, options)
     confidence: Any = options.confidence
-    floors = Floors.of(problem, min_precision, min_recall, float(confidence), options.family)
+    floors = LabelFloors.from_problem(
+        problem, min_precision, min_recall, float(confidence), options.family
+    )
     limits = limits_of(problem, options)
     guarded, shown = fit_with_floors(problem, options.chosen_guard, limits, floors, aim_of(options))
     found = of_guard(problem, options, guarded)
@@ -358,24 +368,18 @@ def _with_floors(problem: Problem, options: FitOptions) -> Found:
     return found._replace(guarantees=of_labels)
 
 
-def _promised(problem: Problem, options: FitOptions) -> Found:
-    """Choose thresholds whose micro precision or recall, or mean over rows, is promised on new rows."""
-    from thresholds.guarantees.rows import RowSearch
+def _with_row_floors(problem: Problem, options: FitOptions) -> Found:
+    """Choose thresholds whose micro precision or recall, or mean over rows, is shown on new rows."""
+    from thresholds.guarantees.floors_of_rows import RowFloors, fit_with_row_floors
 
     checked: Any = options  # Floors are numbers, and there is a confidence.
-    thresholds, of_rows = RowSearch(
-        problem,
-        average=checked.average,
-        beta=options.beta,
-        zero_division=options.zero_division,
-        per_label=options.per_label,
-        placement=options.placement,
-        min_precision=checked.min_precision,
-        min_recall=checked.min_recall,
-        confidence=checked.confidence,
-        n_jobs=options.n_jobs,
-    ).best()
-    return Found(_uncounted(problem, thresholds, thresholds), thresholds, guarantees=of_rows)
+    floors = RowFloors(
+        checked.average, checked.min_precision, checked.min_recall, checked.confidence
+    )
+    thresholds, guarantees = fit_with_row_floors(
+        problem, floors, search_options(options), per_label=options.per_label
+    )
+    return Found(_uncounted(problem, thresholds, thresholds), thresholds, guarantees=guarantees)
 
 
 def _shared(problem: Problem, options: FitOptions) -> Cuts:

@@ -10,6 +10,7 @@ from thresholds._engine.best_cuts import best_of
 from thresholds._engine.columns import Memory
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
+from thresholds._engine.search_options import SearchOptions
 from thresholds._engine.staircase import Columns
 from thresholds.fitting.options import FitOptions
 
@@ -104,6 +105,18 @@ class _Guarded:
     def found(self, answers: list[Any]) -> Found:
         """Choose the cuts of all labels."""
         return of_guard(self._problem, self._options, self._search.fit(answers))
+
+
+def search_options(options: FitOptions) -> SearchOptions:
+    """Return the options that every search reads."""
+    return SearchOptions(
+        average=options.average,
+        beta=options.beta,
+        zero_division=options.zero_division,
+        placement=options.placement,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
 
 
 def aim_of(options: FitOptions) -> Any:

@@ -18,7 +18,7 @@ from thresholds._engine.histograms import (
 )
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
-from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
+from thresholds.guarantees.floors_of_labels import CertifiedFloors, LabelFloors, joined_floors
 from thresholds.guards.base import BaseGuard, GuardedFit
 from thresholds.guards.base import joined as joined_guarded
 from thresholds.guards.groups import groups_of, rows_alike
@@ -107,8 +107,8 @@ class LimitedSearch:
 
 
 def fit_with_floors(
-    problem: Problem, guard: BaseGuard | None, limits: Limits, floors: Floors, aim: Aim
-) -> tuple[GuardedFit, ShownFloors]:
+    problem: Problem, guard: BaseGuard | None, limits: Limits, floors: LabelFloors, aim: Aim
+) -> tuple[GuardedFit, CertifiedFloors]:
     """Choose the cuts of every label among those that are shown to keep floors on new rows."""
     if guard is not None:
         shown = _shown(problem, floors, aim)
@@ -117,9 +117,9 @@ def fit_with_floors(
         parts = over_labels(problem, search, n_jobs=aim.n_jobs, progress=aim.progress)
         return search.fit(parts), shown
 
-    def choose(found: Histograms, first: int) -> tuple[GuardedFit, ShownFloors]:
+    def choose(found: Histograms, first: int) -> tuple[GuardedFit, CertifiedFloors]:
         labels = slice(first, first + found.n_labels)
-        own_shown = floors.show(found, labels.start, labels.stop)
+        own_shown = floors.certify(found, labels.start, labels.stop)
         own_limits = limits.of_labels(labels)._replace(shown=own_shown.allowed)
         steps = found.steps.cuttable(problem)
         optimum = steps.at(best_steps(steps, aim.beta**2))
@@ -133,11 +133,11 @@ def fit_with_floors(
     return GuardedFit(cuts, joined_cuts([fit.optimum for fit in fits])), joined_floors(of_floors)
 
 
-def _shown(problem: Problem, floors: Floors, aim: Aim) -> ShownFloors:
+def _shown(problem: Problem, floors: LabelFloors, aim: Aim) -> CertifiedFloors:
     """Find the thresholds of all labels that are shown to keep their floors, before a guard chooses among them."""
 
-    def show(found: Histograms, first: int) -> ShownFloors:
-        return floors.show(found, first, first + found.n_labels)
+    def show(found: Histograms, first: int) -> CertifiedFloors:
+        return floors.certify(found, first, first + found.n_labels)
 
     run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}
     return joined_floors(over_histograms(problem, show, **run))

@@ -10,8 +10,7 @@ from thresholds._engine.cuts import Cuts
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Steps
-from thresholds.guarantees.candidates import shown_cuts
-from thresholds.guarantees.ranges import Ranges
+from thresholds.guarantees.tests_of_labels import Ranges, certified_cuts
 
 
 class Limits(NamedTuple):
@@ -56,7 +55,7 @@ class Limits(NamedTuple):
 
     def candidates(self, problem: Problem, found: Histograms) -> Steps:
         """Return the cuts that keep all limits, of which the best is chosen; `found` has a bin for each score."""
-        steps = found.steps if self.shown is None else shown_cuts(found, self.shown)
+        steps = found.steps if self.shown is None else certified_cuts(found, self.shown)
         steps = steps.cuttable(problem)
         # If two steps break limits of counts, so does every cut between them.
         return steps.where(self.of_counts(found.n_labels).allow_steps(steps))

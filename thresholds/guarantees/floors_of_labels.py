@@ -1,30 +1,38 @@
-"""Floors of labels that are to hold on new rows: which thresholds are shown to keep them, what a fit may promise."""
+"""Floors of labels that are to hold on new rows: who shares the error, which thresholds keep them, what is guaranteed.
+
+The shares of the error are fixed before truth is looked at, and add up to what is allowed (Bonferroni), so they are
+right however labels depend on each other. Holm's step, by which a label that is done hands its share on, would need a
+last claim after which a label can break no floor. Recall has one, "never": nobody wants it shown. Precision has none: a
+label of which "always" is shown may still be worse than its floor at cuts above. Nor may a label without positives
+enough hand its share on: how many it has may tell how well the sample represents another label.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.matrices import compressed
-from thresholds._arrays.types import Booleans, Floats, Ints
-from thresholds._checks import InputError
+from thresholds._arrays.types import Booleans, Floats
 from thresholds._engine.histograms import Histograms, histograms
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Steps
-from thresholds.data.folds import SEED
-from thresholds.guarantees import ranges
 from thresholds.guarantees.exact_tests import divergence, positives_needed
-from thresholds.guarantees.family import shares_of_error
-from thresholds.guarantees.fixed_sequence import predictions_needed, shown_precision
-from thresholds.guarantees.order_statistics import shown_recall
-from thresholds.guarantees.ranges import Ranges, one_range
+from thresholds.guarantees.independent_rows import one_row_of_each_group, refuse_weights
+from thresholds.guarantees.tests_of_labels import (
+    Ranges,
+    certified_precision,
+    certified_recall,
+    joined_ranges,
+    one_range,
+    predictions_needed_by_sequence,
+)
 from thresholds.rule.guarantees import ALWAYS, NEVER, Guarantees
 
 
-class ShownFloors(NamedTuple):
-    """What is shown of some labels."""
+class CertifiedFloors(NamedTuple):
+    """What is certified of some labels."""
 
     allowed: Ranges  # thresholds that keep all floors of a label
     # (n_labels,), whether some threshold is shown to keep the floor; "always" keeps any recall, and
@@ -36,14 +44,14 @@ class ShownFloors(NamedTuple):
     best_precision: Floats
 
     @property
-    def can_promise(self) -> Booleans:
+    def are_kept(self) -> Booleans:
         """Whether some threshold (n_labels,) keeps all floors of a label."""
         return self.precision & self.recall & self.allowed.any
 
 
 @dataclass(frozen=True)
-class Floors:
-    """Floors of all labels, and the error that is allowed where each is promised."""
+class LabelFloors:
+    """Floors of all labels, and the error that is allowed where each is to be shown."""
 
     confidence: float
     family: str
@@ -52,30 +60,40 @@ class Floors:
     min_recall: Floats  # (n_labels,)
     precision_delta: Floats  # (n_labels,)
     recall_delta: Floats  # (n_labels,)
-    tested: Problem  # all rows, or one of each group
+    tested: Problem  # all rows, or one of each group; sparse ones by label, as these are read
 
     @classmethod
-    def of(
+    def from_problem(
         cls,
         problem: Problem,
         min_precision: Floats,
         min_recall: Floats,
         confidence: float,
         family: str,
-    ) -> "Floors":
+    ) -> "LabelFloors":
         """Share the error that is allowed among floors and labels; of rows in groups one of each group is tested."""
         refuse_weights(problem)
-        rows = None if problem.groups is None else _one_row_of_each(problem)
-        has_both = ~np.isnan(min_precision) & ~np.isnan(min_recall)
+        tested = problem
+        if problem.groups is not None:
+            tested = problem.at_rows(one_row_of_each_group(problem))
+        tested = replace(
+            tested,
+            truth=compressed(tested.truth, "csc"),
+            scores=compressed(tested.scores, "csc"),
+            unknown=compressed(tested.unknown, "csc"),
+        )
+
+        # What is allowed is shared by the floors of a label; in a family by those of any label.
+        has_precision, has_recall = ~np.isnan(min_precision), ~np.isnan(min_recall)
+        has_both = has_precision & has_recall
         if family == "all":
-            has_both = np.full_like(has_both, _has_both(min_precision, min_recall))
+            has_both = np.full_like(has_both, has_precision.any() and has_recall.any())
         delta = (1 - confidence) / np.where(has_both, 2, 1)  # (n_labels,)
-        tested = problem if rows is None else problem.at_rows(rows)
         numbers = np.maximum(tested.present_of_label, 1).astype(np.float64)  # (n_labels,)
         return cls(
             confidence=confidence,
             family=family,
-            units="rows" if rows is None else "groups",
+            units="rows" if problem.groups is None else "groups",
             min_precision=min_precision,
             min_recall=min_recall,
             precision_delta=shares_of_error(min_precision, numbers, delta, family),
@@ -83,34 +101,23 @@ class Floors:
             tested=tested,
         )
 
-    @cached_property
-    def _by_label(self) -> Problem:
-        """The rows that are tested, the sparse ones in the order of the labels, of which a few are read at a time."""
-        rows = self.tested
-        return replace(
-            rows,
-            truth=compressed(rows.truth, "csc"),
-            scores=compressed(rows.scores, "csc"),
-            unknown=compressed(rows.unknown, "csc"),
-        )
-
-    def show(self, found: Histograms, first: int, last: int) -> ShownFloors:
+    def certify(self, found: Histograms, first: int, last: int) -> CertifiedFloors:
         """Find the thresholds of the labels `first:last` that are shown to keep their floors.
 
         `found` has a bin for each of their scores in all rows; of groups the rows that are tested are read here.
         """
         labels = slice(first, last)
         if self.units == "groups":
-            found = histograms(self._by_label, None, labels=np.arange(first, last), n_jobs=1)
+            found = histograms(self.tested, None, labels=np.arange(first, last), n_jobs=1)
         steps = found.steps
         precision_floor = self.min_precision[labels]
         recall_floor = self.min_recall[labels]
 
         # Recall: all thresholds up to a score; precision: some ranges. Where there is no floor, or one of 0: all.
-        by_recall = shown_recall(steps, _tested(recall_floor), self.recall_delta[labels])
+        by_recall = certified_recall(steps, _tested(recall_floor), self.recall_delta[labels])
         by_recall = _unless_free(by_recall, recall_floor)
-        by_precision = shown_precision(
-            found, self._by_label, first, _tested(precision_floor), self.precision_delta[labels]
+        by_precision = certified_precision(
+            found, self.tested, first, _tested(precision_floor), self.precision_delta[labels]
         )
         by_precision = _unless_free(by_precision, precision_floor)
         allowed = by_precision.within(by_recall.high[0])
@@ -119,7 +126,7 @@ class Floors:
         always = ~by_recall.any & np.isnan(precision_floor)
         lowest = np.full(always.size, -np.inf)
         allowed = one_range(lowest, lowest).where(always, allowed)
-        return ShownFloors(
+        return CertifiedFloors(
             allowed,
             by_precision.any,
             by_recall.any,
@@ -127,21 +134,21 @@ class Floors:
         )
 
     def guarantees(
-        self, shown: ShownFloors, thresholds: Floats, label_names: tuple[str, ...] | None
+        self, certified: CertifiedFloors, thresholds: Floats, label_names: tuple[str, ...] | None
     ) -> Guarantees:
-        """Say what the thresholds (n_labels,) of a fit promise."""
+        """Say which floors are guaranteed at the thresholds (n_labels,) of a fit."""
         has_precision_floor = ~np.isnan(self.min_precision)
         has_recall_floor = ~np.isnan(self.min_recall)
         asked = has_precision_floor | has_recall_floor
-        kept = shown.can_promise & shown.allowed.contain(thresholds)
+        kept = certified.are_kept & certified.allowed.contain(thresholds)
         is_always = ~has_precision_floor & (thresholds == -np.inf)
         instead = np.where(kept | ~asked, "", np.where(is_always, ALWAYS, NEVER))
 
         # What is lacking, where a floor by itself cannot be shown.
-        predictions = predictions_needed(
-            self.min_precision, self.precision_delta, shown.best_precision
+        predictions = predictions_needed_by_sequence(
+            self.min_precision, self.precision_delta, certified.best_precision
         )
-        predictions[np.isnan(shown.best_precision)] = np.inf
+        predictions[np.isnan(certified.best_precision)] = np.inf
         enough = positives_needed(self.min_recall, self.recall_delta)
         return Guarantees(
             confidence=self.confidence,
@@ -153,44 +160,17 @@ class Floors:
             recall_shown=has_recall_floor & (instead == ""),
             instead=instead,
             predictions_needed=np.where(
-                has_precision_floor & ~shown.precision, predictions, np.nan
+                has_precision_floor & ~certified.precision, predictions, np.nan
             ),
-            positives_needed=np.where(has_recall_floor & ~shown.recall, enough, np.nan),
+            positives_needed=np.where(has_recall_floor & ~certified.recall, enough, np.nan),
             label_names=label_names,
         )
 
 
-def refuse_weights(problem: Problem) -> None:
-    """Refuse weights other than 0 and 1: a test counts rows, each of which was drawn once."""
-    if problem.sample_weight is None:
-        return
-    if ((problem.sample_weight != 0) & (problem.sample_weight != 1)).any():
-        # In the terms of the caller; the largest of them, from which units take no digit that is shown.
-        weights = problem.row_weights * np.float64(problem.unit)
-        odd = weights[(weights != 0) & (weights != 1)].max()
-        raise InputError(
-            f"sample_weight has {odd:g} with confidence, whose tests count rows; expected weights of 0 and 1 only"
-        )
-
-
-def _one_row_of_each(problem: Problem) -> Ints:
-    """Draw a row of each group, without looking at truth or scores; rows of weight 0 are absent."""
-    assert problem.groups is not None, "asked for only then"
-    present = np.flatnonzero(problem.row_weights)
-    drawn = np.random.default_rng(SEED).permutation(present)
-    _, first = np.unique(problem.groups[drawn], return_index=True)
-    return np.sort(drawn[first])
-
-
-def _has_both(min_precision: Floats, min_recall: Floats) -> bool:
-    """Whether there are floors of both kinds."""
-    return bool((~np.isnan(min_precision)).any() and (~np.isnan(min_recall)).any())
-
-
-def joined_floors(parts: Sequence[ShownFloors]) -> ShownFloors:
-    """Join what is shown of consecutive labels."""
+def joined_floors(parts: Sequence[CertifiedFloors]) -> CertifiedFloors:
+    """Join what is certified of consecutive labels."""
     allowed, *columns = zip(*parts, strict=True)
-    return ShownFloors(ranges.joined(list(allowed)), *map(np.concatenate, columns))
+    return CertifiedFloors(joined_ranges(list(allowed)), *map(np.concatenate, columns))
 
 
 def _tested(floor: Floats) -> Floats:
@@ -218,3 +198,48 @@ def _best_precision(steps: Steps, floor: Floats, wanted: Booleans) -> Floats:
     best = above.at(np.where(np.diff(above.offsets) > 0, clearest, -1))
     with np.errstate(invalid="ignore"):
         return np.asarray(best.tp / best.predicted)
+
+
+def sharing(floor: Floats, n_rows: Floats, delta: float) -> Booleans:
+    """Return which labels share an allowed error: the most that could each show their floor with an equal share.
+
+    A label could do so if all its `n_rows` were hits: floor^n_rows <= delta / (number of labels that share). Others
+    show nothing whatever the rows hold, and risk nothing. Floors are NaN for labels without one.
+
+    Examples
+    --------
+    >>> sharing(np.array([0.5, 0.9, 0.99, np.nan]), np.full(4, 50.0), 0.05)
+    array([ True,  True, False, False])
+    """
+    has_floor = ~np.isnan(floor)
+    smallest_p = floor**n_rows
+    order = np.argsort(smallest_p, kind="stable")[: np.count_nonzero(has_floor)]  # NaN are last
+    sizes = np.arange(1, order.size + 1)
+    large_enough = np.flatnonzero(smallest_p[order] <= delta / sizes)
+    chosen = np.zeros(floor.size, np.bool_)
+    if large_enough.size:
+        chosen[order[: large_enough[-1] + 1]] = True
+    return chosen
+
+
+def shares_of_error(floor: Floats, n_rows: Floats, delta: Floats, family: str) -> Floats:
+    """Return the error that each label is allowed, (n_labels,).
+
+    Parameters
+    ----------
+    floor : (n_labels,), NaN for a label without one
+    n_rows : (n_labels,), rows of which each label is tested
+    delta : (n_labels,), what each might use by itself; of a family the least of them is shared
+    family : "each" or "all"
+
+    Returns
+    -------
+    (n_labels,) A label outside the set that shares has what it would have as one more: by that its need is stated.
+    """
+    has_floor = ~np.isnan(floor)
+    if family == "each" or not has_floor.any():
+        return delta
+    whole = float(delta[has_floor].min())
+    inside = sharing(floor, n_rows, whole)
+    n_inside = int(np.count_nonzero(inside))
+    return np.where(inside, whole / max(n_inside, 1), whole / (n_inside + 1))
