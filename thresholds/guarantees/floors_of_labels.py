@@ -101,14 +101,15 @@ class LabelFloors:
             tested=tested,
         )
 
-    def certify(self, found: Histograms, first: int, last: int) -> CertifiedFloors:
-        """Find the thresholds of the labels `first:last` that are shown to keep their floors.
+    def certify(self, found: Histograms, first: int) -> CertifiedFloors:
+        """Find the thresholds of some labels, the first of which has that number, that are shown to keep their floors.
 
         `found` has a bin for each of their scores in all rows; of groups the rows that are tested are read here.
         """
-        labels = slice(first, last)
+        labels = slice(first, first + found.n_labels)
         if self.units == "groups":
-            found = histograms(self.tested, None, labels=np.arange(first, last), n_jobs=1)
+            numbers = np.arange(labels.start, labels.stop)
+            found = histograms(self.tested, None, labels=numbers, n_jobs=1)
         steps = found.steps
         precision_floor = self.min_precision[labels]
         recall_floor = self.min_recall[labels]
