@@ -22,6 +22,7 @@ from thresholds._engine.placement import next_above, place
 from thresholds._engine.problem import Problem
 from thresholds._engine.search_options import SearchOptions
 from thresholds._engine.shared_cut import best_shared_cut
+from thresholds._results.words import counted
 from thresholds.guarantees.bets import rows_needed, variance_of
 from thresholds.guarantees.independent_rows import SamplingUnits, refuse_weights
 from thresholds.guarantees.paths import (
@@ -40,7 +41,6 @@ from thresholds.guarantees.tests_of_rows import (
     highest_cut_certified,
     highest_cut_expected,
 )
-from thresholds.results import counted
 from thresholds.rule.guarantees import ALWAYS, NEVER, STORED
 from thresholds.rule.row_guarantees import RowAverage, RowGuarantees
 
