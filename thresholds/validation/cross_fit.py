@@ -32,7 +32,7 @@ from thresholds.fitting.options import (
     check_options,
     with_fit_options,
 )
-from thresholds.guarantees.copies import warn_of_copies
+from thresholds.guarantees.independent_rows import warn_of_copies
 from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
