@@ -57,6 +57,7 @@ from thresholds._checks.options import (
     positive,
     real,
     reals,
+    refuse_unknown,
     seed,
     share,
     text,

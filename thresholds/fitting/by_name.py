@@ -36,7 +36,7 @@ from thresholds.fitting.top_k import best_top_k
 from thresholds.metrics.judging import judge
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.describing import profile_of
 from thresholds.sources.taking import takes_source
 
 _FIXED = 0.5
@@ -247,9 +247,7 @@ def _fixed(problem: Problem, options: FitOptions, _: Shared) -> Rule:
         zero_division=options.zero_division,
         per_label=False,
     )
-    return replace(
-        rule, profile=ScoreProfile.of(rule, problem.scores, weights=problem.sample_weight)
-    )
+    return replace(rule, profile=profile_of(rule, problem.scores, weights=problem.sample_weight))
 
 
 def _top_k(problem: Problem, options: FitOptions, _: Shared) -> Rule:

@@ -25,7 +25,7 @@ from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import FittedOn, InstanceRule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.describing import profile_of
 
 
 def fit_expected(
@@ -188,7 +188,7 @@ def best_expected(
         decided = None
         if with_objective:
             decided = by_row.decide(p.matrix, n_jobs=n_jobs, progress=progress)
-        profile = ScoreProfile.of(by_row, p.matrix, weights=p.weights * p.unit, decided=decided)
+        profile = profile_of(by_row, p.matrix, weights=p.weights * p.unit, decided=decided)
         return replace(
             by_row,
             objective=None if decided is None else float(value(decided, exact=True)),
@@ -229,9 +229,7 @@ def best_expected(
         objective = float(average_of(f_score(beta), counts, average, zero_division))
     elif with_objective:
         objective = float(value(rule.decide(p.matrix), exact=exact))
-    profile = ScoreProfile.of(
-        rule, p.matrix, weights=p.weights * p.unit, predicted=counts.predicted
-    )
+    profile = profile_of(rule, p.matrix, weights=p.weights * p.unit, predicted=counts.predicted)
     return replace(rule, objective=objective, profile=profile)
 
 
@@ -307,4 +305,4 @@ def _fit_on_device(
             fit_expected, {"average": average, "beta": beta, "zero_division": zero_division}
         ),
     )
-    return replace(rule, profile=ScoreProfile.of(rule, cells, predicted=counts.predicted))
+    return replace(rule, profile=profile_of(rule, cells, predicted=counts.predicted))

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.errors import need
 from thresholds.results import Shown, Table, counted, n_more, names_of, wrapped
+from thresholds.rule.protocol import HasLabels
+from thresholds.rule.watching.noticing import warn_if_changed
 
 if TYPE_CHECKING:
     from thresholds.rule.capped import CappedRule, Order
@@ -27,12 +29,6 @@ if TYPE_CHECKING:
     from thresholds.rule.row_guarantees import RowGuarantees
     from thresholds.rule.watching.check import ScoreCheck
     from thresholds.rule.watching.profile import ScoreProfile
-
-FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is looked at.
-
-
-class ScoreChangeWarning(UserWarning):
-    """Issued when scores differ gravely from those a rule was fitted on: `rule.check(y_score)` says more."""
 
 
 class Rule(Shown):
@@ -171,47 +167,15 @@ class Rule(Shown):
         """Return decisions about scores, a `Value` of an ONNX graph that is recorded; NaN is not predicted."""
         return self.decide_on_device(scores)
 
-    def share_outside(self, scores: Any) -> float:
-        """Return the share of scores outside the range of those that the rule was fitted on; 0 if it is not known."""
-        return 0.0 if self.fitted_on is None else self.fitted_on.share_outside(scores, self.missing)
-
-    def out_of_range(self, outside: float) -> str | None:
-        """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
-        return None if self.fitted_on is None else self.fitted_on.out_of_range(outside)
-
-    def grave_change(
-        self, scores: Any, decided: Any = None, order: Ints | None = None
-    ) -> str | None:
-        """Say what has changed gravely in checked scores, wherever they are, by a look at few rows; None for nothing.
+    def warn_if_changed(
+        self, scores: Any, decided: Any = None, *, order: Ints | None = None
+    ) -> None:
+        """Warn once if checked scores have changed gravely since the fit.
 
         `decided` are the decisions about them, if they are known; `order` is where the rule's labels are among them, if
         that is elsewhere.
         """
-        if scores.shape[0] >= FEWEST_ROWS and self.profile is not None:
-            from thresholds.rule.watching.noticing import grave_change
-
-            return grave_change(self, self.profile, scores, decided, order)
-        return self.out_of_range(self.share_outside(scores))
-
-    def warn_if_changed(
-        self, scores: Any, decided: Any = None, *, order: Ints | None = None
-    ) -> None:
-        """Warn once if checked scores have changed gravely since the fit; arguments as in `grave_change`."""
-        self.warn_of(self.change_to_warn_of(scores, decided, order=order))
-
-    def change_to_warn_of(
-        self, scores: Any, decided: Any = None, *, order: Ints | None = None
-    ) -> str | None:
-        """Return what `grave_change` says, for those who warn of it later; None where that was warned of before."""
-        if self.__dict__.get("_has_warned"):
-            return None
-        return self.grave_change(scores, decided, order)
-
-    def warn_of(self, message: str | None) -> None:
-        """Warn of a grave change, if there is one."""
-        if message is not None:
-            self.__dict__["_has_warned"] = True
-            _checks.warn_caller(message, ScoreChangeWarning)
+        warn_if_changed(self, scores, decided, order)
 
     def check(self, y_score: object, *, alpha: float = 0.01) -> "ScoreCheck":
         """Compare new scores with those that the rule was fitted on; no labels are needed.
@@ -280,8 +244,8 @@ class Rule(Shown):
         -----
         ScoreChangeWarning
             Once, when scores differ gravely from those that the rule was fitted on, as far as 100 to 1,000 rows tell:
-            probabilities for logits, other columns, a rule that predicts twice as many labels a row. Of fewer than 50
-            rows, only when most scores lie outside the range of the fit.
+            probabilities for logits, other columns, a rule that predicts a fifth more labels a row, or fewer. Of fewer
+            than 50 rows, only when most scores lie outside the range of the fit.
 
         Examples
         --------
@@ -321,11 +285,10 @@ class Rule(Shown):
         >>> [finding.kind for finding in rule.check(1 / (1 + np.exp(-logits))).findings]
         ['scale', 'labels_per_row', 'rates']
         """
-        from thresholds.rule.watching.check import checked_scores
-        from thresholds.rule.watching.profile import ScoreProfile
+        from thresholds.rule.watching.check import profile_of_scores
 
         watching = copy.copy(self)
-        watching.__dict__["profile"] = ScoreProfile.of(self, checked_scores(self, y_score))
+        watching.__dict__["profile"] = profile_of_scores(self, y_score)
         watching.__dict__.pop("_has_warned", None)
         return watching
 
@@ -683,18 +646,6 @@ def in_kind(cells: Matrix, like: object, label_names: Sequence[str] | None) -> A
     array = cells[:, 0] if _checks.is_vector(like) else cells
     tensor = _checks.like_tensor(array, like)
     return array if tensor is None else tensor
-
-
-class HasLabels(Protocol):
-    """What takes scores of labels: a rule, or a calibrator."""
-
-    @property
-    def n_labels(self) -> int | None:
-        """Number of labels; None if any number is taken."""
-
-    @property
-    def label_names(self) -> tuple[str, ...] | None:
-        """Names of the labels."""
 
 
 def as_row(scores: Any, owner: HasLabels, name: str = "y_score") -> Any:

@@ -24,15 +24,11 @@ from thresholds.results import (
     records_of,
     tuples_when_read,
 )
-from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
 # Enough to see where scores lie; reading more would cost as much as predicting.
 SAMPLE_CELLS = 65_536
-
-_MOST = 0.5  # of the scores outside the range, above which to warn
-_ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 
 
 @made_when_read("quantiles")
@@ -129,7 +125,7 @@ class FittedOn(Shown):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "FittedOn":
         """Build it from what `to_dict` gave."""
-        refuse_unknown(values, (item.name for item in fields(cls)))
+        _checks.refuse_unknown(values, (item.name for item in fields(cls)))
         return cls(
             n_samples=values["n_samples"],
             positives=tuple(_checks.a_list(values["positives"], "positives")),
@@ -152,26 +148,6 @@ class FittedOn(Shown):
             median = self.quantiles[QUANTILES.index(0.5)]
             scores += f" from {low:.4g} to {high:.4g}, median {median:.4g}"
         yield f"{figures}, {scores}; by version {self.version}"
-
-    def share_outside(self, scores: Any, missing: float) -> float:
-        """Return the share of scores, wherever they are, outside the range of the fit; 0 where too few tell."""
-        cells = _finite(sampled_cells(scores, missing)).astype(np.float64)
-        if not self.quantiles or cells.size < _ENOUGH_CELLS:
-            return 0.0
-        lowest = self.quantiles[0]
-        highest = self.quantiles[-1]
-        return float(np.mean((cells < lowest) | (cells > highest)))
-
-    def out_of_range(self, outside: float) -> str | None:
-        """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
-        if outside <= _MOST:
-            return None
-        return (
-            f"{outside:.0%} of the scores lie outside the range that the rule was fitted on,"
-            f" {self.quantiles[0]:g} to {self.quantiles[-1]:g}. If they are logits and it was fitted on probabilities,"
-            " turn them into probabilities first, 1 / (1 + exp(-x)) (--logits on the command line). Scores of another"
-            " model need a rule of their own."
-        )
 
 
 @tuples_when_read("tp", "predicted", "positives")
@@ -219,7 +195,7 @@ class LabelCounts(Shown):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "LabelCounts":
         """Build it from what `to_dict` gave."""
-        refuse_unknown(values, (item.name for item in fields(cls)))
+        _checks.refuse_unknown(values, (item.name for item in fields(cls)))
         names = ("tp", "predicted", "positives")
         counts = {name: tuple(_checks.a_list(values[name], name)) for name in names}
         return cls(n_samples=values["n_samples"], **counts)
@@ -294,7 +270,7 @@ class OutOfFold(Result):
     def from_dict(cls, values: Mapping[str, Any]) -> "OutOfFold":
         """Build it from what `to_dict` gave."""
         names = ("f", "n_folds", "how", "random_state")
-        refuse_unknown(values, (*names, "by_label"))
+        _checks.refuse_unknown(values, (*names, "by_label"))
         by_label = values.get("by_label")
         return cls(
             **{name: values[name] for name in names},
@@ -344,7 +320,7 @@ def _quantiles_later(copied: Dense, missing: float) -> Later:
 
 def _quantiles(cells: Dense) -> tuple[float, ...]:
     """Return the quantiles of the finite ones of some scores, none without any."""
-    cells = _finite(cells)
+    cells = finite_cells(cells)
     # NumPy sorts in less time than it looks for seven quantiles, and float32 faster than float64. Which 0 it finds,
     # -0 or 0, is chance: both are 0.
     at = np.multiply(QUANTILES, cells.size - 1).astype(np.int64) if cells.size else []
@@ -352,6 +328,6 @@ def _quantiles(cells: Dense) -> tuple[float, ...]:
     return tuple(quantiles.tolist())
 
 
-def _finite(cells: Dense) -> Dense:
+def finite_cells(cells: Dense) -> Dense:
     """Return the cells that are not masked."""
     return cells[np.isfinite(cells)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds.rule.base import HasLabels
+from thresholds.rule.protocol import HasLabels
 
 
 def by_blocks(

@@ -14,7 +14,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, PLACEMENTS, InputError
-from thresholds.results import Later
+from thresholds._checks import refuse_unknown as refuse_unknown
 
 if TYPE_CHECKING:
     from thresholds.rule.base import Rule
@@ -73,9 +73,8 @@ def check_parts(rule: "Rule") -> None:
         of_labels["positives"] = rule.fitted_on.n_labels
     if rule.out_of_fold is not None and rule.out_of_fold.by_label is not None:
         of_labels["tp"] = rule.out_of_fold.by_label.n_labels
-    profile = vars(rule).get("profile")  # unread: it may not be made yet
-    if profile is not None and not isinstance(profile, Later):
-        of_labels["predicted"] = profile.n_labels
+    if rule.profile is not None:
+        of_labels["predicted"] = rule.profile.n_labels
     if rule.guarantees is not None:
         of_labels["instead"] = rule.guarantees.n_labels
     for name, n_values in of_labels.items():
@@ -125,19 +124,6 @@ def _fields_of(kind: type, names: Iterable[str]) -> list[str]:
 def _defaults_of(kind: type) -> dict[str, Any]:
     """Return the default of each field of a kind of rule."""
     return {item.name: item.default for item in fields(kind)}
-
-
-def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse fields that are not known, which this version would pass over without a word, and what has no fields."""
-    known = list(known)
-    if not isinstance(values, Mapping):
-        raise InputError(f"found {_checks.shown(values)}, expected the fields {', '.join(known)}")
-    unknown = sorted(set(values) - set(known))
-    if unknown:
-        raise InputError(
-            f"the field {_checks.shown(unknown[0])} is unknown, expected those that rule.save writes; a newer version"
-            " may know more"
-        )
 
 
 def as_text(value: Any, depth: int = 0) -> str:

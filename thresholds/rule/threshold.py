@@ -12,7 +12,7 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse, with_cells
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
-from thresholds.results import Drawable, counted, made_when_read
+from thresholds.results import Drawable, counted
 from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
 from thresholds.rule.saving import (
     check_parts,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # Rules that are loaded and applied without them need not imp
     from thresholds.rule.watching.profile import ScoreProfile
 
 
-@made_when_read("profile")
 @dataclass(frozen=True, eq=False, repr=False)
 class ThresholdRule(Drawable, Rule):
     """One threshold for each label: predict iff `score >= threshold`.
@@ -130,10 +129,6 @@ class ThresholdRule(Drawable, Rule):
         self.__dict__.update(state)
         for array in (self.thresholds, self.unsupported):
             array.flags.writeable = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the values to copy or to pickle: a profile, not the scores that it is of."""
-        return self.__dict__ | {"profile": self.profile}
 
     @property
     def n_labels(self) -> int:
