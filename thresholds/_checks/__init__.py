@@ -51,6 +51,7 @@ from thresholds._checks.options import (
     counts,
     finite,
     finites,
+    flag,
     inside,
     is_default,
     option,

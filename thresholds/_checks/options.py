@@ -186,6 +186,11 @@ def option(value: object, name: str, options: Sequence[object]) -> Any:
     raise InputError(f"{name} is {shown(value)}, expected {expected}")
 
 
+def flag(value: object, name: str) -> bool:
+    """Check a truth value."""
+    return bool(option(value, name, (True, False)))
+
+
 def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
     """Refuse fields that are not known, which this version would pass over without a word, and what has no fields."""
     known = list(known)

@@ -285,10 +285,10 @@ class Rule(Shown):
         >>> [finding.kind for finding in rule.check(1 / (1 + np.exp(-logits))).findings]
         ['scale', 'labels_per_row', 'rates']
         """
-        from thresholds.rule.watching.check import profile_of_scores
+        from thresholds.rule.watching.check import profile_of_given
 
         watching = copy.copy(self)
-        watching.__dict__["profile"] = profile_of_scores(self, y_score)
+        watching.__dict__["profile"] = profile_of_given(self, y_score)
         watching.__dict__.pop("_has_warned", None)
         return watching
 
@@ -434,7 +434,7 @@ class Rule(Shown):
         if self.out_of_fold is not None:
             moved["out_of_fold"] = self.out_of_fold.taken(places)
         if self.profile is not None:
-            moved["profile"] = self.profile.reordered(places)
+            moved["profile"] = self.profile.taken(places)
         return moved
 
     @abstractmethod

@@ -1,7 +1,10 @@
 """Rules notice that scores have changed, say what seems to have happened, and are silent where nothing has."""
 
 import warnings
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -363,7 +366,8 @@ def test_what_is_not_known_of_decisions_has_no_interval() -> None:
     before, now = two_samples(0)
     never = thresholds.FixedRule(inf, 10).watching(before).check(now)
     assert np.isnan([never.labels_per_row_ratio_low, never.labels_per_row_ratio_high]).all()
-    unknown = thresholds.FixedRule(0.5, 10).watching(before).at_most(3).check(now)
+    rule = thresholds.ThresholdRule(np.full(10, 0.5)).watching(before)
+    unknown = replace(rule, profile=rule.profile.of_other_decisions()).check(now)
     assert np.isnan(unknown.labels_per_row_ratio_low)
     assert np.isnan(unknown.labels["rate_ratio_low"]).all()
     assert unknown.ok
@@ -435,6 +439,28 @@ def test_predict_looks_at_few_rows_for_their_range_only() -> None:
     assert len(warnings_of(rule_of_logits(), reversed_columns[:60])) == 1
     (message,) = warnings_of(rule_of_probabilities(), 100 * expit(draw()[1][:49]))
     assert "of the scores lie outside the range that the rule was fitted on, " in message
+
+
+def test_rows_that_come_one_at_a_time_are_kept_and_checked_together() -> None:
+    rule = rule_of_logits()
+    recent: deque[Any] = deque(maxlen=500)
+
+    def decide(row: Any) -> Any:
+        recent.append(row)
+        return rule.predict(row)
+
+    def serve(rows: Any) -> None:
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(decide, rows))
+
+    new = draw()[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ScoreChangeWarning)
+        serve(new[:500])
+        assert rule.check(np.stack(recent.copy())).ok
+        serve(new[500:, ::-1])
+    assert len(recent) == 500
+    assert first(rule.check(np.stack(recent.copy())))[0] == "order"
 
 
 @pytest.mark.parametrize("n", [50, 100, 400])

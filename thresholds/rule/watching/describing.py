@@ -95,7 +95,7 @@ def _profile(
         sparse=is_list,
         quantiles=quantiles,
         scored=None if is_whole else n_scores,
-        rows=_on_other_rows(figures, rising, n_used) | {"labels": labels},
+        rows={"labels": labels, **_on_other_rows(figures, rising, n_used)},
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
-from thresholds.results import are, counted
+from thresholds._results.words import are, counted
 from thresholds.rule.fitted_on import finite_cells, sampled_cells
 from thresholds.rule.protocol import Watches
 from thresholds.rule.watching.profile import LEVELS, ScoreProfile
@@ -137,7 +137,7 @@ def _scores_moved(profile: ScoreProfile, rows: Matrix, missing: float) -> bool:
 
     Of lists for a rule that was fitted on whole rows, and where no label has enough scores, a closer look tells.
     """
-    if is_sparse(rows) and not profile.sparse:
+    if are_lists(profile, rows):
         return True
     cells, used = scored_cells(rows, missing, profile.sparse)
     n_new = np.count_nonzero(~np.isnan(cells), axis=0)  # (n_used,)
@@ -153,6 +153,11 @@ def _scores_moved(profile: ScoreProfile, rows: Matrix, missing: float) -> bool:
         distances.append(outside(level, share_below, share_up_to).mean())
         noises.append(distance_by_chance(level, n_fit[kept], n_new[kept]).mean())
     return bool(np.mean(distances) >= max(GRAVE_DISTANCE / 2, _OF_NOISE * np.mean(noises)))
+
+
+def are_lists(profile: ScoreProfile, rows: Matrix) -> bool:
+    """Whether rows are lists, for a rule that was fitted on whole rows: what they leave out may be anything low."""
+    return is_sparse(rows) and not profile.sparse
 
 
 def times(first: float, second: float) -> float:
