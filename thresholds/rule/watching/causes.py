@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from thresholds._arrays.types import Booleans, Floats, Ints, Places
 from thresholds._results.words import counted
-from thresholds.rule.watching.describing import quantiles_of, ranks, rising_scores
+from thresholds.rule.watching.describing import quantiles_of, rising_scores
 from thresholds.rule.watching.noticing import distance_by_chance, outside
-from thresholds.rule.watching.profile import LEVELS, Float32s, ScoreProfile
+from thresholds.rule.watching.profile import LEVELS, Float32s, ScoreProfile, ranks
 
 _EXPLAINED = 0.5  # of the distance, at most, may be left
 _OF_NOISE = 1.3  # times what chance leaves, at most, may be left,

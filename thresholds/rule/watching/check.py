@@ -42,7 +42,6 @@ from thresholds.rule.watching.describing import (
     n_predicted,
     profile_of,
     quartiles_of,
-    ranks,
     row_figures,
 )
 from thresholds.rule.watching.findings import (
@@ -60,7 +59,7 @@ from thresholds.rule.watching.findings import (
     scored_finding,
 )
 from thresholds.rule.watching.noticing import are_lists
-from thresholds.rule.watching.profile import LEVELS, MeanAndSd, ScoreProfile
+from thresholds.rule.watching.profile import LEVELS, MeanAndSd, ScoreProfile, ranks
 from thresholds.rule.watching.sampling import (
     evenly_spaced,
     labels_per_row,

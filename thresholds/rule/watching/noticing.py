@@ -10,7 +10,7 @@ from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._results.words import are, counted
 from thresholds.rule.fitted_on import finite_cells, sampled_cells
 from thresholds.rule.protocol import Watches
-from thresholds.rule.watching.profile import LEVELS, ScoreProfile
+from thresholds.rule.watching.profile import LEVELS, ScoreProfile, ranks
 from thresholds.rule.watching.sampling import (
     evenly_spaced,
     labels_per_row,
@@ -30,7 +30,6 @@ _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 _WARNED = "_has_warned"  # an attribute of a rule
 
 _QUICK_CELLS = 2**16  # that `predict` looks at
-_FEWEST_SCORES = 20  # of a label at the fit, for its quartiles to be compared
 _OF_NOISE = 1.25  # times the distance that chance makes: less is no reason to look closer
 _OF_ERROR = 2.0  # standard errors of the difference of two means, likewise
 
@@ -135,23 +134,24 @@ def _decisions_moved(profile: ScoreProfile, decided: Matrix) -> bool:
 def _scores_moved(profile: ScoreProfile, rows: Matrix, missing: float) -> bool:
     """Tell, roughly and fast, whether scores may have changed gravely, by the mean distance of labels at two quartiles.
 
-    Of lists for a rule that was fitted on whole rows, and where no label has enough scores, a closer look tells.
+    Of lists for a rule that was fitted on whole rows, and where no label has scores on both sides, a closer look tells.
     """
-    if are_lists(profile, rows):
-        return True
     cells, used = scored_cells(rows, missing, profile.sparse)
     n_new = np.count_nonzero(~np.isnan(cells), axis=0)  # (n_used,)
     n_fit = profile.n_scores[used]  # (n_used,)
-    kept = (n_new > 0) & (n_fit >= _FEWEST_SCORES)
-    if not kept.any():
+    kept = (n_new > 0) & (n_fit > 0)
+    if are_lists(profile, rows) or not kept.any():
         return True
+    n_new, n_fit = n_new[kept], n_fit[kept]
+    rank = ranks(n_fit)  # (n_kept, n_levels)
     distances, noises = [], []
     for level in (0.25, 0.75):
-        quartile = profile.quantiles[used, LEVELS.index(level)]  # (n_used,)
-        share_below = np.count_nonzero(cells < quartile, axis=0)[kept] / n_new[kept]
-        share_up_to = np.count_nonzero(cells <= quartile, axis=0)[kept] / n_new[kept]
-        distances.append(outside(level, share_below, share_up_to).mean())
-        noises.append(distance_by_chance(level, n_fit[kept], n_new[kept]).mean())
+        k = LEVELS.index(level)
+        quartile = profile.quantiles[used, k]  # (n_used,)
+        share_below = np.count_nonzero(cells < quartile, axis=0)[kept] / n_new
+        share_up_to = np.count_nonzero(cells <= quartile, axis=0)[kept] / n_new
+        distances.append(outside(rank[:, k] / n_fit, share_below, share_up_to).mean())
+        noises.append(distance_by_chance(level, n_fit, n_new).mean())
     return bool(np.mean(distances) >= max(GRAVE_DISTANCE / 2, _OF_NOISE * np.mean(noises)))
 
 

@@ -148,6 +148,13 @@ class ScoreProfile(Result):
         yield f"quantiles of the {kind} of {counted(self.n_labels, 'label')}, on {sample}{predicted}"
 
 
+def ranks(n_scores: Ints) -> Ints:
+    """Return how many of a label's scores lie up to each quantile at least: (n_labels, n_levels)."""
+    # Twelve digits, as .99 * 100 is a little more than 99.
+    exact = np.round(n_scores[:, np.newaxis] * np.array(LEVELS), 12)
+    return np.asarray(np.ceil(exact).astype(np.int64))
+
+
 def _check_counts(counts: Sequence[Any], name: str, smallest: int) -> None:
     """Refuse what are no numbers of rows, or more than float64 counts one by one."""
     _checks.counts(counts, name, smallest)
