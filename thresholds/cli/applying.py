@@ -163,8 +163,7 @@ class _Deciding:
         from thresholds.rule.watching.check import check_rows
         from thresholds.rule.watching.noticing import FEWEST_ROWS, out_of_range
 
-        profile = self.rule.profile
-        if profile is not None and sample is not None and n_rows >= FEWEST_ROWS:
+        if sample is not None and n_rows >= FEWEST_ROWS:
             check = check_rows(self.rule, sample.rows())
             self.warnings = [finding.sentence for finding in check.grave]
             self.notes = [found.sentence for found in check.findings if found not in check.grave]
