@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -15,10 +16,12 @@ from thresholds.cli.options import OF_FITS, OPTIONS, of_fit
 from thresholds.cli.parser import parse
 from thresholds.fitting import options as options_of_fits
 from thresholds.fitting.options import DEFAULTS, DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, FitArguments, FitOptions
+from thresholds.fitting.rules import rules_that_take
 from thresholds.guards.names import GUARD_NAMES
 from thresholds.guards.options import GUARDS, Guard
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
+ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(3)
 Y = (RNG.random((60, 4)) < [0.3, 0.3, 0.3, 0.0]).astype(np.uint8)  # The last label has no positives.
 S = np.round(2 * RNG.random((60, 4)) + Y, 2)
@@ -227,6 +230,32 @@ def test_the_first_page_has_a_line_for_each_command(
     lines = capsys.readouterr().out.splitlines()
     for name, command in COMMANDS.items():
         assert [line.split(maxsplit=1)[1] for line in lines if line.split(maxsplit=1)[:1] == [name]] == [command.about]
+
+
+def tables_of_the_page() -> list[list[str]]:
+    """The tables of docs/options.md: options of fits, options of each command, options of files."""
+    of_fits = []
+    for name, option in FIT_OPTIONS.items():
+        flag = f"`{OPTIONS[name].flags[0]}`" if name in OPTIONS else ""
+        takers = rules_that_take(name)
+        taken = "all" if len(takers) == len(thresholds.RULES) else "; ".join(takers) or "its name says it"
+        help_text = option.metadata["help"]
+        of_fits.append(f"| `{name}` | {flag} | {DEFAULTS_FOR_NEW_ROWS[name]} | {help_text} | {taken} |")
+    of_commands = []
+    for name, command in COMMANDS.items():
+        own = [option for option in command.options.values() if option.heading != "files"]
+        taken = "those of fits, " if name == "fit" else ""
+        listed = ", ".join(f"`{option.flags[-1]}`" for option in own if name != "fit" or option.name not in FIT_OPTIONS)
+        of_commands.append(f"| `{name}` | {taken}{listed} |")
+    files = [option for option in OPTIONS.values() if option.heading == "files"]
+    of_files = [f"| `{option.flags[0]}` | {option.help} |" for option in files]
+    return [of_fits, of_commands, of_files]
+
+
+def test_the_page_on_options_has_the_list() -> None:
+    page = (ROOT / "docs" / "options.md").read_text().splitlines()
+    expected = [row for table in tables_of_the_page() for row in table]
+    assert [row for row in page if row.startswith("| `")] == expected
 
 
 @pytest.mark.parametrize("name", FIT_OPTIONS)

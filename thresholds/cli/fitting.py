@@ -11,7 +11,7 @@ from thresholds.cli import fit_report, reading
 from thresholds.cli.fit_report import Fitted
 from thresholds.cli.options import OF_FITS, of_fit, refuse_given
 from thresholds.cli.printing import finish
-from thresholds.data.folds import N_SPLITS
+from thresholds.data.folds import usual_folds
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, SAID_BY_NAME, FitOptions
 from thresholds.fitting.rules import find_rule
 from thresholds.results import counted
@@ -71,8 +71,8 @@ def _on_labels(options: argparse.Namespace, given: dict[str, Any]) -> Fitted:
     rows, which = reading.fitting_rows(data, options.split)
     about_rows = _about(options, data, rows)
     groups = reading.at(data.groups, rows)
-    n_folds = _n_folds(options.cv, _n_units(rows, groups))
-    if n_folds == 0:
+    n_folds = usual_folds(len(rows), groups) if options.cv is None else options.cv
+    if n_folds == 0 or (options.cv is None and n_folds < 2):
         rule = _fitted_alone(given, groups, about_rows)
         return Fitted(data, which, rule, diagnosis=_diagnosed(about_rows, rule))
     n_cells = len(rows) * data.y_score.shape[1]
@@ -129,13 +129,13 @@ def _best(options: argparse.Namespace) -> Fitted:
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
     groups = reading.at(data.groups, rows)
-    n_units = _n_units(rows, groups)
-    n_folds = _n_folds(options.cv, n_units)
-    if n_units < 2:
+    most_folds = usual_folds(len(rows), groups)
+    if most_folds < 2:
         unit = "row" if groups is None else "group"
         raise InputError(
-            f"{data.name} has {counted(n_units, unit)} to fit on, expected 2 or more to choose by"
+            f"{data.name} has {counted(most_folds, unit)} to fit on, expected 2 or more to choose by"
         )
+    n_folds = most_folds if options.cv is None else options.cv
     if n_folds < 2:
         raise InputError(
             f"{about} is given with {counted(n_folds, 'fold')}, expected 2 or more to choose by"
@@ -166,20 +166,6 @@ def _diagnosed(about_rows: dict[str, Any], rule: "Rule") -> "Diagnosis | Expecte
     if getattr(rule.uncapped, "expected", None) is not None:
         return diagnose_expected(about_rows["y_score"], rule)
     return None
-
-
-def _n_units(rows: "Ints", groups: Any) -> int:
-    """Return the number of rows, or of groups."""
-    return len(rows) if groups is None else len(set(groups.tolist()))
-
-
-def _n_folds(wanted: int | None, n_units: int) -> int:
-    """Return the number of folds: as many as wanted, else the usual one, or one for each row or group if fewer."""
-    if wanted is not None:
-        return wanted
-    if n_units < 2:
-        return 0
-    return min(N_SPLITS, n_units)
 
 
 def _on_expectation(options: argparse.Namespace) -> Fitted:

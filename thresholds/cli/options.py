@@ -231,8 +231,8 @@ OPTIONS: Mapping[str, Option] = {
         MAXIMISED,
         best=_one_of(
             _AVERAGES,
-            "try all rules out of fold, and take 'macro, shrink', 'weighted, shrink', 'micro, pool' or 'instance, platt',"
-            " unless another is shown to be better",
+            "try all rules out of fold, and take 'macro, shrink', 'weighted, shrink', 'micro, pool' or 'instance,"
+            " platt', unless another is shown to be better",
             metavar="AVERAGE",
         ),
         expected=_switch("look at no labels: scores are calibrated probabilities"),
@@ -271,12 +271,14 @@ OPTIONS: Mapping[str, Option] = {
         all=_switch("every rule that applies to these scores, not the usual ones alone"),
         against=_text("OLD.json", "the rule that was used before: say what moved"),
         min_f=_number("F from which a label may be usable", 0.5),
-        min_skill=_number("how far above marking every row it must be, of the way to 1", 0.25),
+        min_skill=_number("share of the way from marking every row to no mistake, too", 0.25),
         alpha=_number("false discovery rate of each test", 0.05),
         min_auroc=_number("AUROC below which scores know too little of a label", 0.7),
-        overprediction=_number("times its positives, above which a label is over-predicted", 3.0),
+        overprediction=_number("times its positives above which a label is over-predicted", 3.0),
         more_rows=_text("N", "how many more rows the gain is about", _count, 10),
-        interval=_text("X", "of intervals; none: no intervals", _interval, 0.95, ("--confidence",)),
+        interval=_text(
+            "X", "of intervals; 'none' for no intervals", _interval, 0.95, ("--confidence",)
+        ),
         agreement=_switch("show how far the rules decide alike, and where they differ most"),
         fail_on=_text("NAME=BOUND,...", ""),
         strict=_switch("if scores differ gravely from those of the fit: write nothing, status 3"),
@@ -289,7 +291,9 @@ OPTIONS: Mapping[str, Option] = {
             flags=("--score-column", "--score-key"),
         ),
         truth=_text("FILE", "file or folder of the truth, if that is another"),
-        truth_column=_text("NAME", "the same of the truth (default: y_true)"),
+        truth_column=_text(
+            "NAME", "column of the truth, or what its columns begin or end with (default: y_true)"
+        ),
         key=_text(
             "COLUMN",
             "column that joins scores to --truth (default: by the order of rows), or that tells to which row a line"
@@ -318,7 +322,9 @@ OPTIONS: Mapping[str, Option] = {
             " are refused)",
             _unknown,
         ),
-        drop_unscored=_switch("leave out rows in which a label has no score (default: refuse)"),
+        drop_unscored=_switch(
+            "leave out rows in which a label has no score, and say how many (default: they are refused)"
+        ),
         missing=_number("score of entries absent from CSR scores", 0.0),
         logits=_switch("scores are logits: turn them into probabilities"),
         encoding=_text(

@@ -188,8 +188,8 @@ class FitOptions:
         metadata=_about(
             LIMITS,
             _or_none(_confidence),
-            "promise these floors on new rows with this probability, as 0.95; expected: recall of micro or samples, on"
-            " average over fits",
+            "promise these floors on new rows with this probability, as 0.95; expected: recall, of micro and samples,"
+            " on average over fits",
             value="probability",
         ),
     )
@@ -198,7 +198,7 @@ class FitOptions:
         metadata=_about(
             LIMITS,
             _one_of(*FAMILIES),
-            "whether each label's promise holds so, or all at once",
+            "whether a promise is one for each label, or for all at once",
             FAMILIES,
         ),
     )
