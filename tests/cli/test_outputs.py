@@ -50,7 +50,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(
         raise AssertionError("a file is read")
 
     monkeypatch.setattr(reading, "opened", work)
-    monkeypatch.setattr("thresholds.rule.load_rule", work)
+    monkeypatch.setattr("thresholds.loading.load_rule", work)
     assert cli.main([out if word == "OUT" else word for word in COMMANDS[command]]) == 1
     assert capsys.readouterr().err == f"thresholds: error: {said}\n"
 

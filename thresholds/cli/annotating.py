@@ -3,11 +3,11 @@
 import argparse
 import sys
 
+from thresholds._results.text import wrapped
 from thresholds.cli import reading
 from thresholds.cli.judging import case_of
 from thresholds.cli.options import CRITERIA
 from thresholds.cli.printing import finish
-from thresholds.results import wrapped
 
 
 def annotate(options: argparse.Namespace) -> None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
+from thresholds._results.text import wrapped
+from thresholds._results.words import counted
 from thresholds.cli import failing, reading
 from thresholds.cli.judging import name_of
 from thresholds.cli.options import of_fit, refuse_given
 from thresholds.cli.printing import finish
-from thresholds.results import counted, wrapped
 
 if TYPE_CHECKING:
     from thresholds.comparison.fitted_rules import FittedRules
@@ -64,7 +65,7 @@ def compare(options: argparse.Namespace) -> None:
 
 def _given(options: argparse.Namespace) -> "dict[str, Rule | str]":
     """Load the rules that are given, and refuse what does not go with their number."""
-    from thresholds.rule import load_rule
+    from thresholds.loading import load_rule
 
     written = options.rules or []
     for text in written:

@@ -5,11 +5,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from thresholds._checks import InputError
+from thresholds._results.fields import objects_of
+from thresholds._results.text import wrapped
 from thresholds.cli import failing, reading
 from thresholds.cli.judging import case_of
 from thresholds.cli.options import CRITERIA
 from thresholds.cli.printing import finish
-from thresholds.results import objects_of, wrapped
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, Repair

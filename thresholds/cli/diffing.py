@@ -4,10 +4,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from thresholds._checks import InputError
+from thresholds._results.text import wrapped
 from thresholds.cli import failing, reading
 from thresholds.cli.options import FILES, OPTIONS, flag, is_given
 from thresholds.cli.printing import finish
-from thresholds.results import wrapped
 
 if TYPE_CHECKING:
     from thresholds.comparison.differences import RuleDifference
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def diff(options: argparse.Namespace) -> None:
     """Print what changed between two saved rules, and on scores what that does to decisions."""
     from thresholds.comparison.differences import diff_rules
-    from thresholds.rule import load_rule
+    from thresholds.loading import load_rule
 
     if options.file is None:
         for name, option in OPTIONS.items():

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
+from thresholds._results.fields import objects_of
+from thresholds._results.result import names_of
+from thresholds._results.text import wrapped
+from thresholds._results.words import counted, first_names
 from thresholds.cli import reading
 from thresholds.cli.options import FILES, OPTIONS, as_word, flag, is_given, words_of
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS
-from thresholds.results import counted, first_names, names_of, objects_of, wrapped
 
 if TYPE_CHECKING:
     from thresholds.calibration import CalibrationMeasures

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
+from thresholds._results.words import counted
 from thresholds.cli import fit_report, reading
 from thresholds.cli.fit_report import Fitted
 from thresholds.cli.options import OF_FITS, of_fit, refuse_given
@@ -14,7 +15,6 @@ from thresholds.cli.printing import finish
 from thresholds.data.folds import usual_folds
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, SAID_BY_NAME, FitOptions
 from thresholds.fitting.rules import find_rule
-from thresholds.results import counted
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis

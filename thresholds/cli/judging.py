@@ -82,7 +82,7 @@ def case_of(
 
 def _saved(options: argparse.Namespace, groups_have_use: bool) -> Case:
     """Match the rule and the file, and choose the rows to judge it on."""
-    from thresholds.rule import load_rule
+    from thresholds.loading import load_rule
 
     # Groups stay in one half, where the file is halved here.
     groups_have_use |= options.split in ("calib", "test")

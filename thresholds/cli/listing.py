@@ -2,9 +2,9 @@
 
 import argparse
 
+from thresholds._results.tables import Table
 from thresholds.cli.printing import finish
 from thresholds.fitting.rules import OF_ALL, RULES, NamedRule
-from thresholds.results import Table
 
 _HOW = """
 thresholds fit SCORES --rule NAME -o RULE.json fits one

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from thresholds.results import as_plain_values
+from thresholds._results.fields import plain
 
 BROKEN = 3  # the exit status where a condition is broken
 
@@ -35,7 +35,7 @@ def finish(
 
 def as_json(values: dict[str, Any]) -> str:
     """Return one JSON object, NaN as null and infinite numbers as words: JSON has neither."""
-    return json.dumps(as_plain_values(values), indent=1, allow_nan=False)
+    return json.dumps(plain(values), indent=1, allow_nan=False)
 
 
 def print_error(line: str) -> None:

@@ -6,11 +6,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from thresholds._arrays.types import Ints
+from thresholds._results.text import unwrapped, wrapped
 from thresholds.cli import reading
 from thresholds.cli.judging import case_of
 from thresholds.cli.printing import finish
 from thresholds.errors import need
-from thresholds.results import unwrapped, wrapped
 
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def report(options: argparse.Namespace) -> None:
     """Judge a rule, write the page, and print its first screen."""
     need("jinja2", "thresholds report")
+    from thresholds.loading import load_rule
     from thresholds.report.report import TITLE, make_report, refuse_other_endings
-    from thresholds.rule import load_rule
 
     refuse_other_endings(options.output, "--output")
     against = None if options.against is None else load_rule(options.against)

@@ -2,10 +2,10 @@
 
 import argparse
 
+from thresholds._results.fields import objects_of
 from thresholds.cli import reading
 from thresholds.cli.options import of_fit
 from thresholds.cli.printing import finish
-from thresholds.results import objects_of
 
 _FIGURES = ("n_moved", "lost", "old", "fresh", "updated", "alpha")
 

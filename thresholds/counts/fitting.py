@@ -1,14 +1,14 @@
 """Fitting counts: which scores have to be known one by one, and the rule of all rows."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from thresholds._arrays.types import Booleans
 from thresholds._checks import InputError
 from thresholds._engine.best_cuts import best_among
 from thresholds._engine.cuts import Cuts
 from thresholds.counts.open_bins import open_bins, open_near
 from thresholds.counts.problem import CountedProblem
-from thresholds.counts.ranges import ScoreRanges
 from thresholds.fitting.empirical import rule_of
 from thresholds.fitting.options import FitOptions
 from thresholds.fitting.searches import Found, aim_of, limits_of, of_guard
@@ -19,26 +19,11 @@ from thresholds.guards.limits import Limits
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.fitted_on import SAMPLE_CELLS
 
-if TYPE_CHECKING:
-    from thresholds.counts.counts import Counts
 
-
-def needed_for(counts: "Counts", options: FitOptions) -> ScoreRanges | None:
-    """Return in which ranges every score is to be counted for a fit; None where the counts suffice."""
-    problem = _problem(counts, options)
-    return _needed(counts, problem, options)
-
-
-def fit_counts(counts: "Counts", options: FitOptions) -> ThresholdRule:
-    """Fit the thresholds of all rows that were counted."""
-    problem = _problem(counts, options)
-    if _needed(counts, problem, options) is not None:
-        raise InputError(
-            "counts are in bins, in some of which the best thresholds may lie, expected every score there to be"
-            " counted, too: with_scores, in the ranges that needed_for returns"
-        )
+def fit_counts(problem: CountedProblem, options: FitOptions) -> ThresholdRule:
+    """Fit the thresholds of all rows that were counted, score by score where that matters."""
     found = _search(problem, options)
-    in_brief = FittedOn.of(
+    in_brief = FittedOn.from_scores(
         problem.scores,
         problem.missing,
         found.cuts.positives * problem.unit,
@@ -78,8 +63,8 @@ def _guarded(problem: CountedProblem, options: FitOptions, limits: Limits) -> Gu
     return guarded_fit(problem, guard, limits, aim, _optimum(problem, options), bins)
 
 
-def _needed(counts: "Counts", problem: CountedProblem, options: FitOptions) -> ScoreRanges | None:
-    """Return in which ranges every score is to be counted.
+def bins_to_fit(problem: CountedProblem, options: FitOptions) -> Booleans:
+    """Tell of each bin, (n_bins,), whether every score in it is to be counted for a fit.
 
     What is open is read off the bins of all scores, so that it stays the same once some scores are known.
     """
@@ -100,14 +85,7 @@ def _needed(counts: "Counts", problem: CountedProblem, options: FitOptions) -> S
         broken = breaks_limits(guarded.guarded_cuts, limits, guarded.optimum.positives)
         predicted = guarded.guarded_cuts.predicted
         wanted |= open_near(problem.bins, options.beta, predicted, broken, of_counts, above=above)
-    return counts.lacking(wanted)
-
-
-def _problem(counts: "Counts", options: FitOptions) -> CountedProblem:
-    """Return what a fit takes, if counts tell all that its options ask."""
-    refuse_for_counts(options)
-    keeps_sparse = options.keep_sparse is not False and counts.kind.is_sparse
-    return counts.problem(keep_sparse=keeps_sparse)
+    return wanted
 
 
 def refuse_for_counts(options: FitOptions) -> None:

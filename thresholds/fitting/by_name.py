@@ -36,7 +36,7 @@ from thresholds.fitting.top_k import best_top_k
 from thresholds.metrics.judging import judge
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.describing import profile_of
 from thresholds.sources.taking import takes_source
 
 _FIXED = 0.5
@@ -185,9 +185,9 @@ def _named(fitted: Rule, options: FitOptions) -> Rule:
         for name in FIT_OPTIONS
         if name not in _SAID and (name != "guard" or options.guard != options.named.guard)
     }
-    made_by = MadeBy.of(fit, given)
+    made_by = MadeBy.from_call(fit, given)
     named = {"rule": options.rule, **made_by.options}
-    return replace(fitted, made_by=replace(made_by, options=named))  # type: ignore[type-var]
+    return replace(fitted, made_by=replace(made_by, options=named))
 
 
 def fit_named_outside_folds(
@@ -247,9 +247,7 @@ def _fixed(problem: Problem, options: FitOptions, _: Shared) -> Rule:
         zero_division=options.zero_division,
         per_label=False,
     )
-    return replace(
-        rule, profile=ScoreProfile.of(rule, problem.scores, weights=problem.sample_weight)
-    )
+    return replace(rule, profile=profile_of(rule, problem.scores, weights=problem.sample_weight))
 
 
 def _top_k(problem: Problem, options: FitOptions, _: Shared) -> Rule:
@@ -292,7 +290,7 @@ def _calibrated(problem: Problem, options: FitOptions, shared: Shared) -> Rule:
     of_probabilities = _of_probabilities(problem, options, known, with_objective=True)
     # What is known of the fit is known of the scores.
     nothing = {"fitted_on": None, "made_by": None, "profile": None}
-    inner: Any = replace(of_probabilities, **nothing)  # type: ignore[type-var]
+    inner: Any = replace(of_probabilities, **nothing)
     rule = CalibratedRule(calibrator, inner)
     if is_sparse(problem.scores):
         return with_record(rule, problem)

@@ -16,6 +16,8 @@ from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
+from thresholds._results.result import names_of, rows_of
+from thresholds._results.words import in_percent
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.curves import Curve, curves
 from thresholds.metrics.intervals import score_interval
@@ -23,7 +25,6 @@ from thresholds.metrics.judging import judge
 from thresholds.plots.base import Display
 from thresholds.plots.scales import logarithmic
 from thresholds.plots.style import BEST, CURVE, GREY, OF_RULE, REFERENCE, Look, drawable
-from thresholds.results import in_percent, names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class _CurvesDisplay(Display):
         """The name of the measure."""
         return f"F{self.beta:g}"
 
-    def _records(self) -> npt.NDArray[Any]:
+    def _rows(self) -> npt.NDArray[Any]:
         """Return the points of all curves, one row each."""
         sizes = [curve.threshold.size for curve in self.curves]
         names = np.repeat([curve.name for curve in self.curves], sizes)

@@ -1,4 +1,4 @@
-"""How is a rule applied, saved, loaded? With NumPy alone, but for the predictions of an `InstanceRule`.
+"""How is a rule applied, and saved? With NumPy alone, but for the predictions of an `InstanceRule`.
 
 A `ThresholdRule` predicts label j of an instance iff `score[j] >= threshold[j]`, a `RegionRule` iff the score lies in
 one of several intervals; a `TopKRule` predicts the k highest scores of each row; an `InstanceRule` finds the best set
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from thresholds._names import when_used
 
 if TYPE_CHECKING:
-    from thresholds.rule.base import Rule, ScoreChangeWarning
+    from thresholds.rule.base import Rule
     from thresholds.rule.fitted_on import FittedOn, LabelCounts, OutOfFold
     from thresholds.rule.guard_report import GuardReport
     from thresholds.rule.instance import InstanceRule
-    from thresholds.rule.loading import load_rule
     from thresholds.rule.region import RegionRule
     from thresholds.rule.threshold import FixedRule, ThresholdRule
     from thresholds.rule.top_k import TopKRule
+    from thresholds.rule.watching.noticing import ScoreChangeWarning
 
 __all__ = [
     "FittedOn",
@@ -33,7 +33,6 @@ __all__ = [
     "ScoreChangeWarning",
     "ThresholdRule",
     "TopKRule",
-    "load_rule",
 ]
 
 _HOME = {
@@ -45,10 +44,9 @@ _HOME = {
     "OutOfFold": "fitted_on",
     "RegionRule": "region",
     "Rule": "base",
-    "ScoreChangeWarning": "base",
+    "ScoreChangeWarning": "watching.noticing",
     "ThresholdRule": "threshold",
     "TopKRule": "top_k",
-    "load_rule": "loading",
 }
 
 # Whoever has one kind of rule loads no other.

@@ -23,8 +23,8 @@ from thresholds._checks.boundary import reading
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
+from thresholds.loading import rule_of
 from thresholds.rule import Rule
-from thresholds.rule.loading import rule_of
 from thresholds.training.accumulator import Accumulator
 from thresholds.training.callbacks import FittedToWeights, RuleOfWeights
 from thresholds.training.checksums import Checksums, checksums

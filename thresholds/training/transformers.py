@@ -28,7 +28,7 @@ from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
-from thresholds.rule import load_rule
+from thresholds.loading import load_rule
 from thresholds.training.accumulator import Accumulator
 from thresholds.training.callbacks import FittedToWeights, RuleOfWeights
 from thresholds.training.checksums import Checksums, checksums

@@ -449,7 +449,7 @@ def cross_fit_rows(
             assert isinstance(fold_rule, ThresholdRule), "folds have rules of one kind"
             fold_thresholds[k] = fold_rule.thresholds
     return CrossFit(
-        rule=replace(fitted, **record),  # type: ignore[type-var]
+        rule=replace(fitted, **record),
         in_sample=in_sample(fitted, problem, fit),
         out_of_fold=kept.f,
         folds=folds,
@@ -517,7 +517,7 @@ def _in_weights(by_label: ConfusionCounts, rows: RowsInFolds) -> LabelCounts:
         judged = (rows.folds >= 0) & (problem.known_in_row > 0)  # (n_samples,)
         weights = problem.sample_weight
         weight = np.count_nonzero(judged) if weights is None else weights[judged].sum().item()
-    return LabelCounts.of(weight * (counts.unit or 1), counts)
+    return LabelCounts.from_counts(weight * (counts.unit or 1), counts)
 
 
 def _spread(
