@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from thresholds import _checks
 from thresholds._arrays.sparse import stored_cells
@@ -13,7 +13,7 @@ from thresholds.cli import failing, reading
 from thresholds.cli.printing import finish, print_error
 
 if TYPE_CHECKING:
-    from thresholds.files import Decided, Source
+    from thresholds.files import Block, Decided, Source
     from thresholds.rule import Rule
     from thresholds.rule.watching.row_sample import RowSample
 
@@ -80,7 +80,7 @@ def monitor(options: argparse.Namespace) -> None:
     sample = RowSample(profile.n_labels)
     n_rows = 0
     dtype = ""
-    for block in checked_blocks(rule, options.rule, source, "reading"):
+    for block in _checked_blocks(rule, options.rule, source, "reading"):
         _checks.label_count(block.y_score.shape, profile.n_labels, "rule")
         dtype = dtype_of(block.y_score)
         n_rows += block.y_score.shape[0]
@@ -107,7 +107,7 @@ def monitor(options: argparse.Namespace) -> None:
     )
 
 
-def checked_blocks(rule: "Rule", path: str, source: "Source", title: str) -> Iterator["ScoreBlock"]:
+def _checked_blocks(rule: "Rule", path: str, source: "Source", title: str) -> Iterator["Block"]:
     """Read scores that a rule takes, columns in the order of its labels, a block of rows at a time."""
     order = reading.order_of(source, rule, path)
     names = rule.label_names or source.label_names
@@ -121,16 +121,9 @@ def checked_blocks(rule: "Rule", path: str, source: "Source", title: str) -> Ite
         n_rows += scores.shape[0]
         if step is not None:
             step(scores.shape[0])
-        yield ScoreBlock(scores, block.keys)
+        yield block._replace(y_score=scores)
     if not n_rows:
         raise InputError(f"{source.name} has no rows, expected at least one")
-
-
-class ScoreBlock(NamedTuple):
-    """Checked scores of some rows, and their keys."""
-
-    y_score: Matrix  # (n_rows, n_labels)
-    keys: Dense | None
 
 
 class _GravelyChanged(Exception):
@@ -161,7 +154,7 @@ class _Deciding:
         dtype = ""
         outside = 0.0  # rows, each as the share of its block's scores outside the range of the fit
         sample = None if rule.profile is None else RowSample(self.source.n_labels)
-        for block in checked_blocks(rule, self.path, self.source, "predicting"):
+        for block in _checked_blocks(rule, self.path, self.source, "predicting"):
             scores = block.y_score
             decided = rule.decide(scores, dense=rule.needs_dense(scores))
             dtype = dtype_of(scores)
@@ -201,18 +194,16 @@ def _refuse_bad(
     from thresholds.rule import InstanceRule
 
     takes_probabilities = isinstance(rule.uncapped, InstanceRule)
+    expected = "real scores"
+    if takes_probabilities:
+        expected = "values in [0, 1] (--logits turns logits into probabilities)"
 
     def is_bad(cells: Dense) -> Dense:
         if takes_probabilities:
             return np.asarray(~((cells >= 0) & (cells <= 1)))
         return np.asarray(~(cells < np.inf))
 
-    if not is_bad(stored_cells(scores)).any():
-        return
-    bad = first_bad_cell(
-        scores, is_bad, label_names, first_row=first, signed=not takes_probabilities
-    )
-    expected = "real scores"
-    if takes_probabilities:
-        expected = "values in [0, 1] (--logits turns logits into probabilities)"
-    raise InputError(f"{name} has {bad}, expected {expected}")
+    if is_bad(stored_cells(scores)).any():
+        signed = not takes_probabilities
+        bad = first_bad_cell(scores, is_bad, label_names, first_row=first, signed=signed)
+        raise InputError(f"{name} has {bad}, expected {expected}")

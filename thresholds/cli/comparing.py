@@ -14,27 +14,51 @@ from thresholds.cli import failing, reading
 from thresholds.cli.judging import name_of
 from thresholds.cli.options import of_fit, refuse_given
 from thresholds.cli.printing import finish
+from thresholds.data.folds import fitted_and_judged
 
 if TYPE_CHECKING:
-    from thresholds.comparison.fitted_rules import FittedRules
-    from thresholds.comparison.result import Comparison
     from thresholds.files import LabelledFile
     from thresholds.rule import Rule
-
-# The rules that are given, as they are written: saved ones, and names of those that are to be fitted.
-Given = Mapping[str, "Rule | str"]
 
 
 def compare(options: argparse.Namespace) -> None:
     """Print rules side by side, judged on the test rows."""
+    from thresholds.comparison.compare import about_given_rules, compare
+
     given = _given(options)
-    saved = [rule for rule in given.values() if not isinstance(rule, str)]
-    names = (rule.label_names for rule in saved if rule.label_names is not None)
-    data = reading.labelled(options, names=next(names, None))
+    saved = {text: rule for text, rule in given.items() if not isinstance(rule, str)}
+    with_names = [path for path, rule in saved.items() if rule.label_names is not None]
+
+    left_out: Mapping[str, str] = {}
+
+    # The rows, labels in the order of the first rule's that has names; rules that are fitted on others.
+    first = saved[with_names[0]] if with_names else None
+    data = reading.labelled(options, names=None if first is None else first.label_names)
+    if first is not None:
+        data = reading.aligned(data, first, with_names[0])
     if given and len(saved) == len(given):
-        result, about = _judge_saved(options, data, given)
+        refuse_given(options, ["n_jobs", "placement", "missing"], "--rule")
+        rows, which = reading.judging_rows(data, options.split)
+        about: dict[str, Any] = {"split": which, "n_judged": len(rows)}
+        rules = saved
     else:
-        result, about = _fit_and_judge(options, data, given)
+        calibration, rows, split = _halves(options, data, given)
+        rules, left_out = _fitted(options, data, calibration, given)
+        which = fitted_and_judged(len(calibration), len(rows), split)
+        about = {"placement": options.placement, "split": split}
+        about |= {"n_fitted": len(calibration), "n_judged": len(rows)}
+
+    result = compare(
+        rules,
+        **reading.arguments(data, rows, "sample_weight", "groups"),
+        beta=options.beta,
+        zero_division=options.zero_division,
+        confidence=options.interval,
+    )
+    words = about_given_rules(which, result.fitted_here) if saved else which
+    result = replace(result, rows=words, left_out=left_out)
+    if not given:
+        result = replace(result, differences=())  # No rule is what the others are held against.
     lost = failing.losses(options.fail_on, result)
 
     def text() -> str:
@@ -87,52 +111,22 @@ def _given(options: argparse.Namespace) -> "dict[str, Rule | str]":
     return {text: name_of(text) or load_rule(text) for text in written}
 
 
-def _fit_and_judge(
-    options: argparse.Namespace, data: "LabelledFile", given: Given
-) -> tuple["Comparison", dict[str, Any]]:
-    """Fit rules on the calibration rows, the usual ones unless some are named, and judge them on the test rows."""
-    from thresholds._checks import group_numbers
-    from thresholds._engine.problem import Problem
-    from thresholds.comparison.side_by_side import judge_side_by_side
-    from thresholds.data.folds import fitted_and_judged
-
+def _halves(
+    options: argparse.Namespace, data: "LabelledFile", given: Mapping[str, object]
+) -> tuple[Ints, Ints, str]:
+    """Return the rows to fit on and to judge on, and say where they come from."""
     if options.split is not None:
         beside = "with the name of a rule" if given else "without --rule"
         raise InputError(
             f"--split is {options.split!r} {beside}: rules that are fitted are judged on other rows"
         )
-    groups_have_use = options.interval is not None
-    calibration, test, split = reading.halves(data, groups_have_use=groups_have_use)
-    data = _in_order_of(given, data)
-    fitted = _fit(options, data, calibration, given)
-    rows = fitted_and_judged(len(calibration), len(test), split)
-    about = {
-        "placement": options.placement,
-        "split": split,
-        "n_fitted": len(calibration),
-        "n_judged": len(test),
-    }
-    if given:
-        rules = {
-            text: fitted.rules[rule] if isinstance(rule, str) else rule
-            for text, rule in given.items()
-        }
-        return replace(_judge(options, data, test, rules), rows=rows), about
-    result = judge_side_by_side(
-        fitted.rules,
-        Problem.of(**reading.arguments(data, test, "sample_weight", "label_names")),
-        beta=options.beta,
-        zero_division=options.zero_division,
-        groups=None if data.groups is None else group_numbers(data.groups[test], len(test)),
-        confidence=options.interval,
-    )
-    return replace(result, rows=rows, left_out=fitted.left_out), about
+    return reading.halves(data, groups_have_use=options.interval is not None)
 
 
-def _fit(
-    options: argparse.Namespace, data: "LabelledFile", rows: Ints, given: Given
-) -> "FittedRules":
-    """Fit the rules that are named; the usual ones, or all, where none is given."""
+def _fitted(
+    options: argparse.Namespace, data: "LabelledFile", rows: Ints, given: "Mapping[str, Rule | str]"
+) -> tuple[dict[str, "Rule"], Mapping[str, str]]:
+    """Fit the rules that are named; the usual ones, or all, where none is given, and say why some cannot be had."""
     from thresholds._engine.problem import Problem
     from thresholds.comparison.fitted_rules import fit_rules
 
@@ -143,47 +137,14 @@ def _fit(
     )
     named = [rule for rule in given.values() if isinstance(rule, str)]
     fitted = fit_rules(problem, named or ("all" if options.all else None), **of_fit(options))
-    if named:
-        for name, reason in fitted.left_out.items():
-            raise InputError(f"--rule {name!r} cannot be fitted on these scores: {reason}")
-    return fitted
-
-
-def _judge_saved(
-    options: argparse.Namespace, data: "LabelledFile", given: Given
-) -> tuple["Comparison", dict[str, Any]]:
-    """Judge saved rules on the test rows."""
-    from thresholds.comparison.compare import about_given_rules
-
-    refuse_given(options, ["n_jobs", "placement", "missing"], "--rule")
-    data = _in_order_of(given, data)
-    rows, which = reading.judging_rows(data, options.split)
-    result = _judge(options, data, rows, given)
-    about = {"split": which, "n_judged": len(rows)}
-    return replace(result, rows=about_given_rules(which, result.fitted_here)), about
-
-
-def _judge(
-    options: argparse.Namespace, data: "LabelledFile", rows: Ints, rules: Mapping[str, Any]
-) -> "Comparison":
-    """Judge rules on some rows, all against the first."""
-    from thresholds.comparison.compare import compare
-
-    return compare(
-        rules,
-        **reading.arguments(data, rows, "sample_weight", "groups"),
-        beta=options.beta,
-        zero_division=options.zero_division,
-        confidence=options.interval,
-    )
-
-
-def _in_order_of(given: Given, data: "LabelledFile") -> "LabelledFile":
-    """Put the labels of a file in the order of the first saved rule that has names, as `compare` does with rules."""
-    for path, rule in given.items():
-        if not isinstance(rule, str) and rule.label_names is not None:
-            return reading.aligned(data, rule, path)
-    return data
+    for name, reason in fitted.left_out.items() if named else ():
+        raise InputError(f"--rule {name!r} cannot be fitted on these scores: {reason}")
+    if not given:
+        return fitted.rules, fitted.left_out
+    rules = {
+        text: fitted.rules[rule] if isinstance(rule, str) else rule for text, rule in given.items()
+    }
+    return rules, {}
 
 
 def demo(_: argparse.Namespace) -> None:
