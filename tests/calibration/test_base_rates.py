@@ -17,7 +17,6 @@ from tests.naive.base_rates import Means, adjusted_count, by_em, moved, square_o
 from tests.rules import same
 from thresholds import BaseRates, Calibrator, calibrate, estimate_base_rates
 from thresholds.calibration.base_rates import CHANGED, EITHER, MOVED, SAME, UNKNOWN
-from thresholds.calibration.saving import from_values, to_values
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
@@ -477,7 +476,7 @@ def test_base_rates_that_stay_leave_every_bit() -> None:
 def test_rates_at_the_ends_of_float64_leave_probabilities(rate: float) -> None:
     calibrator = calibrate([0, 1, 1, 1], [0.1, 0.5, 0.6, 0.9]).for_base_rates([rate])
     assert calibrator.transform([0.1, 0.3, 0.9]).tolist() == [0, pytest.approx(rate, abs=1e-15), 1]
-    assert from_values(to_values(calibrator)).transform([0.9]) == 1
+    assert Calibrator.from_dict(calibrator.to_dict()).transform([0.9]) == 1
 
 
 def test_base_rates_may_move_again_and_back() -> None:
@@ -525,7 +524,7 @@ def test_absent_entries_and_their_tails_are_moved_too() -> None:
 def test_a_calibrator_is_written_and_read_with_all_of_it(method: Any, by: Any) -> None:
     truth, scores = draw(200, [0.3, 0.1])
     calibrator = calibrate(truth, scores, method, by).for_base_rates([0.2, 0.3])
-    again = from_values(json.loads(json.dumps(to_values(calibrator))))
+    again = Calibrator.from_dict(json.loads(json.dumps(calibrator.to_dict())))
     assert again.transform(scores).tobytes() == calibrator.transform(scores).tobytes()
     found, expected = (estimate_base_rates(each, scores).table for each in (again, calibrator))
     np.testing.assert_array_equal(found, expected)
@@ -533,9 +532,9 @@ def test_a_calibrator_is_written_and_read_with_all_of_it(method: Any, by: Any) -
 
 def test_a_calibrator_from_an_older_file_says_that_it_knows_no_base_rates() -> None:
     truth, scores = draw(200, [0.3, 0.1])
-    values = to_values(calibrate(truth, scores))
+    values = calibrate(truth, scores).to_dict()
     del values["by_class"]
-    older = from_values(values)
+    older = Calibrator.from_dict(values)
     assert older.base_rates is None
     np.testing.assert_array_equal(older.transform(scores), calibrate(truth, scores).transform(scores))
     with pytest.raises(thresholds.InputError, match="is from an older file, expected one of calibrate"):
@@ -545,7 +544,7 @@ def test_a_calibrator_from_an_older_file_says_that_it_knows_no_base_rates() -> N
 
 
 def test_what_a_file_says_by_class_is_checked() -> None:
-    values = to_values(calibrate(*draw(50, [0.3, 0.1])))
+    values = calibrate(*draw(50, [0.3, 0.1])).to_dict()
     spoilt = {
         "by_class is 3, expected an object": 3,
         "field 'x' is unknown": values["by_class"] | {"x": ""},
@@ -556,9 +555,9 @@ def test_what_a_file_says_by_class_is_checked() -> None:
     }
     for message, by_class in spoilt.items():
         with pytest.raises(thresholds.InputError, match=message):
-            from_values(values | {"by_class": by_class})
+            Calibrator.from_dict(values | {"by_class": by_class})
     with pytest.raises(thresholds.InputError, match="odds has 1 values, expected 2"):
-        from_values(values | {"odds": [1.0]})
+        Calibrator.from_dict(values | {"odds": [1.0]})
 
 
 # A rule for the new rows

@@ -31,7 +31,7 @@ from thresholds import _checks
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.calibration import pull_lines, standardise
-from thresholds.calibration.cells import Cells, map_labels
+from thresholds.calibration.points import Points, map_labels
 
 _LEAST_VARIANCE = 0.1  # that the one label more adds
 _MOST_ROUNDS = 100  # of lines, then mean and spread; most fits take 3 to 10
@@ -87,7 +87,7 @@ class _Lines(NamedTuple):
 class _Data(NamedTuple):
     """What lines are fitted to."""
 
-    cells: Cells  # with x in the place of scores: mean 0, variance 1
+    cells: Points  # with x in the place of scores: mean 0, variance 1
     targets: tuple[float, float]  # of positives and of negatives
     row_weight: float  # that of a row of weight 1, in the unit of the weights
 
@@ -112,7 +112,7 @@ class _Data(NamedTuple):
 
 
 def fit_leaning_lines(
-    cells: Cells,
+    cells: Points,
     x: Floats,
     row_weight: float,
     n_jobs: int | None,
@@ -171,7 +171,7 @@ def fit_leaning_lines(
     return curves[:, np.argsort(order)]
 
 
-def _order_by_content(cells: Cells, x: Floats) -> Ints:
+def _order_by_content(cells: Points, x: Floats) -> Ints:
     """Return an order (n_labels,) of labels that is the same whatever order they come in: by a checksum of cells."""
     place = np.arange(x.size) - np.repeat(cells.starts[:-1], np.diff(cells.starts))  # in the label
     checksum = np.ascontiguousarray(x).view(np.uint64)
@@ -183,12 +183,12 @@ def _order_by_content(cells: Cells, x: Floats) -> Ints:
     return np.argsort(sums[cells.starts[1:]] - sums[cells.starts[:-1]], kind="stable")
 
 
-def _in_order(cells: Cells, x: Floats, order: Ints) -> tuple[Cells, Floats]:
+def _in_order(cells: Points, x: Floats, order: Ints) -> tuple[Points, Floats]:
     """Return the cells of labels in another order, and x of them; a copy."""
     sizes = np.diff(cells.starts)[order]
     starts = np.append(0, sizes.cumsum())
     at = np.repeat(cells.starts[:-1][order] - starts[:-1], sizes) + np.arange(x.size)
-    return Cells(starts, cells.scores[at], cells.hits[at], cells.weights[at]), x[at]
+    return Points(starts, cells.scores[at], cells.hits[at], cells.weights[at]), x[at]
 
 
 def _settle(
@@ -212,7 +212,7 @@ def _settle(
 
 
 def _targets(
-    cells: Cells, counts: Booleans, row_weight: float
+    cells: Points, counts: Booleans, row_weight: float
 ) -> tuple[tuple[float, float], float]:
     """Return the targets of positives and of negatives, and the log odds of those of all cells."""
     positive = float(cells.hits[counts].sum())

@@ -12,7 +12,7 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.problem import Problem
 from thresholds._kernels.calibration import fit_logistic
 from thresholds.calibration.binned import binned
-from thresholds.calibration.cells import Cells
+from thresholds.calibration.points import Points
 from thresholds.log_odds import log_odds
 from thresholds.results import Result, Table, records_of
 
@@ -98,7 +98,7 @@ def measure_calibration(
 
 def measure_problem(problem: Problem, n_jobs: int | None = None) -> CalibrationMeasures:
     """Measure probabilities, the scores of a problem."""
-    return measure(Cells.of_bins(binned(problem, n_jobs=n_jobs).bins), n_jobs)
+    return measure(Points.of_bins(binned(problem, n_jobs=n_jobs).bins), n_jobs)
 
 
 def problem_of(
@@ -123,12 +123,12 @@ def problem_of(
     return Problem(truth, p, weights, unit, weights, 0.0, names, unknown=unknown_cells)
 
 
-def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
+def measure(cells: Points, n_jobs: int | None) -> CalibrationMeasures:
     """Measure probabilities, which are the scores of cells."""
     if cells.scores.size == 0:
         return UNKNOWN
     cells = cells.in_blocks()
-    tasks: list[Callable[[Cells], Floats]] = [_sums_over_bins, _slope]
+    tasks: list[Callable[[Points], Floats]] = [_sums_over_bins, _slope]
     sums, slope = threads.run(
         lambda task: task(cells), tasks, n_jobs=n_jobs, cells=cells.scores.size
     )
@@ -149,12 +149,12 @@ def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
     )
 
 
-def _sums_over_bins(cells: Cells) -> Floats:
+def _sums_over_bins(cells: Points) -> Floats:
     """Return weight, sum of p, positives and log-loss of bins, (4, n_bins)."""
     return tally(cells, np.unique(_edges(cells.scores, cells.weights)))
 
 
-def tally(cells: Cells, edges: Floats) -> Floats:
+def tally(cells: Points, edges: Floats) -> Floats:
     """Return weight, sum of p, positives and log-loss of each bin, (4, n_bins), of cells whose scores are p.
 
     A cell's bin is the number of edges below its p; edges rise.
@@ -182,7 +182,7 @@ def _edges(p: Floats, weights: Ints) -> Floats:
     return p[order[places]]
 
 
-def _slope(cells: Cells) -> Floats:
+def _slope(cells: Points) -> Floats:
     """Return the slope of truth on the logit of p."""
     scale, _, slope, _ = fit_logistic(
         cells.starts[[0, -1]], log_odds(cells.scores), cells.hits, cells.weights, 0.0

@@ -14,9 +14,8 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds.calibration.calibrator import Calibrator
-from thresholds.calibration.on_device import read, reader_of
+from thresholds.calibration.curves import read
 from thresholds.calibration.regions import regions_of
-from thresholds.calibration.saving import from_values, to_values
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule
 from thresholds.rule.base import as_row, in_kind, like_row, positives_only
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
@@ -199,11 +198,11 @@ class CalibratedRule(Rule):
 
         xp = scores.__array_namespace__()
         beta, zero_division = self.rule.beta, self.rule.zero_division
-        reader, arrays = reader_of(self.calibrator.curves)
-        tables = {name: xp.asarray(arrays[name]) for name in arrays}
+        curves = self.calibrator.curves
+        tables = {name: xp.asarray(table) for name, table in curves.tables.items()}
 
         def decide(cells: Any) -> Any:
-            probabilities = read(xp, reader, xp.astype(cells, xp.float64), tables)
+            probabilities = read(xp, xp.astype(cells, xp.float64), tables, curves.settings)
             return best_sets(probabilities, beta, zero_division)
 
         return unless_nan(scores, decide)
@@ -259,7 +258,7 @@ class CalibratedRule(Rule):
             return self._regions.to_torch()
         from thresholds.calibration.torch_modules import CalibratedModule
 
-        return CalibratedModule(self.calibrator, self.rule)
+        return CalibratedModule(self.calibrator.to_torch(), self.rule)
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
@@ -308,7 +307,7 @@ class CalibratedRule(Rule):
         """Return the rule as plain values, in the form of `rule.schema.json`."""
         return {
             **header(self.kind),
-            "calibrator": to_values(self.calibrator),
+            "calibrator": self.calibrator.to_dict(),
             "rule": self.rule.to_dict(),
             **written_settings(self),
         }
@@ -317,7 +316,9 @@ class CalibratedRule(Rule):
     def _from_values(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule of this kind."""
         settings = read_settings(cls, {"objective": None, **values})
-        calibrator = replace(from_values(values["calibrator"]), profile=settings["profile"])
+        calibrator = replace(
+            Calibrator.from_dict(values["calibrator"]), profile=settings["profile"]
+        )
         return cls(calibrator, rule_of(values["rule"], "rule"), **settings)  # type: ignore[arg-type]
 
     def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:

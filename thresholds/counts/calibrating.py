@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from thresholds import _checks
 from thresholds._checks import InputError
 from thresholds.calibration.binned import Binned
-from thresholds.calibration.calibrator import By, Calibrator, Method, calibrate_binned
+from thresholds.calibration.calibrator import Calibrator, calibrate_binned
+from thresholds.calibration.curves import BYS, METHODS, By, Method
 
 if TYPE_CHECKING:
     from thresholds.counts.counts import Counts
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 
 def calibrate(counts: "Counts", method: Method, by: By) -> Calibrator:
     """Fit a map that turns scores into probabilities to the bins of all rows."""
-    _checks.option(method, "method", ("isotonic", "platt"))
-    _checks.option(by, "by", ("shrink", "label", "pooled"))
+    _checks.option(method, "method", METHODS)
+    _checks.option(by, "by", BYS)
     problem = counts.problem()
     if not problem.counts_rows:
         raise InputError(
