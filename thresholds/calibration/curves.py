@@ -234,40 +234,35 @@ def _in_host_memory(cells: Floats, tables: Tables, settings: Sequence[float]) ->
 def _on_knots(xp: Namespace, cells: Array, tables: Tables, n_steps: int) -> Array:
     """Return piecewise linear curves at finite scores; 0 without knots.
 
-    At a knot a curve is the knot's value exactly; a curve that rises does so here, too. Knots may lie further apart
-    than the dtype can tell.
+    At a knot a curve is the knot's value exactly; a curve that rises does so here, too.
     """
     first, after, knots, values = (tables[name] for name in KNOT_TABLES)
+    last = xp.maximum(after - 1, first)  # (n_groups,)
+    lowest, highest = xp.take(knots, first, axis=0), xp.take(knots, last, axis=0)
 
-    # The first knot above each score, by steps that halve.
-    above = first + xp.zeros_like(cells, dtype=first.dtype)
+    # 1. Beyond the ends a curve is what it is there.
+    x = xp.minimum(xp.maximum(cells, lowest), highest)
+
+    # 2. Find the last knot that is not above each score, by steps that halve.
+    left = first + xp.zeros_like(cells, dtype=first.dtype)
     for k in range(n_steps - 1, -1, -1):
-        further = above + 2**k
-        is_own = further <= after
-        knot = _taken(xp, knots, xp.where(is_own, further - 1, first))
-        above = xp.where(is_own & (knot <= cells), further, above)
+        further = xp.minimum(left + 2**k, last)
+        left = xp.where(_taken(xp, knots, further) <= x, further, left)
+    right = xp.minimum(left + 1, last)
 
-    # Between the knots on both sides.
-    left = xp.maximum(above - 1, first)
-    right = xp.maximum(xp.minimum(above, after - 1), first)
-    left_knot, right_knot = _taken(xp, knots, left), _taken(xp, knots, right)
+    # 3. Go from there to the next one in a line. Of knots that lie further apart than floats can tell, halves do.
+    unit = xp.where(xp.isinf(highest - lowest), 0.5, xp.ones_like(lowest))  # (n_groups,)
+    left_knot, right_knot = _taken(xp, knots, left) * unit, _taken(xp, knots, right) * unit
     left_value, right_value = _taken(xp, values, left), _taken(xp, values, right)
-    is_between = (left < right) & (cells > left_knot) & (left_value != right_value)
-    share = _share(xp, xp.where(is_between, cells, left_knot), left_knot, right_knot)
+    span = right_knot - left_knot
+    share = (x * unit - left_knot) / xp.where(span > 0, span, 1.0)
     on_line = xp.minimum(left_value + share * (right_value - left_value), right_value)
-    return xp.where(first < after, xp.where(is_between, on_line, left_value), 0.0)
+    return xp.where(first < after, on_line, 0.0)
 
 
 def _taken(xp: Namespace, values: Array, at: Array) -> Array:
     """Return values at positions of any shape."""
     return xp.reshape(xp.take(values, xp.reshape(at, (-1,)), axis=0), at.shape)
-
-
-def _share(xp: Namespace, x: Array, left: Array, right: Array) -> Array:
-    """Return how far x is from left to right, which may lie further apart than the dtype can tell."""
-    span = right - left
-    wide = (x / 2 - left / 2) / xp.where(left < right, right / 2 - left / 2, 1.0)
-    return xp.where(xp.isinf(span), wide, (x - left) / xp.where(left < right, span, 1.0))
 
 
 def _on_line(xp: Namespace, cells: Array, tables: Tables, settings: Sequence[float]) -> Array:
