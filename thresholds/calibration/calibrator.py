@@ -19,6 +19,7 @@ from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.outcomes import number_of_powers
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import plain
 from thresholds.calibration.base_rates import BaseRates, checked_rates
 from thresholds.calibration.binned import Binned, Edges, binned
 from thresholds.calibration.by_class import ScoresByClass
@@ -38,8 +39,8 @@ from thresholds.calibration.points import Points
 from thresholds.calibration.saving import calibrator_from_json, curves_to_json
 from thresholds.errors import need
 from thresholds.results import Shown, Table, names_of
-from thresholds.rule.base import as_row, in_kind, like_row
-from thresholds.rule.saving import to_json
+from thresholds.rule.containers import as_row, in_kind, like_row
+from thresholds.rule.watching.describing import profile_without_decisions
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.sources.taking import takes_source
 
@@ -198,7 +199,7 @@ class Calibrator(Shown):
         array([0.  , 0.25, 0.5 , 0.5 , 0.5 , 1.  ])
         """
         if is_dask_array(y_score):
-            from thresholds.rule.lazy import by_blocks
+            from thresholds.rule.containers import by_blocks
 
             transform = partial(self.transform, dense=dense)
             return by_blocks(transform, y_score, np.float64, self, "calibrator")
@@ -298,7 +299,7 @@ class Calibrator(Shown):
             "method": self.method,
             "by": self.by,
             "label_names": None if self.label_names is None else list(self.label_names),
-            "missing": to_json(self.missing),
+            "missing": plain(self.missing, "cut"),
             "absent": self.absent.tolist(),
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
@@ -555,7 +556,9 @@ def calibrate_problem(
     else:
         found = binned(problem, n_jobs=n_jobs, progress=progress)
         curves = _fit(problem, found, method, by, n_jobs, progress)
-    profile = ScoreProfile.of_scores(problem.scores, problem.missing, weights=problem.sample_weight)
+    profile = profile_without_decisions(
+        problem.scores, problem.missing, weights=problem.sample_weight
+    )
     made = _made(problem, curves, found, method, by, n_jobs, measured=measured)
     return replace(made, profile=profile)
 

@@ -42,7 +42,7 @@ from thresholds.calibration.points import Points, map_labels
 from thresholds.calibration.shifts import followed_rates
 from thresholds.calibration.together import unexplained
 from thresholds.results import counted, first_names, names_of, rows_of
-from thresholds.rule.base import ScoreChangeWarning
+from thresholds.rule.watching.noticing import ScoreChangeWarning
 from thresholds.significance import p_of_z, rejected
 
 # What the table says of a label of which nothing can be told.

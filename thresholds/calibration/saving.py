@@ -13,10 +13,10 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
+from thresholds._results.fields import number_of, plain
 from thresholds.calibration.by_class import ScoresByClass
 from thresholds.calibration.curves import BYS, METHODS, By, CalibrationCurves, Knots
 from thresholds.calibration.measures import CalibrationMeasures
-from thresholds.rule.saving import from_json, refuse_unknown, to_json
 
 Check = Callable[[object, str], float]
 
@@ -49,7 +49,9 @@ def calibrator_from_json(values: object) -> dict[str, Any]:
     # Older files have `pooled` for `by`, and neither of the two last.
     of_kind = _part_of_kind(method, by)
     later = [name for name in ("odds", "by_class") if name in values]
-    refuse_unknown(values, (*_FIELDS, "pooled" if "pooled" in values else "by", *of_kind, *later))
+    _checks.refuse_unknown(
+        values, (*_FIELDS, "pooled" if "pooled" in values else "by", *of_kind, *later)
+    )
 
     absent = _numbers(values["absent"], "absent", _checks.share)  # (n_labels,)
     if not absent.size:
@@ -57,7 +59,7 @@ def calibrator_from_json(values: object) -> dict[str, Any]:
     names = values["label_names"]
     names = None if names is None else _checks.names_of_labels(names)
     _checks.one_name_each(names, absent.size)
-    missing = _checks.missing(from_json(values["missing"]), np.dtype(np.float64))
+    missing = _checks.missing(number_of(values["missing"], "cut"), np.dtype(np.float64))
     by_class = None
     if "by_class" in values:
         counts = _an_object(values["by_class"], "by_class")
@@ -147,7 +149,7 @@ def _measures(values: object, name: str) -> CalibrationMeasures:
     """Return measures from plain values: null for NaN, and words for what is infinite."""
     values = _an_object(values, name)
     names = [item.name for item in fields(CalibrationMeasures)]
-    refuse_unknown(values, names)
+    _checks.refuse_unknown(values, names)
     return CalibrationMeasures(*(_measure(values[measure], measure) for measure in names))
 
 
@@ -188,7 +190,7 @@ _FIELD_OF = {"missing": "at_missing"}  # whose names differ
 def _records(columns: Mapping[str, Floats]) -> list[dict[str, Any]]:
     """Return an object for each entry of some columns."""
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, map(to_json, row), strict=True)) for row in rows]
+    return [dict(zip(columns, plain(row, "cut"), strict=True)) for row in rows]
 
 
 def _columns(
@@ -207,7 +209,7 @@ def _objects(
     objects = [_an_object(value, name) for value in _checks.a_list(values, name)]
     _same_size(objects, name, n_groups)
     for value in objects:
-        refuse_unknown(value, known)
+        _checks.refuse_unknown(value, known)
     return objects
 
 

@@ -22,7 +22,7 @@ from thresholds.expectation.outcomes import best_thresholds
 from thresholds.fitting.expected import fit_expected
 from thresholds.results import WIDTH, Result, Table, names_of, on_one_line, shortened
 from thresholds.rule import InstanceRule
-from thresholds.rule.base import in_kind
+from thresholds.rule.containers import in_kind
 
 _HALVINGS = 50  # of [0, 1], to find a break-even probability
 _USUAL_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
