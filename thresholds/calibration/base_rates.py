@@ -1,8 +1,7 @@
 """Base rates of new rows, label by label, and what is said of them: what `estimate_base_rates` gives."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +9,10 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
-from thresholds.results import Result, Table, counted, first_names, in_percent, shown_name
+from thresholds._results.fields import record
+from thresholds._results.result import Result
+from thresholds._results.tables import Column, Table, tabulate
+from thresholds._results.words import counted, first_names, in_percent, shown_name
 
 MOVED = "moved"
 EITHER = "either"
@@ -29,7 +31,7 @@ _MEANINGS = {
 NAMES_SHOWN = 5
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class BaseRates(Result):
     """Base rates of new rows, label by label, found without labels by `estimate_base_rates`.
 
@@ -37,11 +39,11 @@ class BaseRates(Result):
     ----------
     table : structured array (n_labels,)
         name; before (the base rate that the calibrator presumes; of one pooled over labels, each label's own in the
-        calibration); estimate, low, high (of highest likelihood, and its interval); by_counts, by_counts_low,
-        by_counts_high (by the share predicted at a cut); p_moved (p-value of no shift), p_fit (p-value of scores that
-        mean the same); verdict; rate (what `Calibrator.for_base_rates` uses).
+        calibration); estimate, low, high (of highest likelihood, and its interval); p_moved (p-value of no shift),
+        p_fit (p-value of scores that mean the same; NaN of fewer rows than three bins take); verdict; rate (what
+        `Calibrator.for_base_rates` uses).
         The verdict is the first of these that applies: "changed" (no base rate explains the scores: they changed
-        their meaning), "unknown" (the rate cannot be told: both intervals are [0, 1] then), "either" (nearly all shifts
+        their meaning), "unknown" (the rate cannot be told: its interval is [0, 1] then), "either" (nearly all shifts
         go one way, as they do where scores tell positives less well than before, or better, and which of the two it is
         cannot be told; or most labels are "changed"), "moved" (the scores fit another base rate; that positives score
         otherwise now is not ruled out), "same" (not shown to have moved).
@@ -51,7 +53,7 @@ class BaseRates(Result):
     label_names : tuple of str, or None
     """
 
-    _shown = 20
+    _shown: ClassVar[int] = 20
 
     table: npt.NDArray[Any]
     n_samples: int
@@ -105,11 +107,7 @@ class BaseRates(Result):
         """Say in a few lines which base rates moved and which scores changed their meaning, naming k labels of each."""
         return "\n".join(self._lines(_checks.count(k, "k", 1)))
 
-    def _records(self) -> npt.NDArray[Any]:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Sum up by verdict, then show the k labels whose rates moved most."""
         about = (
             f"base rates of {counted(self.table.size, 'label')} on {counted(self.n_samples, 'row')} without labels,"
@@ -119,25 +117,19 @@ class BaseRates(Result):
         rows = self.table[self._largest()[:k]]
         if not rows.size:
             return
-        level = in_percent(self.confidence)
-        head = [
-            ("", "base rate", "", level, "by counts", level, ""),
-            ("label", "before", "now", "interval", "at a cut", "interval", "verdict"),
-        ]
-        body = [
-            (
-                str(row["name"]),
-                _percent(row["before"]),
-                _percent(row["estimate"]),
-                _interval(row["low"], row["high"]),
-                _percent(row["by_counts"]),
-                _interval(row["by_counts_low"], row["by_counts_high"]),
-                str(row["verdict"]),
-            )
-            for row in rows
+        shown: dict[str, Any] = {
+            name: rows[name] for name in ("name", "before", "estimate", "verdict")
+        }
+        shown["interval"] = [_interval(row["low"], row["high"]) for row in rows]
+        columns = [
+            Column("name", "label", is_words=True),
+            Column("before", ("base rate", "before"), _percent),
+            Column("estimate", "now", _percent),
+            Column("interval", (in_percent(self.confidence), "interval")),
+            Column("verdict", is_words=True),
         ]
         title = f"the {len(rows)} of {self.table.size:,} labels that moved most:"
-        yield Table(head, body, title=title if len(rows) < self.table.size else "", left=(0, 6))
+        yield tabulate(shown, columns, title=title if len(rows) < self.table.size else "")
 
     def _lines(self, k: int) -> Iterator[str]:
         """Say how many labels have each verdict, naming k of those that moved or changed."""

@@ -4,15 +4,17 @@ Formulas, intervals and their sources are in `mixtures.py`. `Calibrator.for_base
 """
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Floats, Matrix
+from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import InputError
 from thresholds._engine.problem import Problem
+from thresholds._results.result import names_of, rows_of
+from thresholds._results.words import counted, first_names
 from thresholds.calibration.base_rates import (
     CHANGED,
     EITHER,
@@ -27,21 +29,17 @@ from thresholds.calibration.by_class import ScoresByClass, weights_between
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.calibration.curves import moved_odds
 from thresholds.calibration.mixtures import (
-    Estimate,
+    ROUNDING,
     Mixture,
-    NewRows,
-    Sample,
-    deviate_of_difference,
     deviate_of_shift,
-    estimate,
+    inside,
+    interval,
     likeliest_rates,
+    odds_of,
     p_of_fit,
-    score_of,
 )
 from thresholds.calibration.points import Points, map_labels
-from thresholds.calibration.shifts import followed_rates
-from thresholds.calibration.together import unexplained
-from thresholds.results import counted, first_names, names_of, rows_of
+from thresholds.calibration.shifts import followed_rates, unexplained
 from thresholds.rule.watching.noticing import ScoreChangeWarning
 from thresholds.significance import p_of_z, rejected
 
@@ -51,18 +49,13 @@ _NOTHING_TOLD: dict[str, Any] = {
     "estimate": np.nan,
     "low": 0.0,
     "high": 1.0,
-    "by_counts": np.nan,
-    "by_counts_low": 0.0,
-    "by_counts_high": 1.0,
     "p_moved": np.nan,
     "p_fit": np.nan,
     "verdict": UNKNOWN,
 }
 
 _FEWEST = 5  # positives, and negatives, of a calibration that tells anything of a base rate
-_FEWEST = 5  # positives, and negatives, of a calibration that tells anything of a base rate
 _TO_BOUND = 1.5  # times p-values of 0.001, which counts of some ten rows make too small
-_ROUNDING = 1e-9
 _MOST_LOG_ODDS = 40.0  # of a pooled curve to a label's own
 _HALVINGS = 60
 
@@ -79,11 +72,10 @@ def estimate_base_rates(
     """Estimate how often each label is true among new rows, from their scores alone.
 
     This holds where a label's positives score as the positives of the calibration did, and its negatives as those:
-    p(score | label) is unchanged, and p(label) may be any. Two estimates are made, with intervals, and this is tested:
-    if the two disagree by more than noise, or if no mixture of both classes fits the new scores, then p(score | label)
-    has changed, too, and neither estimate may be trusted. Where nearly all labels move one way, it is tested, too,
-    whether other base rates explain the scores better than positives do that lie nearer to negatives than before, or
-    farther off (`calibration/together.py`); else no shift of that direction is followed.
+    p(score | label) is unchanged, and p(label) may be any. That is tested: if no mixture of both classes fits the new
+    scores, then p(score | label) has changed, too, and the estimate may not be trusted. Where nearly all labels move
+    one way, it is tested, too, whether other base rates explain the scores better than positives do that lie nearer to
+    negatives than before, or farther off (`calibration/shifts.py`); else no shift of that direction is followed.
 
     Parameters
     ----------
@@ -99,8 +91,7 @@ def estimate_base_rates(
     -------
     BaseRates
         `estimate` has the highest likelihood given the calibrated probabilities, as the fixed point of EM has (Saerens
-        et al. 2002). `by_counts` is (share predicted - fpr) / (tpr - fpr) at the cut from which scores are at least as
-        frequent among positives as among negatives, tpr and fpr being those of the calibration (Forman 2008).
+        et al. 2002).
         Intervals have the noise of the new rows and that of the calibration in them. They presume that rows are
         independent: where rows come in groups, such as several of one patient, intervals are too short.
         `rate` is what the estimate leaves to follow: its shift of log odds, drawn by its noise towards the shifts that
@@ -109,7 +100,7 @@ def estimate_base_rates(
         calibrator that is pooled over labels, the same shift is taken from the rate that it presumes of the label, as a
         common curve is too high for rare labels, and too low for others.
         A label with fewer than 5 positives or 5 negatives in the calibration, or whose scores do not tell the two
-        apart, is "unknown", with intervals [0, 1].
+        apart, is "unknown", with the interval [0, 1].
 
     Raises
     ------
@@ -124,9 +115,8 @@ def estimate_base_rates(
     References
     ----------
     Saerens, Latinne and Decaestecker 2002, "Adjusting the outputs of a classifier to new a priori probabilities",
-    sections 2.2 and 2.3; Forman 2008, "Quantifying counts and costs via classification", section 2; Lipton, Wang and
-    Smola 2018, "Detecting and correcting for label shift with black box predictors", section 3; Alexandari, Kundaje and
-    Shrikumar 2020, "Maximum likelihood with bias-corrected calibration is hard-to-beat at label shift adaptation".
+    sections 2.2 and 2.3; Alexandari, Kundaje and Shrikumar 2020, "Maximum likelihood with bias-corrected calibration
+    is hard-to-beat at label shift adaptation".
 
     Examples
     --------
@@ -186,95 +176,71 @@ def _rates(
 ) -> BaseRates:
     """Estimate the base rates of a problem whose truth is not looked at."""
     presumed = moved_odds(known.rates, calibrator.curves.odds)  # (n_labels,)
-    own_odds = None
+    own_odds = np.ones(presumed.size)
     if calibrator.curves.pooled:
         known, own_odds = _of_own_rates(known)
     before = moved_odds(known.rates, calibrator.curves.odds)
-    likeliest, mixture = _counted(calibrator, known, problem, before, own_odds, n_jobs)
     observed = moved_odds(known.observed, calibrator.curves.odds)
+    likeliest = _likeliest(calibrator, problem, before, own_odds, n_jobs)
+    counts = weights_between(problem, known.edges, n_jobs)
+    mixture = Mixture.from_weights(*counts, known, before, observed)
 
     # Labels of which anything can be told: of very many these are few.
     n_fewest = np.minimum(mixture.positive.n, mixture.negative.n)
-    at = np.flatnonzero((n_fewest >= _FEWEST - _ROUNDING) & (mixture.new.n > 0))
-    tellable = _Tellable(
-        known.reordered(at), mixture.of_labels(at), before[at], likeliest[at], observed[at]
-    )
-    found = _found(tellable, confidence, alpha)
-    if own_odds is not None:
-        rate, shift = found["rate"], _odds(presumed[at]) / _odds(before[at])
-        found["rate"] = np.where(rate == before[at], presumed[at], moved_odds(rate, shift))
+    at = np.flatnonzero((n_fewest >= _FEWEST - ROUNDING) & (mixture.n > 0))
+    found = _found(mixture.taken(at), likeliest[at], confidence, alpha)
+    if calibrator.curves.pooled:
+        # The same shift, of what the common curve presumes.
+        rate, own = found["rate"], before[at]
+        moved = moved_odds(rate, odds_of(presumed[at]) / odds_of(own))
+        found["rate"] = np.where(rate == own, presumed[at], moved)
 
-    of_others = _NOTHING_TOLD | {"before": before, "rate": presumed}
     columns = {"name": names_of(calibrator.label_names, before.size)}
-    for name, value in of_others.items():
+    for name, value in (_NOTHING_TOLD | {"before": before, "rate": presumed}).items():
         columns[name] = np.full(before.size, value)
         columns[name][at] = found.get(name, columns[name][at])
     return BaseRates(rows_of(columns), problem.n_samples, confidence, alpha, calibrator.label_names)
 
 
-class _Tellable(NamedTuple):
-    """Labels of which something may be told, with enough rows of each class; (n_labels,) each but for the first two."""
-
-    known: ScoresByClass
-    mixture: Mixture
-    before: Floats
-    likeliest: Floats
-    # The share of positives in the calibration, for the base rates that it presumes.
-    observed: Floats
-
-
-def _found(labels: _Tellable, confidence: float, alpha: float) -> dict[str, npt.NDArray[Any]]:
-    """Estimate and test: the columns of the table that need it, (n_labels,) each."""
+def _found(
+    mixture: Mixture, likeliest: Floats, confidence: float, alpha: float
+) -> dict[str, npt.NDArray[Any]]:
+    """Estimate and test labels with enough rows of each class: the columns of the table that need it, (n_labels,)."""
     from scipy.special import ndtri
 
-    known, mixture, before, likeliest, observed = labels
+    # 1. The interval, at a rate that is kept inside (0, 1), by half a row of the new ones.
+    half_a_row = 0.5 / (mixture.n + 1)
+    now = np.clip(likeliest, half_a_row, 1 - half_a_row)
+    low, high = interval(mixture, mixture.score_at(now), float(ndtri((1 + confidence) / 2)))
+    low, high = np.minimum(low, likeliest), np.maximum(high, likeliest)
 
-    # Both estimates are from the mean of a function of bins.
-    functions = _functions_of(known, before, likeliest, mixture.new.n)
-    deviate = float(ndtri((1 + confidence) / 2))
-    by_likelihood = estimate(mixture, functions.likelihood, deviate).reaching(likeliest)
-    by_counts = estimate(mixture, functions.is_predicted, deviate)
-
-    # What can be told at all.
+    # 2. What can be told at all.
+    before = mixture.before
     is_certain = (before <= 0) | (before >= 1)
-    unknown = is_certain | ~by_likelihood.is_told
-    by_likelihood = _known(by_likelihood, unknown)
-    by_counts = _known(by_counts, unknown)
+    unknown = is_certain | ((low <= 0) & (high >= 1))
 
-    # Has the rate moved, and do the scores mean the same?
-    n_fit = mixture.positive.n + mixture.negative.n
-    z = deviate_of_shift(mixture, functions.before, observed, n_fit)
-    p_moved = np.where(unknown, np.nan, _two_sided(z))
-    apart = deviate_of_difference(
-        mixture, functions.likelihood, functions.is_predicted, functions.rate
-    )
-    apart = np.where(by_likelihood.is_told & by_counts.is_told, apart, 0.0)
-    p_fit = np.fmin(p_of_fit(mixture, functions.rate), _two_sided(apart))
-    p_fit = np.minimum(2 * _TO_BOUND * p_fit, 1.0)  # of two
+    # 3. Has the rate moved, and do the scores mean the same?
+    z = deviate_of_shift(mixture)
+    p_moved = np.where(unknown, np.nan, np.minimum(2 * p_of_z(np.abs(z)), 1.0))
+    p_fit = np.minimum(_TO_BOUND * p_of_fit(mixture, now), 1.0)
     changed = rejected(p_fit, alpha)
     moved = rejected(p_moved, alpha) & (np.sign(z) == np.sign(likeliest - before))
 
-    # What is followed is a shift of what the curve presumes, unless it may be none of base rates.
+    # 4. What is followed is a shift of what the curve presumes, unless it may be none of base rates.
     told = ~(unknown | changed)
-    presumed = _inside(known.rates)
-    followed = followed_rates(mixture, presumed, known.probabilities, before, functions.rate, told)
-    shifts = np.log(_odds(np.where(changed, functions.rate, followed)) / _odds(before))
-    log_ratios = np.log(_odds(known.probabilities) / _odds(presumed)[:, np.newaxis])
-    either = unexplained(mixture, log_ratios, observed, functions.rate, shifts, told, changed)
+    followed = followed_rates(mixture, now, told)
+    shifts = np.log(odds_of(np.where(changed, now, followed)) / odds_of(before))
+    either = unexplained(mixture, now, shifts, told, changed)
     followed = np.where(either, before, followed)
     either &= moved
+    verdicts = [changed, unknown, either, moved]
     return {
         "estimate": np.where(unknown, np.nan, likeliest),
-        "low": by_likelihood.low,
-        "high": by_likelihood.high,
-        "by_counts": by_counts.rate,
-        "by_counts_low": by_counts.low,
-        "by_counts_high": by_counts.high,
+        "low": np.where(unknown, 0.0, low),
+        "high": np.where(unknown, 1.0, high),
         "p_moved": p_moved,
         "p_fit": p_fit,
-        "verdict": np.select(
-            [changed, unknown, either, moved], [CHANGED, UNKNOWN, EITHER, MOVED], SAME
-        ),
+        "verdict": np.select(verdicts, [CHANGED, UNKNOWN, EITHER, MOVED], SAME),
         "rate": followed,
     }
 
@@ -299,92 +265,32 @@ def _of_own_rates(known: ScoresByClass) -> tuple[ScoresByClass, Floats]:
         high = np.where(is_low, high, middle)
     odds = np.exp((low + high) / 2)
     is_certain = (known.observed <= 0) | (known.observed >= 1)
-    is_found = np.abs(mean(odds) - known.observed) <= _ROUNDING
+    is_found = np.abs(mean(odds) - known.observed) <= ROUNDING
     odds = np.where(is_found & ~is_certain, odds, 1.0)
     p = moved_odds(known.probabilities, np.broadcast_to(odds[:, np.newaxis], shares.shape))
     return replace(known, probabilities=p, rates=mean(odds)), odds
 
 
-def _odds(rates: Floats) -> Floats:
-    """Return the odds of rates."""
-    inside = _inside(rates)
-    return inside / (1 - inside)
-
-
-class _Functions(NamedTuple):
-    """Functions of bins whose means tell rates, each (n_labels, N_BINS), and the rate of highest likelihood."""
-
-    rate: Floats  # (n_labels,), inside (0, 1)
-    likelihood: Floats  # the slope of the likelihood at that rate
-    before: Floats  # at the rate before
-    # 1 where scores are at least as frequent among positives as among negatives.
-    is_predicted: Floats
-
-
-def _functions_of(
-    known: ScoresByClass, before: Floats, likeliest: Floats, n_new: Floats
-) -> _Functions:
-    """Choose the functions; rates are kept inside (0, 1), by half a row of the new ones."""
-    presumed = _inside(known.rates)
-    half_a_row = 0.5 / (n_new + 1)
-    rate = np.clip(likeliest, half_a_row, 1 - half_a_row)
-    p = known.probabilities
-    return _Functions(
-        rate=rate,
-        likelihood=score_of(presumed, p, rate),
-        before=score_of(presumed, p, _inside(before)),
-        is_predicted=(p >= known.rates[:, np.newaxis]).astype(np.float64),
-    )
-
-
-def _counted(
+def _likeliest(
     calibrator: Calibrator,
-    known: ScoresByClass,
     problem: Problem,
     before: Floats,
-    own_odds: Floats | None,
+    own_odds: Floats,
     n_jobs: int | None,
-) -> tuple[Floats, Mixture]:
-    """Find the likeliest rates, (n_labels,), and count the new rows in bins, some labels at a time."""
-    cells = Points.of_bins(binned(problem, n_jobs=n_jobs).bins)
-    rates = _inside(before)
-    by_curve = calibrator.curves.of_labels(cells.starts, cells.scores, n_jobs)
-    cells = cells._replace(scores=by_curve)
+) -> Floats:
+    """Find the likeliest rates, (n_labels,), some labels at a time."""
+    points = Points.of_bins(binned(problem, n_jobs=n_jobs).bins)
+    starts = points.starts
+    p = calibrator.curves.of_labels(starts, points.scores, n_jobs)  # (n_points,)
+    p = moved_odds(p, np.repeat(own_odds, np.diff(starts)))
+    rates = inside(before)
 
     def of_labels(first: int, last: int) -> Floats:
-        own = cells.group(first, last)
-        p = own.scores
-        if own_odds is not None:
-            p = moved_odds(p, np.repeat(own_odds[first:last], np.diff(own.starts)))
-        return likeliest_rates(own.starts, p, own.weights.astype(np.float64), rates[first:last])
+        own = points._replace(scores=p).group(first, last)
+        weights = own.weights.astype(np.float64)
+        return likeliest_rates(own.starts, own.scores, weights, rates[first:last])
 
-    likeliest = np.concatenate(map_labels(cells.starts, of_labels, n_jobs=n_jobs))
-    weights, squared = weights_between(problem, known.edges, n_jobs)
-
-    # How the curve spreads positives and negatives over the bins.
-    spread = known.shares()
-    positive = Sample.of(known.positives, spread * known.probabilities)
-    negative = Sample.of(known.negatives, spread * (1 - known.probabilities))
-    return likeliest, Mixture(NewRows.of(weights, squared), positive, negative)
-
-
-def _inside(rates: Floats) -> Floats:
-    """Return rates inside (0, 1); what is found where they were not is not used."""
-    return np.clip(rates, _ROUNDING, 1 - _ROUNDING)
-
-
-def _two_sided(z: Floats) -> Floats:
-    """Return the p-value of normal deviates of either sign."""
-    return np.minimum(2 * p_of_z(np.abs(z)), 1.0)
-
-
-def _known(found: Estimate, unknown: Booleans) -> Estimate:
-    """Take back what cannot be told."""
-    return Estimate(
-        np.where(unknown, np.nan, found.rate),
-        np.where(unknown, 0.0, found.low),
-        np.where(unknown, 1.0, found.high),
-    )
+    return np.concatenate(map_labels(starts, of_labels, n_jobs=n_jobs))
 
 
 def _warn_of_changed(rates: BaseRates) -> None:
