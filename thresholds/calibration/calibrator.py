@@ -1,9 +1,9 @@
 """Calibration: from scores and truth to a map that turns scores into probabilities."""
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.outcomes import number_of_powers
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
-from thresholds._results.fields import plain
+from thresholds._results.fields import names, of_labels, part, record, value
+from thresholds._results.result import Result
 from thresholds.calibration.base_rates import BaseRates, checked_rates
 from thresholds.calibration.binned import Binned, Edges, binned
 from thresholds.calibration.by_class import ScoresByClass
@@ -38,7 +39,6 @@ from thresholds.calibration.platt import fit_logistic_curves, limits_of, weight_
 from thresholds.calibration.points import Points
 from thresholds.calibration.saving import calibrator_from_json, curves_to_json
 from thresholds.errors import need
-from thresholds.results import Shown, Table, names_of
 from thresholds.rule.containers import as_row, in_kind, like_row
 from thresholds.rule.watching.describing import profile_without_decisions
 from thresholds.rule.watching.profile import ScoreProfile
@@ -52,8 +52,8 @@ _IN_WORDS: dict[By, str] = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Calibrator(Shown):
+@record
+class Calibrator(Result):
     """A map from scores to probabilities, made by `calibrate`.
 
     Attributes
@@ -74,28 +74,18 @@ class Calibrator(Shown):
 
     method: Method
     by: By
-    label_names: tuple[str, ...] | None
-    missing: float
-    absent: Floats
-    before: CalibrationMeasures
-    after: CalibrationMeasures
-    curves: CalibrationCurves = field(repr=False)
-    profile: ScoreProfile | None = field(default=None, repr=False)
-    by_class: ScoresByClass | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        """Freeze what is shown."""
-        self.__setstate__({})
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over values, the array frozen; copies and pickles come this way too."""
-        self.__dict__.update(state)
-        self.absent.flags.writeable = False
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return int(self.absent.size)
+    label_names: tuple[str, ...] | None = names()
+    missing: float = value(form="cut")
+    absent: Floats = of_labels()
+    before: CalibrationMeasures = part(CalibrationMeasures.from_dict)
+    after: CalibrationMeasures = part(CalibrationMeasures.from_dict)
+    curves: CalibrationCurves = value(repr=False, saved=False)
+    profile: ScoreProfile | None = part(
+        ScoreProfile.from_dict, default=None, saved=False, compare=False, repr=False
+    )
+    by_class: ScoresByClass | None = part(
+        ScoresByClass.from_dict, default=None, saved=False, repr=False
+    )
 
     @property
     def base_rates(self) -> Floats | None:
@@ -295,15 +285,7 @@ class Calibrator(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`."""
-        values = {
-            "method": self.method,
-            "by": self.by,
-            "label_names": None if self.label_names is None else list(self.label_names),
-            "missing": plain(self.missing, "cut"),
-            "absent": self.absent.tolist(),
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-        }
+        values = super().to_dict()
         if self.curves.odds is not None:
             values["odds"] = self.curves.odds.tolist()
         if self.by_class is not None:
@@ -321,11 +303,7 @@ class Calibrator(Shown):
         """
         return cls(**calibrator_from_json(values))
 
-    def _records(self) -> dict[str, Any]:
-        """Return columns, one row a label: `absent` is the probability of an entry that is left out."""
-        return {"name": names_of(self.label_names, self.n_labels), "absent": self.absent}
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _sentences(self) -> Iterator[str]:
         """Say what was fitted, and what it did to log-loss and reliability."""
         moved = "" if self.curves.odds is None else ", for other base rates than those of the fit"
         lines = [f"{self.method} calibration, {_IN_WORDS[self.by].format(self.n_labels)}{moved}"]
@@ -336,17 +314,11 @@ class Calibrator(Shown):
             lines.append(f"{word:<12}{known} before, {after:.4g} after, on the data of the fit")
         yield "\n".join(lines)
 
-    def reordered(self, places: Ints) -> "Calibrator":
-        """Return the same map with its labels in another order: label j is the one that is at `places[j]` here."""
-        names = self.label_names
-        return replace(
-            self,
-            label_names=None if names is None else tuple(names[k] for k in places.tolist()),
-            absent=self.absent[places],
-            curves=self.curves.reordered(places),
-            profile=None if self.profile is None else self.profile.reordered(places),
-            by_class=None if self.by_class is None else self.by_class.reordered(places),
-        )
+    def taken(self, places: Ints) -> Self:
+        """Return the same map of some labels, in that order: label j is the one that is at `places[j]` here."""
+        return replace(super().taken(places), curves=self.curves.taken(places))
+
+    reordered = taken
 
     def validate(self, scores: Any) -> None:
         """Refuse checked scores of another number of labels, and those outside [0, 1] where curves end there."""
@@ -606,7 +578,9 @@ def _made(
         if found.are_shares:
             before = measure(points, n_jobs)
         after = measure(points._replace(scores=probabilities), n_jobs)
-        by_class = ScoresByClass.of(found.bins, found.squares, found.class_edges, probabilities)
+        by_class = ScoresByClass.from_bins(
+            found.bins, found.squares, found.class_edges, probabilities
+        )
     return Calibrator(
         method=method,
         by=by,

@@ -19,15 +19,16 @@ those of the device.
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from thresholds._arrays.dtypes import least_positive
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints
 from thresholds._engine.histograms import Histograms
+from thresholds._results.fields import Record, record
 from thresholds.calibration.points import map_labels
 from thresholds.devices.cells import BLOCK, row_blocks
 from thresholds.devices.namespaces import Array, Namespace, beside, best_float, own
@@ -47,8 +48,8 @@ KNOT_TABLES = ("first", "after", "knots", "values")
 LINE_TABLES = ("scale", "centre", "slope", "intercept", "at_missing")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Knots:
+@record
+class Knots(Record):
     """Piecewise linear curves; group g has knots `offsets[g]:offsets[g + 1]`, whose scores rise."""
 
     offsets: Ints  # (n_groups + 1,)
@@ -74,8 +75,8 @@ class Knots:
         return cls(np.append(0, np.cumsum(sizes)), scores, probabilities)
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class CalibrationCurves:
+@record
+class CalibrationCurves(Record):
     """Fitted curves; parts that are None are left out. `-inf` has probability 0.
 
     With `pooled`, all labels share one curve. Else knots are of each label, or one for all where lines follow.
@@ -124,7 +125,7 @@ class CalibrationCurves:
             return (int(np.diff(self.knots.offsets).max(initial=0)).bit_length(),)
         return (self.missing, *(self.limits or (math.nan, math.nan)))
 
-    def reordered(self, places: Ints) -> "CalibrationCurves":
+    def taken(self, places: Ints) -> Self:
         """Return the curves of the labels at some places, in that order."""
         names = ["odds"] if self.pooled else [*LINE_TABLES, "odds"]
         own = {name: getattr(self, name) for name in names}

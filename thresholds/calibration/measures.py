@@ -1,8 +1,8 @@
 """How good probabilities are: four figures over all cells."""
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,15 +11,22 @@ from thresholds._arrays import threads
 from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.problem import Problem
 from thresholds._kernels.calibration import fit_logistic
+from thresholds._results.fields import record, value
+from thresholds._results.result import Result
+from thresholds._results.tables import Column
 from thresholds.calibration.binned import binned
 from thresholds.calibration.points import Points
 from thresholds.log_odds import log_odds
-from thresholds.results import Result, Table, records_of
 
 _N_BINS = 20
 
 
-@dataclass(frozen=True, repr=False)
+def _number(value: float) -> str:
+    """Write a figure to four digits, NaN too: it says that there is none."""
+    return f"{value:.4g}"
+
+
+@record
 class CalibrationMeasures(Result):
     """How good probabilities p are for outcomes y, over all cells; means and sums are weighted.
 
@@ -40,20 +47,17 @@ class CalibrationMeasures(Result):
         or all p of positives at or above (or below) all p of negatives.
     """
 
-    log_loss: float
-    reliability: float
-    sum_over_positives: float
-    slope: float
+    log_loss: float = value(_checks.real, form="figure")
+    reliability: float = value(_checks.real, form="figure")
+    sum_over_positives: float = value(_checks.real, form="figure")
+    slope: float = value(_checks.real, form="figure")
 
-    def _records(self) -> list[dict[str, float]]:
-        """Return the four figures, in one row."""
-        return records_of([self])
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
-        """Show the four figures."""
-        head = [("log-loss", "reliability", "sum of p / positives", "calibration slope")]
-        figures = (self.log_loss, self.reliability, self.sum_over_positives, self.slope)
-        yield Table(head, [tuple(f"{figure:.4g}" for figure in figures)], left=())
+    _columns: ClassVar = (
+        Column("log_loss", "log-loss", _number),
+        Column("reliability", write=_number),
+        Column("sum_over_positives", "sum of p / positives", _number),
+        Column("slope", "calibration slope", _number),
+    )
 
 
 UNKNOWN = CalibrationMeasures(math.nan, math.nan, math.nan, math.nan)

@@ -5,7 +5,6 @@ The form is `rule.schema.json`.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -63,15 +62,15 @@ def calibrator_from_json(values: object) -> dict[str, Any]:
     by_class = None
     if "by_class" in values:
         counts = _an_object(values["by_class"], "by_class")
-        by_class = ScoresByClass.from_dict(counts, absent.size)
+        by_class = ScoresByClass.from_json(counts, absent.size)
     return {
         "method": method,
         "by": by,
         "label_names": names,
         "missing": missing,
         "absent": absent,
-        "before": _measures(values["before"], "before"),
-        "after": _measures(values["after"], "after"),
+        "before": CalibrationMeasures.from_dict(_an_object(values["before"], "before")),
+        "after": CalibrationMeasures.from_dict(_an_object(values["after"], "after")),
         "curves": _curves(values, of_kind, by == "pooled", missing, absent.size),
         "by_class": by_class,
     }
@@ -143,21 +142,6 @@ def _limits(values: object) -> tuple[float, float] | None:
     if high < low:
         raise InputError(f"limits is {[low, high]}, expected numbers that rise")
     return low, high
-
-
-def _measures(values: object, name: str) -> CalibrationMeasures:
-    """Return measures from plain values: null for NaN, and words for what is infinite."""
-    values = _an_object(values, name)
-    names = [item.name for item in fields(CalibrationMeasures)]
-    _checks.refuse_unknown(values, names)
-    return CalibrationMeasures(*(_measure(values[measure], measure) for measure in names))
-
-
-def _measure(value: object, name: str) -> float:
-    """Return one measure from a plain value."""
-    if value is None:
-        return math.nan
-    return math.inf if value == "inf" else _finite_or_never(value, name)
 
 
 def _finite_or_never(value: object, name: str) -> float:
