@@ -8,8 +8,8 @@ import numpy as np
 
 import thresholds
 from thresholds import (
-    CappedRule,
     CalibratedRule,
+    CappedRule,
     FixedRule,
     InstanceRule,
     RegionRule,

@@ -43,6 +43,8 @@ def main() -> int:
     given = parser.parse_args()
     warnings.simplefilter("ignore", thresholds.ScoreChangeWarning)
     for path in sorted(given.folder.glob("*.npz")):
+        if path.stem.endswith("_weak"):
+            continue
         file = File(path)
         for name, scores in of_file(file):
             table = estimate_base_rates(file.calibrator, scores).table

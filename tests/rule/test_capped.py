@@ -159,10 +159,19 @@ def test_another_cap_keeps_the_order() -> None:
     [
         (lambda: CappedRule.around(ThresholdRule([0.5]), 0), "k is 0, expected a whole number of at least 1"),
         (lambda: CappedRule.around(ThresholdRule([0.5]), 1.0), "k is 1.0, expected a whole number"),
-        (lambda: CappedRule.around(ThresholdRule([0.5]), 1, "gains"), "order is 'gains', expected 'score', 'margin' or 'gain'"),
+        (
+            lambda: CappedRule.around(ThresholdRule([0.5]), 1, "gains"),
+            "order is 'gains', expected 'score', 'margin' or 'gain'",
+        ),
         (lambda: CappedRule.around(ThresholdRule([0.5]), 1, "gain"), "order is 'gain' with gains=None, expected both"),
-        (lambda: CappedRule.around(RegionRule([[0.5]]), 1, "margin"), "order is 'margin' with a RegionRule, expected 'score'"),
-        (lambda: CappedRule(CappedRule.around(ThresholdRule([0.5]), 1), 1), "expected a rule of another kind than CappedRule"),
+        (
+            lambda: CappedRule.around(RegionRule([[0.5]]), 1, "margin"),
+            "order is 'margin' with a RegionRule, expected 'score'",
+        ),
+        (
+            lambda: CappedRule(CappedRule.around(ThresholdRule([0.5]), 1), 1),
+            "expected a rule of another kind than CappedRule",
+        ),
         (lambda: CappedRule(0.5, 1), "rule is 0.5, expected a rule"),
         (lambda: CappedRule(ThresholdRule([0.5]), 1, "gain", GAINS), "gains has 6 labels, expected 1"),
         (lambda: CappedRule(ThresholdRule(CUTS), 1, "score", GAINS), "order is 'score' with gains="),

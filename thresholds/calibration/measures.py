@@ -11,7 +11,7 @@ from thresholds._arrays import threads
 from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.problem import Problem
 from thresholds._kernels.calibration import fit_logistic
-from thresholds._results.fields import record, value
+from thresholds._results.fields import record, value, values_of
 from thresholds._results.result import Result
 from thresholds._results.tables import Column
 from thresholds.calibration.binned import binned
@@ -58,6 +58,10 @@ class CalibrationMeasures(Result):
         Column("sum_over_positives", "sum of p / positives", _number),
         Column("slope", "calibration slope", _number),
     )
+
+    def _rows(self) -> dict[str, list[float]]:
+        """Return the four figures, in one row."""
+        return {name: [figure] for name, figure in values_of(self).items()}
 
 
 UNKNOWN = CalibrationMeasures(math.nan, math.nan, math.nan, math.nan)

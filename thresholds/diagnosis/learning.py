@@ -40,8 +40,13 @@ from thresholds._engine.histograms import Histograms, over_histograms
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Steps
 from thresholds._kernels.bootstrap import resample
-from thresholds.guards.shrink import PRIOR_ROWS, RATIOS, f_at_ratios
-from thresholds.guards.siblings import BANDWIDTH, Siblings
+from thresholds.guards.shrink import (
+    BANDWIDTH,
+    PRIOR_ROWS,
+    RATIOS,
+    f_at_ratios,
+    means_of_siblings,
+)
 
 EXPONENT = 2 / 3  # of the number of rows, in how the loss falls
 
@@ -143,9 +148,7 @@ def _loss(fits: _Fits, is_useless: Booleans) -> tuple[Floats, Floats]:
     """Return the loss of each label, and the F that its fitted threshold is expected to have; 0 without positives."""
     others = np.flatnonzero(~is_useless)
     positives = fits.positives[others].astype(np.float64)
-    siblings = Siblings(positives, RATIOS.size)
-    siblings.add(0, fits.own[others])
-    means, size = siblings.means(), siblings.size_of_label
+    siblings = means_of_siblings(positives, fits.own[others])  # (n_others, n_ratios)
     own_share = positives / (positives + PRIOR_ROWS)
     loss = np.empty(fits.positives.size)
     f_now = np.empty_like(loss)
@@ -154,7 +157,7 @@ def _loss(fits: _Fits, is_useless: Booleans) -> tuple[Floats, Floats]:
         expected = fits.own[labels].copy()
         among = slice(*np.searchsorted(others, [labels.start, labels.stop]))
         own, at = own_share[among, np.newaxis], others[among] - labels.start
-        expected[at] = own * expected[at] + (1 - own) * means[size[among]]
+        expected[at] = own * expected[at] + (1 - own) * siblings[among]
 
         # What cuts are expected to reach.
         reached = _read(expected, fits.ratios[labels])  # (n_labels of the block, 1 + n_bootstraps)

@@ -17,10 +17,12 @@ from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import Average, InputError
+from thresholds._results.result import names_of
+from thresholds._results.text import WIDTH, on_one_line, shortened
 from thresholds.expectation.counts import Probabilities, best_cuts
 from thresholds.expectation.outcomes import best_thresholds
 from thresholds.fitting.expected import fit_expected
-from thresholds.results import WIDTH, Result, Table, names_of, on_one_line, shortened
+from thresholds.results import Result, Table
 from thresholds.rule import InstanceRule
 from thresholds.rule.containers import in_kind
 
