@@ -201,7 +201,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Comparison": _comparison,
     "CrossFit": _cross_fit,
     "Diagnosis": _diagnosis,
-    "ExpectedDiagnosis": lambda: thresholds.diagnose_expected(_data()[1], _rule()),
+    "ExpectedDiagnosis": lambda: thresholds.diagnose(None, _data()[1], _rule()),
     "GuardReport": lambda: _rule("shrink").guard_report,
     "MostPredicted": lambda: _diagnosis().most_predicted(N_LABELS),
     "OutOfFold": lambda: _cross_fit().rule.out_of_fold,

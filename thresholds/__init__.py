@@ -59,7 +59,6 @@ _HOME = {
     "compare": "comparison.compare",
     "cross_fit": "validation.cross_fit",
     "diagnose": "diagnosis",
-    "diagnose_expected": "diagnosis",
     "diff_rules": "comparison.differences",
     "estimate_base_rates": "calibration",
     "expected_f": "expectation.value",
@@ -124,7 +123,6 @@ if TYPE_CHECKING:
     from thresholds.diagnosis import ExpectedDiagnosis as ExpectedDiagnosis
     from thresholds.diagnosis import Verdicts as Verdicts
     from thresholds.diagnosis import diagnose as diagnose
-    from thresholds.diagnosis import diagnose_expected as diagnose_expected
     from thresholds.diagnosis import plan_annotation as plan_annotation
     from thresholds.errors import InputError as InputError
     from thresholds.expectation.value import expected_f as expected_f

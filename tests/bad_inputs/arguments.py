@@ -294,9 +294,9 @@ def make_report(y_true: object = Y, y_score: object = S, rule: object = RULE, **
     return thresholds.make_report(y_true, y_score, rule, **given)
 
 
-def diagnose_expected(probabilities: object = S, rule: object = RULE, **given: object) -> object:
+def believed(y_score: object = S, rule: object = RULE, **given: object) -> object:
     """A rule judged without labels."""
-    return thresholds.diagnose_expected(probabilities, rule, **given)
+    return thresholds.diagnose(None, y_score, rule, **given)
 
 
 def repair(rule: object = RULE, action: object = "never", **given: object) -> object:
@@ -375,10 +375,11 @@ CHANCES = {
     "expected_f, counts": lambda probabilities: expected_f(probabilities, exact=False),
     "InstanceRule.predict": lambda probabilities: predict_rows(probabilities),
     "measure_calibration": lambda probabilities: measure_calibration(probabilities=probabilities),
-    "diagnose_expected": lambda probabilities: diagnose_expected(probabilities),
-    "diagnose_expected, instance": lambda probabilities: diagnose_expected(probabilities, INSTANCE),
 }
+OF_TRUTH = BAD_ANYWHERE | BAD_TRUTH
 SCORES_AS_CHANCES = {
+    "diagnose, no labels": lambda y_score: believed(y_score),
+    "diagnose, no labels, instance": lambda y_score: believed(y_score, INSTANCE),
     "compare, instance": lambda y_score: compare(y_score=y_score),
     "compare, expected": lambda y_score: compare({"rule": fit_expected()}, y_score=y_score),
 }
@@ -389,7 +390,6 @@ TRUTH = {
     "calibrate": lambda y_true: calibrate(y_true, label_names=NAMES),
     "measure_calibration": lambda y_true: measure_calibration(y_true),
     "compare": lambda y_true: compare(y_true=y_true),
-    "diagnose": lambda y_true: diagnose(y_true),
     "plan_annotation": lambda y_true: plan_annotation(y_true),
     "make_report": lambda y_true: make_report(y_true),
     "multilabel_folds": lambda y_true: multilabel_folds(y_true),
@@ -413,8 +413,10 @@ MATRICES = [
     *matrices({"compare, instance": SCORES_AS_CHANCES["compare, instance"]}, "y_score", BAD_ANYWHERE),
     *matrices(SCORES_AS_CHANCES, "y_score", {k: bad for k, bad in BAD_CHANCES.items() if k not in NOT_OF_SCORES}),
     *matrices(PREDICTIONS, "y_pred", BAD_ANYWHERE | BAD_TRUTH),
-    *matrices(TRUTH, "y_true", BAD_ANYWHERE | BAD_TRUTH),
-    *matrices(TRUTH, "y_true", NOT_SAID),
+    *matrices(TRUTH, "y_true", OF_TRUTH),
+    # None has it diagnose without labels.
+    *matrices({"diagnose": diagnose}, "y_true", {what: bad for what, bad in OF_TRUTH.items() if what != "None"}),
+    *matrices(TRUTH | {"diagnose": diagnose}, "y_true", NOT_SAID),
 ]
 
 # Matrices that disagree with each other, or with a rule
@@ -955,7 +957,7 @@ DIAGNOSES = [
     *every(JUDGES, "min_auroc", BAD_SHARES),
     *every(JUDGES | {"make_report": make_report}, "min_f", BAD_SHARES),
     *every(JUDGES | {"make_report": make_report}, "min_skill", BAD_SKILLS),
-    *every(JUDGES | {"diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
+    *every(JUDGES | {"diagnose, no labels": believed}, "overprediction", BAD_BOUNDS),
     *every(JUDGES | {"make_report": make_report}, "n_jobs", BAD_JOBS),
     *each(PLAN, "rule", NO_RULE[1:], "rule is .*, expected a rule or None"),
     *each(PLAN, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
@@ -964,13 +966,13 @@ DIAGNOSES = [
     *each(PLAN, "n_bootstraps", [0, 1, 2.5, "10", None], "n_bootstraps is .*, expected a whole number of at least 2"),
     *each(PLAN, "random_state", [-1, 0.5, "0", None], "random_state is .*, expected a whole number of at least 0"),
     *each(PLAN, "random_state", [2**64], "random_state is .*, expected a number below"),
-    *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
-    *each({"diagnose_expected": diagnose_expected}, "alpha", [0, 1, nan, "x"], "alpha is .*, expected"),
+    *each({"diagnose": diagnose, "diagnose, no labels": believed}, "rule", NO_RULE, "rule is .*, expected a"),
+    *each({"diagnose, no labels": believed}, "alpha", [0, 1, nan, "x"], "alpha is .*, expected"),
     BadInput("diagnose: swapped", lambda: diagnose(S, Y, fixed()), SWAPPED),
     BadInput("diagnose: no probabilities", lambda: diagnose(y_score=2 * S, rule=INSTANCE), "y_score has 1.8 at row 0"),
     *each({"diagnose": diagnose}, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
     *each({"diagnose": diagnose}, "rule", [top(label_names=list("abc"))], "(y_score has 2 labels|label_names has 3)"),
-    *each({"diagnose_expected": diagnose_expected}, "rule", [fixed(n_labels=3)], ".* has 2 labels, expected 3"),
+    *each({"diagnose, no labels": believed}, "rule", [fixed(n_labels=3)], ".* has 2 labels, expected 3"),
     *each({"make_report": make_report}, "rule", NO_RULE[1:], "rule is .*, expected a rule"),
     *each({"make_report": make_report}, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
     *each({"make_report": make_report}, "against", NO_RULE[1:], "against is .*, expected a rule"),

@@ -26,7 +26,6 @@ from thresholds import (
     compare,
     cross_fit,
     diagnose,
-    diagnose_expected,
     diff_rules,
     fit_empirical,
     fit_expected,
@@ -154,8 +153,8 @@ def test_diff_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FITS if name not in ("isotonic", "platt")])
-def test_diagnose_expected(name: str) -> None:
-    found = [diagnose_expected(FRAMES[1], rule) for rule in pair(name)]
+def test_diagnose_without_labels(name: str) -> None:
+    found = [diagnose(None, FRAMES[1], rule) for rule in pair(name)]
     assert rows(found[0].table) == rows(found[1].table)
 
 

@@ -146,14 +146,14 @@ def _diagnosed(
 
     Rows that have weights are not diagnosed, as verdicts are about rows, each of which counts once.
     """
-    from thresholds.diagnosis import diagnose, diagnose_expected
+    from thresholds.diagnosis import diagnose
 
     if data.sample_weight is not None:
         return None
     if truth is not None:
         return diagnose(truth, scores, rule, unknown=data.unknown, progress=sys.stderr.isatty())
     if getattr(rule.uncapped, "expected", None) is not None:
-        return diagnose_expected(scores, rule)
+        return diagnose(None, scores, rule)
     return None
 
 

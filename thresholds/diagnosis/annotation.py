@@ -14,7 +14,7 @@ from thresholds._engine.best_cuts import all_steps
 from thresholds._engine.problem import Problem
 from thresholds.diagnosis.bars import Marked, two_digits
 from thresholds.diagnosis.enough import More
-from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, evidence_of
+from thresholds.diagnosis.evidence import FEWEST, Criteria, LabelEvidence, criteria_of, evidence_of
 from thresholds.diagnosis.learning import Learning, Resampling, learn
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.plan import COLUMNS, QUESTIONS, AnnotationPlan, sentence_on
@@ -26,7 +26,7 @@ from thresholds.diagnosis.questions import (
     of_recall,
     of_scores,
 )
-from thresholds.diagnosis.states import criteria_of, states_of
+from thresholds.diagnosis.states import states_of
 from thresholds.diagnosis.verdicts import Verdicts, verdicts_of
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
@@ -164,7 +164,6 @@ def plan_annotation(
         on_own_rows=rule is not None and was_fitted_on(rule, problem),
         has_thresholds=isinstance(rule, ThresholdRule),
         has_limits=isinstance(rule, ThresholdRule) and rule.has_limits,
-        in_words=False,
     )
     asked = _Asked(
         problem,
@@ -211,7 +210,7 @@ class _Asked(NamedTuple):
 
     problem: Problem
     marked: Marked  # by the rule
-    evidence: Evidence
+    evidence: LabelEvidence
     verdicts: Verdicts
     criteria: Criteria
     is_suspect: Booleans
@@ -246,7 +245,7 @@ def _floors_of(rule: Rule | None, n_labels: int) -> _Floors:
     )
 
 
-def _counts_of(problem: Problem, evidence: Evidence) -> ConfusionCounts:
+def _counts_of(problem: Problem, evidence: LabelEvidence) -> ConfusionCounts:
     """Count what the cuts do that predict as many rows as are positive."""
     positives = np.asarray(problem.truth.sum(axis=0), np.int64).reshape(-1)
     sums = np.stack([evidence.top_tp, evidence.top_predicted, positives])

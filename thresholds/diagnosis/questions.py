@@ -39,7 +39,7 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats
 from thresholds.diagnosis.bars import Marked, bar_of, most_positives, next_level
 from thresholds.diagnosis.enough import LEVELS, Bar, Course, More, more_needed
-from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence
+from thresholds.diagnosis.evidence import FEWEST, Criteria, LabelEvidence
 from thresholds.metrics.intervals import moments
 
 _PRIOR_POSITIVES = 2  # with the AUROC of other labels
@@ -58,7 +58,7 @@ class Answer(NamedTuple):
 
 
 def of_scores(
-    evidence: Evidence,
+    evidence: LabelEvidence,
     positives: Floats,
     n: Floats,
     criteria: Criteria,

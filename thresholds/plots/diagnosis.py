@@ -8,7 +8,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints, Texts
 from thresholds.diagnosis import Diagnosis
-from thresholds.diagnosis.result import STATES
+from thresholds.diagnosis.states import STATES
 from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.crowds import name_border, name_points, points
