@@ -9,6 +9,7 @@ import numpy as np
 import thresholds
 from thresholds import (
     CalibratedRule,
+    CappedRule,
     FixedRule,
     InstanceRule,
     RegionRule,
@@ -123,8 +124,8 @@ MAKERS: dict[str, Callable[[], Rule]] = {
     "replaced": lambda: AWKWARD.replace({"cat": 1e-320, 1: -inf}),
     "within a budget": lambda: fitted(max_predicted=30),
     "capped": lambda: fitted(max_predicted_per_row=2, label_names=["a", "b", "c", "d"]),
-    "capped, by score": lambda: AWKWARD.at_most(3),
-    "capped, by margin": lambda: fitted(label_names=["a", "b", "c", "d"]).at_most(1, "margin"),
+    "capped, by score": lambda: CappedRule.around(AWKWARD, 3),
+    "capped, by margin": lambda: CappedRule.around(fitted(label_names=["a", "b", "c", "d"]), 1, "margin"),
     "capped, micro": lambda: fitted("micro", max_predicted_per_row=1),
     "capped regions": lambda: thresholds.fit(*draw(), "macro, regions", max_predicted_per_row=2),
     "capped, calibrated": lambda: thresholds.fit(*draw(), "macro, platt", max_predicted_per_row=2),

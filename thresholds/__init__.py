@@ -7,6 +7,7 @@ maximises macro, weighted or micro F1 on labelled data is found exactly. Start a
 from typing import TYPE_CHECKING, Any
 
 from thresholds._names import when_used
+from thresholds._results import drawing
 from thresholds._version import __version__ as __version__
 
 _HOME = {
@@ -173,6 +174,9 @@ if TYPE_CHECKING:
 
 
 _value_of = when_used(__name__, _HOME)
+
+# Results stand below the displays that `result.plot()` draws: they are told here where these are.
+drawing.displays.append(lambda: __getattr__("plots"))
 
 
 def __getattr__(name: str) -> Any:

@@ -132,8 +132,8 @@ def orders_of(rule: Rule, problem: Problem, options: FitOptions) -> list[Any]:
         return CappedRule(anew, k, "gain", order)
 
     return [
-        lambda k: rule.at_most(k),
-        lambda k: rule.at_most(k, "margin"),
+        lambda k: CappedRule.around(rule, k),
+        lambda k: CappedRule.around(rule, k, "margin"),
         by(gains(own, micro)),
         by(gains(leaning, micro)),
         by(gains(own, macro)),

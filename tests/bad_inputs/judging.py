@@ -6,7 +6,7 @@ from typing import Any
 import thresholds
 from tests.bad_inputs.arguments import BadInput
 from tests.bad_inputs.matrices import CSR, S, Y
-from thresholds import Counts, FixedRule
+from thresholds import CappedRule, Counts, FixedRule
 
 RULE = FixedRule(0.5, 2)
 OTHERS = thresholds.ThresholdRule([0.5, 0.5], label_names=["cat", "dog"])
@@ -24,7 +24,7 @@ JUDGING: dict[str, tuple[Callable[[], object], str]] = {
         "rule is a TopKRule, which decides by all scores of a row, and counts have no rows; expected a rule that",
     ),
     "a capped rule": (
-        lambda: every().confusion(RULE.at_most(1)),
+        lambda: every().confusion(CappedRule.around(RULE, 1)),
         "rule is a CappedRule, which decides by all scores of a row",
     ),
     "a rule of more labels": (

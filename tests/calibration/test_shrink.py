@@ -17,7 +17,7 @@ from scipy.special import expit
 import thresholds
 from tests.naive import calibration as twin
 from tests.naive import hierarchy as leaning
-from thresholds import CalibratedRule, InstanceRule, calibrate, measure_calibration
+from thresholds import CalibratedRule, InstanceRule, calibrate, load_rule, measure_calibration
 
 pytestmark = pytest.mark.each_value
 
@@ -374,7 +374,7 @@ def test_a_common_curve_that_a_file_brings_to_0_or_1_gives_probabilities(
     for line in values["calibrator"]["stretches"]:
         line.update(slope=slope, intercept=intercept)
 
-    p = CalibratedRule.from_dict(values).calibrator.transform(x)
+    p = load_rule(values).calibrator.transform(x)
 
     assert ((p >= 0) & (p <= 1)).all()
 
@@ -384,4 +384,4 @@ def test_a_slope_that_has_no_product_is_refused() -> None:
     values["calibrator"]["stretches"][0]["slope"] = 1e308
 
     with pytest.raises(thresholds.InputError, match=r"slope is 1e\+308, expected a number of at most 1e\+300"):
-        CalibratedRule.from_dict(values)
+        load_rule(values)

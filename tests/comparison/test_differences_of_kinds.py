@@ -13,7 +13,7 @@ from scipy import sparse
 import thresholds
 from tests.rules import MadeWhenAsked
 from tests.words import flat
-from thresholds import RegionRule, ThresholdRule, cli, diff_rules
+from thresholds import CappedRule, RegionRule, ThresholdRule, cli, diff_rules
 
 NAMES = ("ant", "bee", "cat", "dog")
 RNG = np.random.default_rng(8)
@@ -179,12 +179,12 @@ def test_where_the_row_decides_there_are_no_thresholds() -> None:
 def test_thresholds_that_moved_under_a_cap_are_shown() -> None:
     names = ("ant", "bee", "cat", "dog")
     old, new = (ThresholdRule([cut, 0.5, 0.5, 0.5], label_names=names) for cut in (0.5, 0.2))
-    found = diff_rules(old.at_most(2), new.at_most(2), SCORES)
+    found = diff_rules(CappedRule.around(old, 2), CappedRule.around(new, 2), SCORES)
     assert found.settings == {}
     assert found.table["moved"].tolist() == [True, False, False, False]
     assert found.table["new_threshold"].tolist() == [0.2, 0.5, 0.5, 0.5]
     assert "1 threshold moved" in flat(found)
-    capped = diff_rules(old, old.at_most(1), SCORES)
+    capped = diff_rules(old, CappedRule.around(old, 1), SCORES)
     assert not capped.table["moved"].any()
     assert capped.settings["k"] == (None, 1)
     assert "0 thresholds moved" in flat(capped)

@@ -750,8 +750,6 @@ def test_beliefs_are_as_defined(seed: int) -> None:
 def test_without_labels_what_is_about_labels_is_refused(name: str, given: dict[str, float]) -> None:
     with pytest.raises(thresholds.InputError, match=f"{name} is given with y_true=None, expected labels"):
         diagnose(None, np.full((9, 2), 0.1), FixedRule(0.5, 2), **given)
-    with pytest.raises(thresholds.InputError, match="y_score is None"):
-        diagnose(None, None, FixedRule(0.5, 2))
 
 
 def test_each_state_that_a_model_may_believe() -> None:

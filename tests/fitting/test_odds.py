@@ -126,7 +126,7 @@ def test_where_floats_end_nothing_is_known_and_nothing_said() -> None:
         odds = odds_by_score(Problem.of(truth, scores), np.zeros(truth.shape[1]))
         assert np.isfinite(odds.slope).all()
     near_0 = odds_by_score(Problem.of(TRUTH, SCORES * 1e-320), np.zeros(3))
-    assert near_0.level_error == (np.inf,) * 3
+    assert near_0.level_error.tolist() == [np.inf] * 3
 
 
 def test_a_rule_keeps_them_in_its_file_and_by_name() -> None:
@@ -136,7 +136,7 @@ def test_a_rule_keeps_them_in_its_file_and_by_name() -> None:
     turned = rule.reordered(np.array([2, 0, 1]))
     assert turned.odds is not None
     assert rule.odds is not None
-    assert turned.odds.level == tuple(rule.odds.level[k] for k in (2, 0, 1))
+    assert turned.odds.level.tolist() == rule.odds.level[[2, 0, 1]].tolist()
     assert rule.replace({"cat": 0.0}).odds == rule.odds
     del values["odds"]
     assert thresholds.ThresholdRule.from_dict(values).odds is None
@@ -145,7 +145,7 @@ def test_a_rule_keeps_them_in_its_file_and_by_name() -> None:
 def test_impossible_odds_of_a_file_are_refused() -> None:
     rule = thresholds.cross_fit(TRUTH, SCORES, cv=3).rule
     for field, value, said in (
-        ("level", [1.0], r"level of odds has 1 values, expected 3 as at has"),
+        ("level", [1.0], r"level has 1 values, expected 3"),
         ("level_error", [-1.0, 0.0, 0.0], r"level_error of odds has -1.0, expected at least 0"),
         ("slope", [None, 0.0, 0.0], r"slope"),
         ("of_shares", "yes", r"of_shares is 'yes'"),
@@ -156,7 +156,7 @@ def test_impossible_odds_of_a_file_are_refused() -> None:
         with pytest.raises(thresholds.InputError, match=said):
             thresholds.ThresholdRule.from_dict(values)
     assert rule.odds is not None
-    with pytest.raises(thresholds.InputError, match=r"^odds has 2 labels, expected 3"):
+    with pytest.raises(thresholds.InputError, match=r"^odds has 2 values, expected 3"):
         replace(rule, odds=rule.odds.taken(np.array([0, 1])))
 
 

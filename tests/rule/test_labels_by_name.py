@@ -244,6 +244,6 @@ def test_other_labels_are_refused(message: str) -> None:
 
 def test_every_kind_of_rule_is_here() -> None:
     kinds = {type(rule) for name in FITS for rule in pair(name)}
-    assert kinds >= {FixedRule, ThresholdRule, TopKRule, RegionRule, InstanceRule, CalibratedRule}
+    assert kinds >= {ThresholdRule, TopKRule, RegionRule, InstanceRule, CalibratedRule}
     assert all(isinstance(rule, Rule) for name in FITS for rule in pair(name))
     assert thresholds.CalibratedRule is CalibratedRule

@@ -103,7 +103,7 @@ def test_the_schema_and_the_loader_are_of_one_mind(name: str) -> None:
         rule["profile"] = None  # it is tried there, and takes long to validate
     for what, values in mutated(rule, name):
         try:
-            thresholds.Rule.from_dict(values)
+            thresholds.load_rule(values)
             said = ""
         except thresholds.InputError as error:
             said = str(error)

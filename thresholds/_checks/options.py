@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Literal, TypeGuard
@@ -184,6 +184,24 @@ def option(value: object, name: str, options: Sequence[object]) -> Any:
             return plain
     expected = ", ".join([repr(known) for known in options[:-1]]) + f" or {options[-1]!r}"
     raise InputError(f"{name} is {shown(value)}, expected {expected}")
+
+
+def flag(value: object, name: str) -> bool:
+    """Check a truth value."""
+    return bool(option(value, name, (True, False)))
+
+
+def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse fields that are not known, which this version would pass over without a word, and what has no fields."""
+    known = list(known)
+    if not isinstance(values, Mapping):
+        raise InputError(f"found {shown(values)}, expected the fields {', '.join(known)}")
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise InputError(
+            f"the field {shown(unknown[0])} is unknown, expected those that rule.save writes; a newer version"
+            " may know more"
+        )
 
 
 def is_utf8(text: str) -> bool:

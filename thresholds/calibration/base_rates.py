@@ -43,7 +43,7 @@ from thresholds.results import (
     rows_of,
     shown_name,
 )
-from thresholds.rule.base import ScoreChangeWarning
+from thresholds.rule.watching.noticing import ScoreChangeWarning
 from thresholds.significance import p_of_z, rejected
 
 MOVED = "moved"

@@ -22,7 +22,6 @@ from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
-from thresholds.rule.saving import refuse_unknown
 
 # Shares of a label's scores from which bins begin upwards.
 _SHARES_ABOVE = np.array(
@@ -101,7 +100,7 @@ class ScoresByClass:
     def from_dict(cls, values: Mapping[str, Any], n_labels: int) -> Self:
         """Build it from what `to_dict` gave, checked as what comes from a file must be."""
         names = [item.name for item in fields(cls)]
-        refuse_unknown(values, names)
+        _checks.refuse_unknown(values, names)
         widths = {"edges": N_EDGES, "rates": 1, "observed": 1}
         arrays = {
             name: _decoded(values[name], name, n_labels, widths.get(name, N_BINS)) for name in names

@@ -30,7 +30,8 @@ from thresholds.calibration.pooled import fit_pooled
 from thresholds.calibration.stretched import StretchedCurves, fit_stretched
 from thresholds.errors import need
 from thresholds.results import Shown, Table, names_of
-from thresholds.rule.base import as_row, in_kind, like_row
+from thresholds.rule.containers import as_row, in_kind, like_row
+from thresholds.rule.watching.describing import profile_without_decisions
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.sources.taking import takes_source
 
@@ -201,7 +202,7 @@ class Calibrator(Shown):
         array([0.  , 0.25, 0.5 , 0.5 , 0.5 , 1.  ])
         """
         if is_dask_array(y_score):
-            from thresholds.rule.lazy import by_blocks
+            from thresholds.rule.containers import by_blocks
 
             transform = partial(self.transform, dense=dense)
             return by_blocks(transform, y_score, np.float64, self, "calibrator")
@@ -544,7 +545,9 @@ def calibrate_problem(
     else:
         found = binned(problem, n_jobs=n_jobs, progress=progress)
         fitted = _fit(problem, found, method, by, n_jobs, progress)
-    profile = ScoreProfile.of_scores(problem.scores, problem.missing, weights=problem.sample_weight)
+    profile = profile_without_decisions(
+        problem.scores, problem.missing, weights=problem.sample_weight
+    )
     made = _made(problem, fitted, found, method, by, n_jobs, measured=measured)
     return replace(made, profile=profile)
 

@@ -1,38 +1,39 @@
 """A rule for probabilities, applied to scores that are calibrated first."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds import _checks, devices
-from thresholds._arrays.libraries import is_dask_array
+from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Floats, Ints, Matrix
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
+from thresholds._results.fields import record, value
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.calibration.on_device import read, reader_of
 from thresholds.calibration.regions import regions_of
 from thresholds.calibration.saving import from_values, to_values
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule
-from thresholds.rule.base import as_row, in_kind, like_row, positives_only
-from thresholds.rule.fitted_on import FittedOn, OutOfFold
-from thresholds.rule.loading import rule_of
-from thresholds.rule.made_by import MadeBy
-from thresholds.rule.saving import (
-    check_parts,
-    checked_settings,
-    header,
-    read_settings,
-    written_settings,
-)
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.predicting import predict
+from thresholds.rule.saving import Read
+from thresholds.rule.sparse_answers import positives_only, refuse_dense_answer
 
 
-@dataclass(frozen=True, repr=False)
+def _of_kind(kind: Any, expected: str) -> Any:
+    """Return a check of a part."""
+
+    def check(given: object, name: str) -> Any:
+        if not isinstance(given, kind):
+            raise _checks.InputError(f"{name} is {_checks.shown(given)}, expected {expected}")
+        return given
+
+    return check
+
+
+@record
 class CalibratedRule(Rule):
     """Turn scores into probabilities, then decide.
 
@@ -59,37 +60,23 @@ class CalibratedRule(Rule):
            [0, 1]], dtype=uint8)
     """
 
-    calibrator: Calibrator
-    rule: InstanceRule | ThresholdRule
-    objective: float | None = None
-    fitted_on: FittedOn | None = field(default=None, repr=False, compare=False)
-    out_of_fold: OutOfFold | None = field(default=None, repr=False, compare=False)
-    made_by: MadeBy | None = field(default=None, repr=False, compare=False)
-    profile: ScoreProfile | None = field(default=None, repr=False, compare=False)
+    calibrator: Calibrator = value(_of_kind(Calibrator, "a Calibrator"))
+    rule: InstanceRule | ThresholdRule = value(
+        _of_kind(InstanceRule | ThresholdRule, "an InstanceRule or a ThresholdRule")
+    )
 
     kind: ClassVar[str] = "calibrated"
-    own_fields: ClassVar[tuple[str, ...]] = ("calibrator", "rule")
-    part: ClassVar[str] = "curve"
+    criterion: ClassVar[str] = "curve"
 
-    def __post_init__(self) -> None:
-        """Check the parts, and put the labels of the rule into the order of the calibrator's."""
-        kinds = (
-            (Calibrator, "a Calibrator"),
-            (InstanceRule | ThresholdRule, "an InstanceRule or a ThresholdRule"),
-        )
-        for name, (kind, expected) in zip(("calibrator", "rule"), kinds, strict=True):
-            if not isinstance(getattr(self, name), kind):
-                raise _checks.InputError(
-                    f"{name} is {_checks.shown(getattr(self, name))}, expected {expected}"
-                )
+    def _check(self) -> None:
+        """Refuse parts about other labels, and put those of the rule into the order of the calibrator's."""
         if self.rule.n_labels not in (None, self.n_labels):
             raise _checks.InputError(
                 f"rule is about {self.rule.n_labels} labels, expected {self.n_labels} as the calibrator is"
             )
-        self.__dict__.update(checked_settings(self))
         if self.profile is None:
             object.__setattr__(self, "profile", self.calibrator.profile)
-        check_parts(self)
+        super()._check()
         object.__setattr__(self, "rule", _in_order(self.rule, self.calibrator.label_names))
 
     @property
@@ -141,21 +128,8 @@ class CalibratedRule(Rule):
         progress: bool = False,
     ) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
-        if is_dask_array(y_score):
-            from thresholds.rule.lazy import by_blocks
-
-            predict = partial(self.predict, dense=dense, n_jobs=n_jobs)
-            return by_blocks(predict, y_score, np.uint8, self, "rule")
-        row = as_row(y_score, self)
-        if row is not None:
-            return like_row(self.predict(row, n_jobs=n_jobs), y_score, self)
-        if devices.namespace_on_device(y_score) is not None:
-            workers(n_jobs)  # Refuses what is no number of threads.
-            return self._predict_on_device(y_score)
-        scores = self._checked(y_score)
-        decided = self.decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
-        self.warn_if_changed(scores, decided)
-        return in_kind(decided, y_score, self.label_names)
+        workers(n_jobs)  # Refuses what is no number of threads.
+        return predict(self, y_score, dense=dense, n_jobs=n_jobs, progress=progress)
 
     def validate(self, scores: Any) -> None:
         """Refuse scores that the calibrator cannot take."""
@@ -171,14 +145,17 @@ class CalibratedRule(Rule):
     ) -> Matrix:
         """Return decisions about scores that `validate` takes; other arguments as in `predict`."""
         if isinstance(self.rule, InstanceRule):
-            tails = self.calibrator.tail(scores) if is_sparse(scores) else None
+            tail = self.calibrator.tail(scores) if is_sparse(scores) else None
             probabilities = self.calibrator.transform(scores)
             return self.rule.decide(
-                probabilities, dense=dense, tails=tails, n_jobs=n_jobs, progress=progress
+                probabilities, dense=dense, tail=tail, n_jobs=n_jobs, progress=progress
             )
         if dense or not is_sparse(scores):
             return self.rule.decide(self.calibrator.transform(scores, dense=True))
-        self._refuse_dense_answer(scores)
+        absent = self.predicted_if_absent()  # (n_labels,)
+        if absent.any():
+            label = int(absent.argmax())
+            refuse_dense_answer(scores, f"what it leaves out is predicted for label {label}", "")
         probabilities = self.calibrator.transform(scores)
         return positives_only(
             probabilities, probabilities.data >= self.rule.thresholds[probabilities.indices]
@@ -256,7 +233,7 @@ class CalibratedRule(Rule):
     def _to_torch(self) -> Any:
         """Return a PyTorch module that decides as the rule does."""
         if isinstance(self.rule, ThresholdRule):
-            return self._regions.to_torch()
+            return self._regions._to_torch()
         from thresholds.calibration.torch_modules import CalibratedModule
 
         return CalibratedModule(self.calibrator, self.rule)
@@ -264,29 +241,25 @@ class CalibratedRule(Rule):
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
         named = self.rule.with_names(label_names)
-        assert isinstance(named, InstanceRule | ThresholdRule), "it is of the same kind"
         return replace(self, rule=named)
 
-    def reordered(self, places: Ints) -> Self:
+    def taken(self, places: Ints) -> Self:
         """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
-        moved = self._of_labels(places)
-        moved.pop("label_names", None)  # The parts have them.
-        moved["calibrator"] = self.calibrator.reordered(places)
-        moved["rule"] = self.rule.reordered(places)
-        return replace(self, **moved)
+        calibrator = self.calibrator.reordered(places)
+        return replace(super().taken(places), calibrator=calibrator, rule=self.rule.taken(places))
 
-    def about(self, places: Ints) -> "CalibratedRule":
+    def only(self, places: Ints) -> "CalibratedRule":
         """Return a rule that decides about some labels alone, without what is known of the fit."""
         nameless = replace(self.calibrator, label_names=None, profile=None)
-        return CalibratedRule(nameless.reordered(places), self.rule.about(places))
+        return CalibratedRule(nameless.reordered(places), self.rule.only(places))
 
     def switch_scores(self) -> Sequence[Floats] | None:
         """Return the scores at which the regions of `to_regions` begin and end; None where the row decides."""
         return None if isinstance(self.rule, InstanceRule) else self._regions.switch_scores()
 
-    def parts(self) -> Sequence[Hashable]:
+    def criteria(self) -> Sequence[Hashable]:
         """Return the curve of each label, and what decides about its probability, if that alone does."""
-        of_rule = self.rule.parts() or [()] * self.n_labels
+        of_rule = self.rule.criteria() or [()] * self.n_labels
         return list(zip(self.calibrator.parts(), of_rule, strict=True))
 
     def settings(self) -> dict[str, Any]:
@@ -298,7 +271,7 @@ class CalibratedRule(Rule):
         }
         return self.rule.settings() | super().settings() | about
 
-    def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
+    def predicted_if_absent(self) -> Booleans:
         """Tell for which labels the probability of absent entries reaches the threshold."""
         if isinstance(self.rule, InstanceRule):
             return np.zeros(self.n_labels, np.bool_)
@@ -306,25 +279,21 @@ class CalibratedRule(Rule):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        return {
-            **header(self.kind),
-            "calibrator": to_values(self.calibrator),
-            "rule": self.rule.to_dict(),
-            **written_settings(self),
-        }
+        parts = {"calibrator": to_values(self.calibrator), "rule": self.rule.to_dict()}
+        return super().to_dict() | parts
 
     @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Build a rule of this kind."""
-        settings = read_settings(cls, {"objective": None, **values})
-        calibrator = replace(from_values(values["calibrator"]), profile=settings["profile"])
-        return cls(calibrator, rule_of(values["rule"], "rule"), **settings)  # type: ignore[arg-type]
+    def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
+        """Return the fields of a rule from plain values, `read` the rule within."""
+        found = super()._read({"objective": None, **values}, read)
+        calibrator = replace(from_values(values["calibrator"]), profile=found.get("profile"))
+        return found | {"calibrator": calibrator, "rule": read(found["rule"])}
 
-    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
-        """Return the thresholds of the first n labels, which are those of probabilities."""
+    def columns_of_labels(self) -> dict[str, Any]:
+        """Return the thresholds, which are those of probabilities."""
         if isinstance(self.rule, InstanceRule):
             return {}
-        return {"threshold_of_probability": self.rule.thresholds[:n]}
+        return {"threshold_of_probability": self.rule.thresholds}
 
     def in_words(self) -> str:
         """Say what was maximised, after which calibration, and what was reached on labels."""
@@ -343,4 +312,4 @@ def _in_order(
 ) -> InstanceRule | ThresholdRule:
     """Return a rule with its labels in the order of those of a calibrator."""
     order = _checks.places(rule.label_names, label_names, "rule", "those of the calibrator")
-    return rule if order is None else rule.reordered(order)  # type: ignore[return-value]
+    return rule if order is None else rule.reordered(order)

@@ -11,6 +11,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
+from thresholds._results.fields import number_of, plain
 from thresholds.calibration.by_class import ScoresByClass
 from thresholds.calibration.calibrator import BYS, METHODS, By, Calibrator
 from thresholds.calibration.curves import Curves
@@ -18,7 +19,6 @@ from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.measures import CalibrationMeasures
 from thresholds.calibration.platt import LogisticCurves
 from thresholds.calibration.stretched import StretchedCurves
-from thresholds.rule.saving import from_json, refuse_unknown, to_json
 
 _FIELDS = ("method", "label_names", "missing", "absent", "before", "after", "curves")
 _OF_BASE_RATES = ("odds", "by_class")  # not in older files
@@ -34,7 +34,7 @@ def to_values(calibrator: Calibrator) -> dict[str, Any]:
         "method": calibrator.method,
         "by": calibrator.by,
         "label_names": None if calibrator.label_names is None else list(calibrator.label_names),
-        "missing": to_json(calibrator.missing),
+        "missing": plain(calibrator.missing, "cut"),
         "absent": calibrator.absent.tolist(),
         "before": _written_measures(calibrator.before),
         "after": _written_measures(calibrator.after),
@@ -63,7 +63,7 @@ def from_values(values: object) -> Calibrator:
     is_stretched = method == "isotonic" and by == "shrink"
     own = ["limits"] if method == "platt" else ["stretches"] if is_stretched else []
     own += [name for name in _OF_BASE_RATES if name in values]
-    refuse_unknown(values, (*_FIELDS, "pooled" if "pooled" in values else "by", *own))
+    _checks.refuse_unknown(values, (*_FIELDS, "pooled" if "pooled" in values else "by", *own))
     absent = _numbers(values["absent"], "absent", _checks.share)  # (n_labels,)
     if not absent.size:
         raise InputError("absent is [], expected a probability for each label")
@@ -71,7 +71,7 @@ def from_values(values: object) -> Calibrator:
         None if values["label_names"] is None else _checks.names_of_labels(values["label_names"])
     )
     _checks.one_name_each(names, absent.size)
-    missing = _checks.missing(from_json(values["missing"]), np.dtype(np.float64))
+    missing = _checks.missing(number_of(values["missing"], "cut"), np.dtype(np.float64))
 
     groups = [_an_object(group, "curves") for group in _checks.a_list(values["curves"], "curves")]
     n_groups = 1 if by == "pooled" or is_stretched else absent.size
@@ -139,7 +139,7 @@ def _read_knots(groups: list[Mapping[str, Any]]) -> IsotonicCurves:
     """Return curves from the knots of each group."""
     scores, probabilities = [], []
     for group in groups:
-        refuse_unknown(group, _KNOTS)
+        _checks.refuse_unknown(group, _KNOTS)
         knots = _numbers(group["scores"], "scores", _checks.finite)
         values = _numbers(group["probabilities"], "probabilities", _checks.share)
         if values.size != knots.size:
@@ -160,7 +160,7 @@ def _read_knots(groups: list[Mapping[str, Any]]) -> IsotonicCurves:
 def _written_stretches(curves: StretchedCurves) -> list[dict[str, Any]]:
     """Return the slope and the intercept of each label."""
     return [
-        {"slope": slope, "intercept": to_json(intercept)}
+        {"slope": slope, "intercept": plain(intercept, "cut")}
         for slope, intercept in curves.lines.T.tolist()
     ]
 
@@ -170,7 +170,7 @@ def _read_stretches(values: Mapping[str, Any], n_labels: int) -> Floats:
     lines = []
     for line in _checks.a_list(values["stretches"], "stretches"):
         line = _an_object(line, "stretches")
-        refuse_unknown(line, _STRETCH)
+        _checks.refuse_unknown(line, _STRETCH)
         slope = _checks.finite(line["slope"], "slope")
         if slope < 0:
             raise InputError(f"slope is {slope}, expected a number of at least 0")
@@ -195,7 +195,7 @@ def _written_lines(curves: LogisticCurves) -> list[dict[str, Any]]:
             "scale": scale,
             "centre": centre,
             "slope": slope,
-            "intercept": to_json(intercept),
+            "intercept": plain(intercept, "cut"),
             "missing": missing,
         }
         for scale, centre, slope, intercept, missing in columns
@@ -206,7 +206,7 @@ def _read_lines(groups: list[Mapping[str, Any]], limits: object, missing: float)
     """Return curves from the parameters of each group."""
     lines, at_missing = [], []
     for group in groups:
-        refuse_unknown(group, (*_LINE, "missing"))
+        _checks.refuse_unknown(group, (*_LINE, "missing"))
         lines.append(
             (
                 _checks.positive(group["scale"], "scale"),
@@ -242,7 +242,7 @@ def _read_measures(values: object, name: str) -> CalibrationMeasures:
     """Return measures from plain values."""
     values = _an_object(values, name)
     names = [item.name for item in fields(CalibrationMeasures)]
-    refuse_unknown(values, names)
+    _checks.refuse_unknown(values, names)
     return CalibrationMeasures(
         **{measure: _read_measure(values[measure], measure) for measure in names}
     )

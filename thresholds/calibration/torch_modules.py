@@ -58,7 +58,7 @@ class CalibratedModule(RuleModule):
     def __init__(self, calibrator: Calibrator, rule: InstanceRule) -> None:
         super().__init__(calibrator.n_labels, calibrator.label_names or rule.label_names)
         self.calibrator = CalibratorModule(calibrator)
-        self.rule = InstanceModule(rule)
+        self.rule = InstanceModule(rule.beta, rule.zero_division, rule.n_labels, rule.label_names)
 
     def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
         """Return decisions about floats (n_samples, n_labels)."""

@@ -54,11 +54,11 @@ def monitor(options: argparse.Namespace) -> None:
     """Print what has changed in a file of scores since a rule was fitted."""
     from thresholds.files import described, dtype_of
     from thresholds.rule import load_rule
-    from thresholds.rule.watching.check import check_rows, profile_of
+    from thresholds.rule.watching.check import check_rows, required
     from thresholds.rule.watching.row_sample import RowSample
 
     rule = load_rule(options.rule)
-    profile = profile_of(rule, options.rule)
+    profile = required(rule.profile, options.rule)
     alpha = _checks.share(options.alpha, "--alpha")
     source = reading.opened(options, rule)
 
@@ -73,7 +73,7 @@ def monitor(options: argparse.Namespace) -> None:
         sample.add(block.y_score)
     if rule.label_names is None and source.label_names is not None:
         rule = rule.with_names(source.label_names)
-    check = check_rows(rule, profile, sample.rows(), alpha=alpha)
+    check = check_rows(rule, sample.rows(), alpha=alpha)
 
     figures = failing.figures_of_check(check)
     broken = failing.broken(options.fail_on, figures)
@@ -133,6 +133,7 @@ class _Deciding:
     def blocks(self) -> Iterator["Decided"]:
         """Decide all blocks; when the last is written, all that is to be said is known."""
         from thresholds.files import Decided, described, dtype_of
+        from thresholds.rule.watching.noticing import share_outside
         from thresholds.rule.watching.row_sample import RowSample
 
         rule = self.rule
@@ -147,7 +148,7 @@ class _Deciding:
             dtype = dtype_of(scores)
             n_rows += scores.shape[0]
             n_predicted += int(decided.sum())
-            outside += scores.shape[0] * rule.share_outside(scores)
+            outside += scores.shape[0] * share_outside(rule, scores)
             if sample is not None:
                 sample.add(scores)
             yield Decided(decided, block.keys)
@@ -159,16 +160,16 @@ class _Deciding:
 
     def _look_at(self, sample: "RowSample | None", n_rows: int, outside: float) -> None:
         """Find what has changed since the fit; of few rows, and by older rules, only whether most are out of range."""
-        from thresholds.rule.base import FEWEST_ROWS
         from thresholds.rule.watching.check import check_rows
+        from thresholds.rule.watching.noticing import FEWEST_ROWS, out_of_range
 
         profile = self.rule.profile
         if profile is not None and sample is not None and n_rows >= FEWEST_ROWS:
-            check = check_rows(self.rule, profile, sample.rows())
+            check = check_rows(self.rule, sample.rows())
             self.warnings = [finding.sentence for finding in check.grave]
             self.notes = [found.sentence for found in check.findings if found not in check.grave]
             return
-        message = self.rule.out_of_range(outside)
+        message = out_of_range(self.rule, outside)
         self.warnings = [] if message is None else [message]
 
 

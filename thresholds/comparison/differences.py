@@ -405,16 +405,16 @@ def _matched(old: Rule, new: Rule, n_old: int, n_new: int) -> tuple[Ints, Ints]:
 
 def _common_part(old: Rule, new: Rule) -> str:
     """Name what may have moved; "" where the rules cannot be compared label by label. A threshold is a region, too."""
-    parts = {old.part, new.part}
-    if parts == {ThresholdRule.part, RegionRule.part}:
-        return RegionRule.part
+    parts = {old.criterion, new.criterion}
+    if parts == {ThresholdRule.criterion, RegionRule.criterion}:
+        return RegionRule.criterion
     decide_alike = old.settings().get("decides_by") == new.settings().get("decides_by")
-    return old.part if len(parts) == 1 and decide_alike else ""
+    return old.criterion if len(parts) == 1 and decide_alike else ""
 
 
 def _moved(old: Rule, new: Rule, at_old: Ints, at_new: Ints) -> Booleans:
     """Tell of which labels what decides about them alone differs, (n_common,)."""
-    before, after = old.parts(), new.parts()
+    before, after = old.criteria(), new.criteria()
     pairs = zip(at_old.tolist(), at_new.tolist(), strict=True)
     return np.array([before[j] != after[k] for j, k in pairs], np.bool_)
 
@@ -426,9 +426,9 @@ def _thresholds(rule: Rule, n_labels: int) -> Floats:
 
 def _regions(old: Rule, new: Rule, at_old: Ints, at_new: Ints) -> dict[str, npt.NDArray[np.str_]]:
     """Return the region of each label in words, for both rules, if they can be compared by that."""
-    if _common_part(old, new) != RegionRule.part:
+    if _common_part(old, new) != RegionRule.criterion:
         return {}
-    sides: Any = (("old_region", old.parts(), at_old), ("new_region", new.parts(), at_new))
+    sides: Any = (("old_region", old.criteria(), at_old), ("new_region", new.criteria(), at_new))
     return {
         name: np.array([region_in_words(parts[j]) for j in places.tolist()], str)
         for name, parts, places in sides
@@ -481,7 +481,7 @@ def _decided(
     if at_old.size == n_old:
         old.warn_if_changed(scores, order=at_new[np.argsort(at_old)])
     # The old rule, with the labels that the new one has, too, in its order.
-    restricted = old.about(at_old) if at_old.size else None
+    restricted = old.only(at_old) if at_old.size else None
     common_labels = None if np.array_equal(at_new, np.arange(n_new)) else at_new
     if restricted is not None:
         restricted.validate(_checks.in_order(scores, common_labels))

@@ -40,6 +40,7 @@ from thresholds.metrics.leaving_out import units_of
 from thresholds.metrics.ranking import aurocs_of
 from thresholds.results import names_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
+from thresholds.rule.watching.noticing import change_to_warn_of, warn_of
 
 
 class _Scores:
@@ -113,12 +114,12 @@ def judge_side_by_side(
         order = _checks.places(
             problem.label_names, rules[name].label_names, "y_score", f"those of {name!r}"
         )
-        return rules[name].change_to_warn_of(problem.scores, order=order)
+        return change_to_warn_of(rules[name], problem.scores, order=order)
 
     names = list(rules)
     changes = threads.run(change_since_fit, names, cells=problem.n_stored)
     for name, change in zip(names, changes, strict=True):
-        rules[name].warn_of(change)
+        warn_of(rules[name], change)
 
     # What the scores know of labels, before memory is needed for decisions.
     scores = _Scores(problem)

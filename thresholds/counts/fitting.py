@@ -38,7 +38,7 @@ def fit_counts(counts: "Counts", options: FitOptions) -> ThresholdRule:
             " counted, too: with_scores, in the ranges that needed_for returns"
         )
     found = _search(problem, options)
-    in_brief = FittedOn.of(
+    in_brief = FittedOn.from_scores(
         problem.scores,
         problem.missing,
         found.cuts.positives * problem.unit,

@@ -142,4 +142,4 @@ def _was_fitted_on(rule: Rule, problem: CountedProblem) -> bool:
     if rule.fitted_on is None or rule.fitted_on.n_samples != problem.n_samples:
         return False
     weights = problem.finest.positives * problem.unit
-    return rule.fitted_on.positives == tuple(weights.tolist())
+    return np.array_equal(rule.fitted_on.positives, weights)

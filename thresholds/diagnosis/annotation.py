@@ -12,6 +12,8 @@ from thresholds._arrays.types import Booleans, Floats
 from thresholds._checks import InputError
 from thresholds._engine.best_cuts import all_steps
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import objects_of
+from thresholds._results.result import rows_of
 from thresholds.diagnosis.bars import Marked, two_digits
 from thresholds.diagnosis.enough import More
 from thresholds.diagnosis.evidence import FEWEST, Criteria, LabelEvidence, criteria_of, evidence_of
@@ -30,7 +32,6 @@ from thresholds.diagnosis.states import states_of
 from thresholds.diagnosis.verdicts import Verdicts, verdicts_of
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
-from thresholds.results import plain_rows, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.significance import rejected
@@ -186,7 +187,7 @@ def plan_annotation(
     # Those first that gain most.
     order = np.argsort(-learning.gain, kind="stable")
     columns = {name: columns[name][order] for name in COLUMNS if name in columns}
-    rows = plain_rows(rows_of(columns))
+    rows = objects_of(rows_of(columns))
     beside = floors.recall_beside[order].tolist()
     columns["sentence"] = np.array(
         [

@@ -12,6 +12,8 @@ from thresholds._checks import InputError, Placement
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.placement import place
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import objects_of
+from thresholds._results.result import rows_of
 from thresholds.diagnosis.evidence import Criteria, LabelEvidence, criteria_of, evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.result import Diagnosis
@@ -21,7 +23,6 @@ from thresholds.diagnosis.without_labels import ExpectedDiagnosis, expected_diag
 from thresholds.metrics.clusters import IndependentShares
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
-from thresholds.results import plain_rows, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.significance import rejected
 from thresholds.sources.taking import takes_source
@@ -299,7 +300,7 @@ def _table(
             "informative": rejected(evidence.p_informative, criteria.alpha),
             "state": states_of(counts, evidence, criteria),
         }
-    labels = plain_rows(rows_of(columns))
+    labels = objects_of(rows_of(columns))
     columns["reason"] = np.array([reason(label, criteria.min_auroc) for label in labels])
     of_verdicts = ("verdict", "f_low", "f_high", "bar", "positives_needed", "sentence")
     return rows_of(columns | {name: judged[name] for name in of_verdicts})

@@ -29,10 +29,10 @@ def was_fitted_on(
         positives = positives_of(problem)
     weights = positives * problem.unit  # (n_labels,)
     theirs = rule.fitted_on if order is None else rule.fitted_on.taken(np.argsort(order))
-    if theirs.positives != tuple(weights.tolist()):
+    if not np.array_equal(theirs.positives, weights):
         return False
     scores = _checks.in_order(problem.scores, order)
-    here = FittedOn.of(scores, rule.missing, weights, problem.known)
+    here = FittedOn.from_scores(scores, rule.missing, weights, problem.known)
     if order is not None:
         here = here.taken(order)
     return replace(here, version=rule.fitted_on.version) == rule.fitted_on

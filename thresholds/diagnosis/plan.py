@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.types import Dense
+from thresholds._results.fields import record
+from thresholds._results.result import Result
+from thresholds._results.tables import Table
+from thresholds._results.words import are, counted, in_percent, n_more, shown_name
 from thresholds.diagnosis.bars import most_positives
-from thresholds.results import Result, Table, are, counted, in_percent, n_more, shown_name
 
 COLUMNS = (
     "name", "label", "question", "n_rows", "n_positives", "positives_needed", "positives_low", "positives_high",
@@ -29,7 +31,7 @@ _IN_WORDS = {
 QUESTIONS = tuple(name for name in _IN_WORDS if name)  # in the order in which they are asked
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class AnnotationPlan(Result):
     """What is open of each label, how many rows would decide it, and what a few more rows gain.
 
@@ -82,11 +84,7 @@ class AnnotationPlan(Result):
         asked = self.table["question"]
         return {question: int(np.count_nonzero(asked == question)) for question in QUESTIONS}
 
-    def _records(self) -> Dense:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list the k labels that gain most, then what would decide k of those that are undecided."""
         yield self._about()
         if k:

@@ -1,8 +1,7 @@
 """What a diagnosis holds, and how it reads; and what a repair of its rule changed."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +9,19 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints
 from thresholds._checks import InputError
-from thresholds.diagnosis.columns import Column, count, number, p_value, share, tabulate
+from thresholds._results.fields import plain, record
+from thresholds._results.result import Drawable, Result, rows_of
+from thresholds._results.tables import (
+    Column,
+    Table,
+    count,
+    f_measure,
+    number,
+    p_value,
+    share,
+    tabulate,
+)
+from thresholds._results.words import first_names
 from thresholds.diagnosis.states import (
     FLAGGED,
     MEANINGS_OF_STATES,
@@ -21,23 +32,14 @@ from thresholds.diagnosis.states import (
     platypuses_in_brief,
 )
 from thresholds.diagnosis.verdicts import Verdicts
-from thresholds.results import (
-    Drawable,
-    Result,
-    Table,
-    as_plain_values,
-    figure,
-    first_names,
-    rows_of,
-)
 from thresholds.rule import ThresholdRule
 
 _MOST_PREDICTED = (
-    Column("name", ("most predicted",), is_words=True),
-    Column("predicted_positive", ("count",), count),
-    Column("best_f", ("max F1",), figure),
-    Column("threshold", ("threshold",), number),
-    Column("state", ("state",), lambda state: "" if state == NOT_OVER else str(state), True),
+    Column("name", "most predicted", is_words=True),
+    Column("predicted_positive", "count", count),
+    Column("best_f", "max F1", f_measure),
+    Column("threshold", write=number),
+    Column("state", "state", lambda state: "" if state == NOT_OVER else str(state), True),
 )
 _CHANGES = (
     Column("name", ("", "label"), is_words=True),
@@ -49,7 +51,7 @@ _CHANGES = (
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class Diagnosis(Result, Drawable):
     """Labels by verdict and by state; `str` and HTML sum up, `table` has one row a label.
 
@@ -223,10 +225,10 @@ class Diagnosis(Result, Drawable):
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
         names = ("alpha", "min_auroc", "overprediction", "min_f", "min_skill")
         names += ("n_samples", "n_labels", "flagged_share")
-        values = {name: as_plain_values(getattr(self, name)) for name in names}
+        values = {name: plain(getattr(self, name)) for name in names}
         if self.note:
             values["note"] = self.note
-        return values | {"labels": as_plain_values(self.table)}
+        return values | {"labels": plain(self.table)}
 
     def in_brief(self, k: int = 3) -> str:
         """Name the labels that rank backwards and the platypuses, k of each, in a line each; "" if there are none."""
@@ -239,16 +241,12 @@ class Diagnosis(Result, Drawable):
             lines.append(platypuses_in_brief(self.table, MEANINGS_OF_STATES["platypus"], k))
         return "\n".join(lines)
 
-    def _records(self) -> Dense:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Sum up by verdict, then by state, and list the k most predicted of the flagged labels."""
         n_backwards = int(self.backwards.sum())
         if are_many(n_backwards, self._n_tested):
             yield backwards_in_brief(n_backwards, self._n_tested)
-        yield from self.verdicts.parts(k)
+        yield from self.verdicts._parts(k)
         yield by_state(
             self.table,
             MEANINGS_OF_STATES,
@@ -277,17 +275,13 @@ class Diagnosis(Result, Drawable):
         return tabulate(flagged[order], columns, k, note="")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class MostPredicted(Result):
     """The labels predicted most; `str` and HTML give the form of Lipton et al. 2013, figure 8."""
 
     table: Dense  # those rows of the diagnosis
 
-    def _records(self) -> Dense:
-        """Return the rows."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show the first k."""
         # Not every kind of rule has thresholds.
         has_thresholds = not np.isnan(self.table["threshold"]).all()
@@ -295,14 +289,8 @@ class MostPredicted(Result):
         yield tabulate(self.table, columns, k)
 
 
-class _RuleAndChanges(NamedTuple):
-    """What a repair is unpacked into."""
-
-    rule: ThresholdRule
-    changes: npt.NDArray[Any]
-
-
-class Repair(Result, _RuleAndChanges):
+@record
+class Repair(Result):
     """A mended rule and what changed; `rule, changes = diagnosis.repair(...)`.
 
     Attributes
@@ -315,11 +303,18 @@ class Repair(Result, _RuleAndChanges):
 
     _shown = 8
 
-    def _records(self) -> npt.NDArray[Any]:
+    rule: ThresholdRule
+    changes: Dense
+
+    def __iter__(self) -> Iterator[Any]:
+        """Return the rule, then the changes."""
+        return iter((self.rule, self.changes))
+
+    def _rows(self) -> Dense:
         """Return the changes."""
         return self.changes
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list the k largest changes."""
         changes = self.changes
         if not changes.size:

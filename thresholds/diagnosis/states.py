@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds.diagnosis.columns import Column, p_value, tabulate
+from thresholds._results.tables import Column, Table, count, p_value, tabulate, tenths
+from thresholds._results.words import and_others, counted, shown_name
 from thresholds.diagnosis.evidence import FEWEST, Criteria, LabelEvidence, are_backwards
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.results import Table, and_others, counted, shown_name
 from thresholds.significance import rejected
 
 NOT_OVER = "restrained"  # the state that says nothing else of a label
@@ -112,11 +112,11 @@ def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str], title: str) -
 
 
 _BY_STATE = (
-    Column("state", ("state",), is_words=True),
-    Column("labels", ("labels",), "{:,}".format),
-    Column("of_labels", ("",), "{:.1%}".format),
-    Column("predictions", ("predictions",), "{:,}".format),
-    Column("of_predictions", ("share",), "{:.1%}".format),
+    Column("state", is_words=True),
+    Column("labels", write=count),
+    Column("of_labels", ("",), tenths),
+    Column("predictions", write=count),
+    Column("of_predictions", "share", tenths),
     Column("meaning", ("",), is_words=True),
 )
 

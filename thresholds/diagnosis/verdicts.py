@@ -14,15 +14,17 @@ the bar is, and how F is tested against it and at another cut, is in `bars`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Dense
 from thresholds._engine.f_measure import f_of_counts
+from thresholds._results.fields import objects_of, record
+from thresholds._results.result import Result, names_of, rows_of
+from thresholds._results.tables import Column, Table, count, tabulate, tenths
+from thresholds._results.words import counted, in_percent, n_more
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
-from thresholds.diagnosis.columns import Column, tabulate
 from thresholds.diagnosis.evidence import Criteria, LabelEvidence, are_backwards
 from thresholds.diagnosis.sentences import (
     MEANINGS,
@@ -34,35 +36,25 @@ from thresholds.diagnosis.sentences import (
 from thresholds.metrics.clusters import IndependentShares
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.intervals import score_interval, share_interval
-from thresholds.results import (
-    Result,
-    Table,
-    counted,
-    in_percent,
-    n_more,
-    names_of,
-    plain_rows,
-    rows_of,
-)
 from thresholds.significance import rejected
 
 VERDICTS = tuple(MEANINGS)
 
 _BY_VERDICT = (
-    Column("verdict", ("verdict",), is_words=True),
-    Column("labels", ("labels",), "{:,}".format),
-    Column("of_labels", ("",), "{:.1%}".format),
-    Column("of_predictions", ("of predictions",), "{:.1%}".format),
+    Column("verdict", is_words=True),
+    Column("labels", write=count),
+    Column("of_labels", ("",), tenths),
+    Column("of_predictions", write=tenths),
     Column("meaning", ("",), is_words=True),
-    Column("to_do", ("what to do",), is_words=True),
+    Column("to_do", "what to do", is_words=True),
 )
 _SENTENCES = (
-    Column("verdict", ("verdict",), is_words=True),
-    Column("sentence", ("what it means",), is_words=True),
+    Column("verdict", is_words=True),
+    Column("sentence", "what it means", is_words=True),
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class Verdicts(Result):
     """Which labels may be relied on; `str` and HTML sum up by verdict, `table` has one row a label.
 
@@ -115,16 +107,8 @@ class Verdicts(Result):
             f"{counted(self.table.size, 'label')}: {each}{on_own_rows if self.on_own_rows else ''}"
         )
 
-    def _records(self) -> Dense:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
-        """Sum up, and give the sentences of some labels."""
-        return self.parts(k)
-
-    def parts(self, k: int) -> Iterator[str | Table]:
-        """Sum up by verdict, and give the sentences of k labels: what is shown, also within other results."""
+    def _parts(self, k: int) -> Iterator[str | Table]:
+        """Sum up by verdict, and give the sentences of k labels."""
         yield self._about()
         yield self._by_verdict()
         if k:
@@ -286,7 +270,7 @@ def verdicts_of(
         "has_thresholds": has_thresholds,
         "has_limits": has_limits,
     }
-    labels = zip(plain_rows(rows_of(columns)), backwards.tolist(), strict=True)
+    labels = zip(objects_of(rows_of(columns)), backwards.tolist(), strict=True)
     sentences = [sentence(label, is_backwards=is_so, **about_rule) for label, is_so in labels]
     return Verdicts(
         table=rows_of(columns | {"sentence": np.array(sentences)}),

@@ -6,7 +6,6 @@ too, whether labels have become more or less frequent, or whether scores mean so
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,13 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
+from thresholds._results.fields import plain, record
+from thresholds._results.result import Result, names_of, rows_of
+from thresholds._results.tables import Table
 from thresholds.calibration import BaseRates, CalibratedRule, Calibrator
 from thresholds.calibration.base_rates import rates_of
 from thresholds.diagnosis.evidence import Criteria
 from thresholds.diagnosis.states import NOT_OVER, by_state, platypuses_in_brief
-from thresholds.results import Result, Table, as_plain_values, names_of, rows_of
 from thresholds.rule import Rule
 
 _MEANINGS = {
@@ -32,7 +33,7 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class ExpectedDiagnosis(Result):
     """Labels by state, as far as the model believes its own probabilities; no labels were seen.
 
@@ -75,15 +76,14 @@ class ExpectedDiagnosis(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        values = {
+        values: dict[str, Any] = {
             "overprediction": self.overprediction,
             "n_samples": self.n_samples,
             "n_labels": self.table.size,
         }
-        plain = {name: as_plain_values(value) for name, value in values.items()}
         if self.base_rates is not None:
-            plain["base_rates"] = as_plain_values(self.base_rates)
-        return plain | {"labels": as_plain_values(self.table)}
+            values["base_rates"] = plain(self.base_rates)
+        return values | {"labels": plain(self.table)}
 
     def in_brief(self, k: int = 3) -> str:
         """Name k of the platypuses, in a line; "" if there are none."""
@@ -93,11 +93,7 @@ class ExpectedDiagnosis(Result):
             self.table, "over-predicted, by the model's own belief", _checks.count(k, "k", 1)
         )
 
-    def _records(self) -> npt.NDArray[Any]:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _parts(self, _: int) -> Iterator[str | Table]:
         """Sum up by state."""
         yield self._about()
         yield by_state(

@@ -11,7 +11,7 @@ from thresholds.calibration import CalibratedRule, Calibrator, estimate_base_rat
 from thresholds.fitting.expected import fit_expected
 from thresholds.rule import FittedOn
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.describing import profile_of
 
 
 def fit_adapted(
@@ -101,10 +101,10 @@ def fit_adapted(
     fitted = CalibratedRule(
         adapted,
         rule,
-        fitted_on=FittedOn.of(scores, calibrator.missing, positives),
-        made_by=MadeBy.of(fit_adapted, options),
+        fitted_on=FittedOn.from_scores(scores, calibrator.missing, positives),
+        made_by=MadeBy.from_call(fit_adapted, options),
     )
-    profile = ScoreProfile.of(fitted, scores)
+    profile = profile_of(fitted, scores)
     return replace(fitted, calibrator=replace(adapted, profile=profile), profile=profile)
 
 

@@ -36,7 +36,7 @@ from thresholds.fitting.top_k import best_top_k
 from thresholds.metrics.judging import judge
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.describing import profile_of
 from thresholds.sources.taking import takes_source
 
 _FIXED = 0.5
@@ -185,7 +185,7 @@ def _named(fitted: Rule, options: FitOptions) -> Rule:
         for name in FIT_OPTIONS
         if name not in _SAID and (name != "guard" or options.guard != options.named.guard)
     }
-    made_by = MadeBy.of(fit, given)
+    made_by = MadeBy.from_call(fit, given)
     named = {"rule": options.rule, **made_by.options}
     return replace(fitted, made_by=replace(made_by, options=named))  # type: ignore[type-var]
 
@@ -247,9 +247,7 @@ def _fixed(problem: Problem, options: FitOptions, _: Shared) -> Rule:
         zero_division=options.zero_division,
         per_label=False,
     )
-    return replace(
-        rule, profile=ScoreProfile.of(rule, problem.scores, weights=problem.sample_weight)
-    )
+    return replace(rule, profile=profile_of(rule, problem.scores, weights=problem.sample_weight))
 
 
 def _top_k(problem: Problem, options: FitOptions, _: Shared) -> Rule:

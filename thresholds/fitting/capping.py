@@ -36,7 +36,7 @@ from thresholds.metrics.judging import Decisions, judge
 from thresholds.rule import Rule
 from thresholds.rule.capped import CappedRule
 from thresholds.rule.gains import GainByScore
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.describing import profile_of
 
 _LOGARITHM = 700.0  # A probability nearer to 0 or 1 is the same float.
 
@@ -51,7 +51,7 @@ def with_cap(rule: FittedRule, problem: Problem, options: FitOptions) -> FittedR
     if rule.average is None:
         capped = CappedRule(within, k)
         weights = problem.sample_weight
-        return replace(capped, profile=ScoreProfile.of(capped, problem.scores, weights=weights))
+        return replace(capped, profile=profile_of(capped, problem.scores, weights=weights))
     if options.named.needs_labels:
         gains = _gains(problem, _counts_by_label(rule, problem), _curves(problem, options), rule)
         return with_record(CappedRule(within, k, "gain", gains), problem, rule.made_by)
@@ -75,7 +75,7 @@ def with_cap(rule: FittedRule, problem: Problem, options: FitOptions) -> FittedR
         objective=float(objective),
         fitted_on=rule.fitted_on,
         made_by=rule.made_by,
-        profile=ScoreProfile.of(capped, problem.scores, weights=weights, decided=decided),
+        profile=profile_of(capped, problem.scores, weights=weights, decided=decided),
     )
 
 

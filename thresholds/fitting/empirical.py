@@ -23,7 +23,7 @@ from thresholds._engine.columns import over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
 from thresholds.fitting.options import FitOptions, OfThresholds, check_options
-from thresholds.fitting.record import described
+from thresholds.fitting.record import data_in_brief, fit_profile
 from thresholds.fitting.searches import Found, aim_of, floors_of, limits_of, of_guard, search_of
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
@@ -281,7 +281,7 @@ def rule_of(
 ) -> ThresholdRule:
     """Make a rule of what was found.
 
-    `kept` is what it keeps of the data, as `described` returns it; None to read that off the scores.
+    `kept` is what it keeps of the data, `fitted_on` and `profile`; None to read that off the scores.
     """
     cuts, thresholds, report, guarantees, within = found
 
@@ -300,7 +300,7 @@ def rule_of(
         placement=options.placement,
         guard_report=report,
         guarantees=guarantees,
-        made_by=MadeBy.of(fit_empirical, options.arguments),
+        made_by=MadeBy.from_call(fit_empirical, options.arguments),
     )
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
@@ -330,7 +330,8 @@ def rule_of(
     predicted = counts.predicted.copy()
     del counts, of_rows  # room for what is made of very many labels
     if kept is None:
-        kept = described(problem, cuts.positives, predicted, options.n_jobs)
+        profile = fit_profile(make(), problem, predicted)
+        kept = {"fitted_on": data_in_brief(problem, cuts.positives), "profile": profile}
     return make(objective=objective, budget=budget, **kept)
 
 

@@ -25,7 +25,7 @@ from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import FittedOn, InstanceRule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.describing import profile_of
 
 
 def fit_expected(
@@ -188,12 +188,16 @@ def best_expected(
         decided = None
         if with_objective:
             decided = by_row.decide(p.matrix, n_jobs=n_jobs, progress=progress)
-        profile = ScoreProfile.of(by_row, p.matrix, weights=p.weights * p.unit, decided=decided)
+        profile = profile_of(by_row, p.matrix, weights=p.weights * p.unit, decided=decided)
         return replace(
             by_row,
             objective=None if decided is None else float(value(decided, exact=True)),
-            fitted_on=FittedOn.of(p.matrix, 0.0, counts_above(p, nowhere, n_jobs).positives),
-            made_by=MadeBy.of(fit_expected, options | {"exact": False}),  # It is, either way.
+            fitted_on=FittedOn.from_scores(
+                p.matrix, 0.0, counts_above(p, nowhere, n_jobs).positives
+            ),
+            made_by=MadeBy.from_call(
+                fit_expected, options | {"exact": False}
+            ),  # It is, either way.
             profile=profile,
         )
 
@@ -220,7 +224,7 @@ def best_expected(
     if counts is None:
         counts = counts_above(p, cuts, n_jobs)
 
-    fitted_on = FittedOn.of(p.matrix, 0.0, counts.positives)
+    fitted_on = FittedOn.from_scores(p.matrix, 0.0, counts.positives)
     rule = _rule_of_cuts(cuts, counts, options, p.label_names, fitted_on)
 
     # The objective is what is expected of these decisions; counts of labels have been counted already.
@@ -229,9 +233,7 @@ def best_expected(
         objective = float(average_of(f_score(beta), counts, average, zero_division))
     elif with_objective:
         objective = float(value(rule.decide(p.matrix), exact=exact))
-    profile = ScoreProfile.of(
-        rule, p.matrix, weights=p.weights * p.unit, predicted=counts.predicted
-    )
+    profile = profile_of(rule, p.matrix, weights=p.weights * p.unit, predicted=counts.predicted)
     return replace(rule, objective=objective, profile=profile)
 
 
@@ -256,7 +258,7 @@ def _rule_of_cuts(
         zero_division=options["zero_division"],
         fitted_on=fitted_on,
         expected="outcomes" if options["exact"] else "counts",
-        made_by=MadeBy.of(fit_expected, options),
+        made_by=MadeBy.from_call(fit_expected, options),
     )
 
 
@@ -301,10 +303,10 @@ def _fit_on_device(
         objective=float(average_of(f_score(beta), counts, average, zero_division)),
         unsupported=nothing,
         zero_division=zero_division,
-        fitted_on=FittedOn.of(cells, 0.0, sums[2]),
+        fitted_on=FittedOn.from_scores(cells, 0.0, sums[2]),
         expected="counts",
-        made_by=MadeBy.of(
+        made_by=MadeBy.from_call(
             fit_expected, {"average": average, "beta": beta, "zero_division": zero_division}
         ),
     )
-    return replace(rule, profile=ScoreProfile.of(rule, cells, predicted=counts.predicted))
+    return replace(rule, profile=profile_of(rule, cells, predicted=counts.predicted))

@@ -157,7 +157,7 @@ def fit_regions(
         "n_bins": n_bins,
         "zero_division": zero_division,
     }
-    return with_record(rule, problem, MadeBy.of(fit_regions, options))
+    return with_record(rule, problem, MadeBy.from_call(fit_regions, options))
 
 
 def bins_of_scores(

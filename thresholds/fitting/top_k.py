@@ -78,7 +78,7 @@ def fit_top_k(
     )
     rule = best_top_k(problem, beta, zero_division)
     options = {"beta": beta, "zero_division": zero_division}
-    return with_record(rule, problem, MadeBy.of(fit_top_k, options))
+    return with_record(rule, problem, MadeBy.from_call(fit_top_k, options))
 
 
 def best_top_k(problem: Problem, beta: float, zero_division: float) -> TopKRule:

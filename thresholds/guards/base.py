@@ -13,7 +13,6 @@ from thresholds._engine.cuts import Cuts
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
-from thresholds.results import NumberedTexts
 from thresholds.rule.guard_report import GuardReport
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class GuardedFit(NamedTuple):
         before = self.optimum
         after = self.guarded_cuts
         number = np.where(before.predicted != after.predicted, after.reason, UNMOVED)
-        reason: Any = NumberedTexts(REASONS, number)
+        reason = np.array(REASONS)[number]
         positives = before.positives
         return GuardReport(
             guard=guard,

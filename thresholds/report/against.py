@@ -66,8 +66,8 @@ def _changes(
     if difference.new or difference.lost:
         # Both rules decide about the labels that they share.
         at_new = table["new_position"]
-        old = old.about(table["old_position"])
-        rule = rule.about(at_new)
+        old = old.only(table["old_position"])
+        rule = rule.only(at_new)
         problem = replace(
             problem,
             truth=_checks.in_order(problem.truth, at_new),

@@ -31,6 +31,7 @@ from thresholds.report.figures import (
 )
 from thresholds.report.labels import groups_of, most_wrong_marks, table_of, with_curves, worst_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
+from thresholds.rule.watching.noticing import grave_change
 
 _WORST = 8  # labels on the first screen
 _MOST_WRONG = 50  # labels in the list of those that add most wrong marks
@@ -181,7 +182,7 @@ def _find(
 def _of_folds(rule: Rule, decided: ConfusionCounts) -> ConfusionCounts | None:
     """Return the out-of-fold decisions that a rule keeps, if they are about all rows; `decided` are its own."""
     kept = None if rule.out_of_fold is None else rule.out_of_fold.by_label
-    if kept is None or kept.positives != tuple(decided.positives.tolist()):
+    if kept is None or not np.array_equal(kept.positives, decided.positives):
         return None
     sums = np.array([kept.tp, kept.predicted, kept.positives]).astype(np.int64)
     return replace(decided, sums=sums)
@@ -199,7 +200,7 @@ def _summary(found: _Found, asked: Asked) -> Summary:
     if problem.unknown is not None:
         n_known = int(problem.known_in_row.sum())
         cautions.append(wording.partly_known(1 - n_known / (problem.n_samples * problem.n_labels)))
-    changed = rule.grave_change(problem.scores)
+    changed = grave_change(rule, problem.scores)
     if changed is not None:
         cautions.append(changed)
     precision, recall = (

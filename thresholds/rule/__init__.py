@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from thresholds._names import when_used
 
 if TYPE_CHECKING:
-    from thresholds.rule.base import Rule, ScoreChangeWarning
+    from thresholds.rule.base import Rule
     from thresholds.rule.fitted_on import FittedOn, LabelCounts, OutOfFold
     from thresholds.rule.guard_report import GuardReport
     from thresholds.rule.instance import InstanceRule
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from thresholds.rule.region import RegionRule
     from thresholds.rule.threshold import FixedRule, ThresholdRule
     from thresholds.rule.top_k import TopKRule
+    from thresholds.rule.watching.noticing import ScoreChangeWarning
 
 __all__ = [
     "FittedOn",
@@ -45,7 +46,7 @@ _HOME = {
     "OutOfFold": "fitted_on",
     "RegionRule": "region",
     "Rule": "base",
-    "ScoreChangeWarning": "base",
+    "ScoreChangeWarning": "watching.noticing",
     "ThresholdRule": "threshold",
     "TopKRule": "top_k",
     "load_rule": "loading",

@@ -1,41 +1,56 @@
 """A rule: what turns the scores of labels into decisions about them."""
 
-import copy
 import os
-from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._arrays.libraries import is_dask_array
-from thresholds._arrays.sparse import is_sparse, row_of_entries
-from thresholds._arrays.types import Dense, Floats, Ints, Matrix
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
+from thresholds._results.fields import names, part, read_fields, record, value
+from thresholds._results.result import Result
+from thresholds._results.text import wrapped
 from thresholds.errors import need
-from thresholds.results import Shown, Table, counted, n_more, names_of, wrapped
+from thresholds.rule.fitted_on import FittedOn, OutOfFold
+from thresholds.rule.made_by import MadeBy
+from thresholds.rule.predicting import predict
+from thresholds.rule.saving import HEADER, Read, built, refuse_within, save
+from thresholds.rule.watching.noticing import warn_if_changed
 
 if TYPE_CHECKING:
-    from thresholds.rule.capped import CappedRule, Order
-    from thresholds.rule.fitted_on import FittedOn, OutOfFold
-    from thresholds.rule.guarantees import Guarantees
-    from thresholds.rule.made_by import MadeBy
-    from thresholds.rule.row_guarantees import RowGuarantees
     from thresholds.rule.watching.check import ScoreCheck
     from thresholds.rule.watching.profile import ScoreProfile
 
-FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is looked at.
+
+def _profile(values: Any) -> "ScoreProfile":
+    """Build a profile from plain values."""
+    from thresholds.rule.watching.profile import ScoreProfile
+
+    return ScoreProfile.from_dict(values)
 
 
-class ScoreChangeWarning(UserWarning):
-    """Issued when scores differ gravely from those a rule was fitted on: `rule.check(y_score)` says more."""
+# What is known of a fit: rules that decide alike are equal, whatever they know, and older files may lack it.
+_OF_FIT: dict[str, Any] = {
+    "default": None,
+    "later": True,
+    "compare": False,
+    "repr": False,
+    "kw_only": True,
+}
 
 
-class Rule(Shown):
+def _objective(given: Any, name: str) -> float | None:
+    """Check what was reached, None where nothing was fitted."""
+    return None if given is None else _checks.finite(given, name)
+
+
+@record
+class Rule(Result, ABC):
     """What turns the scores of labels into decisions about them, and is saved as JSON.
 
     `str` is a sentence; `to_text` and HTML add a table of some labels, and `to_frame` has a row for each: name, what
@@ -62,22 +77,31 @@ class Rule(Shown):
     """
 
     kind: ClassVar[str]  # its name in JSON
-    own_fields: ClassVar[tuple[str, ...]] = ()  # that no other kind of rule has in its JSON
-    part: ClassVar[str] = ""  # what decides about a label by its score alone; "" where the row does
+    criterion: ClassVar[str] = (
+        ""  # what decides about a label by its score alone; "" where the row does
+    )
 
     _shown: ClassVar[int] = 10
 
-    objective: float | None = None
-    fitted_on: "FittedOn | None" = None
-    out_of_fold: "OutOfFold | None" = None
-    made_by: "MadeBy | None" = None
-    profile: "ScoreProfile | None" = None
-    guarantees: "Guarantees | RowGuarantees | None" = None
+    # What every rule may know of its fit.
+    objective: float | None = value(_objective, default=None, kw_only=True)
+    fitted_on: FittedOn | None = part(FittedOn.from_dict, **_OF_FIT)
+    out_of_fold: OutOfFold | None = part(OutOfFold.from_dict, **_OF_FIT)
+    made_by: MadeBy | None = part(MadeBy.from_dict, **_OF_FIT)
+    profile: "ScoreProfile | None" = part(_profile, **_OF_FIT)
+    guarantees: ClassVar[Any] = None  # which only thresholds may have
+
+    # What it decides about.
 
     @property
     @abstractmethod
     def label_names(self) -> tuple[str, ...] | None:
         """Names of the labels."""
+
+    @property
+    def n_labels(self) -> int | None:
+        """Number of labels; None for a rule that takes any number."""
+        return None if self.label_names is None else len(self.label_names)
 
     @property
     @abstractmethod
@@ -99,34 +123,7 @@ class Rule(Shown):
         """The F of a label, or row, with neither positives nor predictions."""
         return 0.0
 
-    @property
-    def n_labels(self) -> int | None:
-        """Number of labels; None for a rule that takes any number."""
-        return None if self.label_names is None else len(self.label_names)
-
-    @property
-    def uncapped(self) -> "Rule":
-        """The rule without a limit on the labels of a row: itself, unless it is a `CappedRule`."""
-        return self
-
-    @property
-    def decides_after(self) -> Any:
-        """The calibrator that scores go through before `uncalibrated` decides; None of a rule that takes them as is."""
-        return None
-
-    @property
-    def uncalibrated(self) -> "Rule":
-        """The rule for what `decides_after` makes of scores: itself, unless it is a `CalibratedRule`."""
-        return self
-
-    @property
-    def predicts_missing(self) -> bool:
-        """Whether absent scores are positive for some label, so that a sparse answer would be dense."""
-        return bool(self._predicted_if_absent().any())
-
-    def needs_dense(self, scores: Matrix) -> bool:
-        """Whether decisions about these scores must be dense, as what they leave out is predicted."""
-        return is_sparse(scores) and self.predicts_missing
+    # How it decides.
 
     def validate(self, scores: Any) -> None:
         """Refuse scores that the rule cannot take: of another number of labels, or no probabilities where needed.
@@ -171,47 +168,128 @@ class Rule(Shown):
         """Return decisions about scores, a `Value` of an ONNX graph that is recorded; NaN is not predicted."""
         return self.decide_on_device(scores)
 
-    def share_outside(self, scores: Any) -> float:
-        """Return the share of scores outside the range of those that the rule was fitted on; 0 if it is not known."""
-        return 0.0 if self.fitted_on is None else self.fitted_on.share_outside(scores, self.missing)
+    def predicted_if_absent(self) -> Booleans:
+        """Tell for which labels (n_labels,) entries that a sparse matrix leaves out are predicted."""
+        return np.zeros(self.n_labels or 0, np.bool_)
 
-    def out_of_range(self, outside: float) -> str | None:
-        """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
-        return None if self.fitted_on is None else self.fitted_on.out_of_range(outside)
+    @property
+    def predicts_missing(self) -> bool:
+        """Whether absent scores are positive for some label, so that a sparse answer would be dense."""
+        return bool(self.predicted_if_absent().any())
 
-    def grave_change(
-        self, scores: Any, decided: Any = None, order: Ints | None = None
-    ) -> str | None:
-        """Say what has changed gravely in checked scores, wherever they are, by a look at few rows; None for nothing.
+    def needs_dense(self, scores: Matrix) -> bool:
+        """Whether decisions about these scores must be dense, as what they leave out is predicted."""
+        return is_sparse(scores) and self.predicts_missing
 
-        `decided` are the decisions about them, if they are known; `order` is where the rule's labels are among them, if
-        that is elsewhere.
+    @property
+    def uncapped(self) -> "Rule":
+        """The rule without a limit on the labels of a row: itself, unless it is a `CappedRule`."""
+        return self
+
+    @property
+    def decides_after(self) -> Any:
+        """The calibrator that scores go through before `uncalibrated` decides; None of a rule that takes them as is."""
+        return None
+
+    @property
+    def uncalibrated(self) -> "Rule":
+        """The rule for what `decides_after` makes of scores: itself, unless it is a `CalibratedRule`."""
+        return self
+
+    # What others compare it by.
+
+    def reordered(self, places: Ints) -> Self:
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
+        return self.taken(places)
+
+    @abstractmethod
+    def only(self, places: Ints) -> "Rule":
+        """Return a rule that decides about some labels alone: label j is the one at `places[j]` of this rule.
+
+        A rule that decides by the whole row decides among these. What is known of the fit is left out.
         """
-        if scores.shape[0] >= FEWEST_ROWS and self.profile is not None:
-            from thresholds.rule.watching.noticing import grave_change
 
-            return grave_change(self, self.profile, scores, decided, order)
-        return self.out_of_range(self.share_outside(scores))
+    def with_names(self, label_names: Sequence[str]) -> Self:
+        """Return the same rule with names for its labels, in order."""
+        return replace(self, label_names=tuple(label_names))  # type: ignore[call-arg]
 
-    def warn_if_changed(
-        self, scores: Any, decided: Any = None, *, order: Ints | None = None
-    ) -> None:
-        """Warn once if checked scores have changed gravely since the fit; arguments as in `grave_change`."""
-        self.warn_of(self.change_to_warn_of(scores, decided, order=order))
+    def switch_scores(self) -> Sequence[Floats] | None:
+        """Return the rising scores at which each label begins, ends, ... to be predicted, none for never.
 
-    def change_to_warn_of(
-        self, scores: Any, decided: Any = None, *, order: Ints | None = None
-    ) -> str | None:
-        """Return what `grave_change` says, for those who warn of it later; None where that was warned of before."""
-        if self.__dict__.get("_has_warned"):
-            return None
-        return self.grave_change(scores, decided, order)
+        None where more than a label's own score decides about it.
+        """
+        return None
 
-    def warn_of(self, message: str | None) -> None:
-        """Warn of a grave change, if there is one."""
-        if message is not None:
-            self.__dict__["_has_warned"] = True
-            _checks.warn_caller(message, ScoreChangeWarning)
+    def criteria(self) -> Sequence[Hashable]:
+        """Return what decides about each label by its score alone, equal where it decides alike.
+
+        Empty where the whole row decides; its values are for comparison only. `criterion` names them.
+        """
+        return ()
+
+    def settings(self) -> dict[str, Any]:
+        """Return all else that two rules may differ by: the kind, what was maximised, and what that kind has alone."""
+        return {
+            "kind": self.kind,
+            "average": self.average,
+            "beta": self.beta,
+            "zero_division": self.zero_division,
+            "missing": self.missing,
+        }
+
+    # How it is applied: functions of files beside this one.
+
+    def checked(self, y_score: object, name: str = "y_score") -> Matrix:
+        """Check scores as a user gives them, in host memory."""
+        scores = _checks.scores(y_score, name, self.label_names)
+        self.validate(scores)
+        return scores
+
+    def checked_on_device(self, y_score: Any, name: str = "y_score") -> Any:
+        """Check scores that are not in host memory."""
+        scores = devices.checked_scores(y_score, name, self.label_names)
+        self.validate(scores)
+        return scores
+
+    def predict(self, y_score: object, *, dense: bool = False) -> Any:
+        """Decide: 1 where a label is predicted.
+
+        Parameters
+        ----------
+        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse
+            Entries that a sparse matrix leaves out have the score `missing`. A vector is one row, (n_labels,), for a
+            rule that knows that it has several labels, and one column, (n_samples,), for any other. A pandas series
+            goes by name, as frames do, unless its index only counts.
+        dense : for sparse scores, give a dense array; needed where entries that a sparse matrix leaves out are
+            predicted, as where a threshold at or below `missing` makes (nearly) every cell of a label positive
+
+        Returns
+        -------
+        uint8 array of the shape of `y_score`; CSR for sparse scores, with the positives stored
+            An array of Dask gives one: blocks of rows are decided when Dask computes them.
+
+        Raises
+        ------
+        InputError
+            For NaN, +inf, another number of labels, or sparse scores that would give a dense answer.
+
+        Warns
+        -----
+        ScoreChangeWarning
+            Once, when scores differ gravely from those that the rule was fitted on, as far as 100 to 1,000 rows tell:
+            probabilities for logits, other columns, a rule that predicts twice as many labels a row. Of fewer than 50
+            rows, only when most scores lie outside the range of the fit.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> thresholds.ThresholdRule([0.5, 0.2]).predict([[0.5, 0.1], [0.4, 0.3]])
+        array([[1, 0],
+               [0, 1]], dtype=uint8)
+        >>> thresholds.ThresholdRule([0.5, 0.2]).predict([0.4, 0.3])
+        array([0, 1], dtype=uint8)
+        """
+        return predict(self, y_score, dense=dense)
 
     def check(self, y_score: object, *, alpha: float = 0.01) -> "ScoreCheck":
         """Compare new scores with those that the rule was fitted on; no labels are needed.
@@ -254,59 +332,6 @@ class Rule(Shown):
 
         return check_scores(self, y_score, alpha)
 
-    def predict(self, y_score: object, *, dense: bool = False) -> Any:
-        """Decide: 1 where a label is predicted.
-
-        Parameters
-        ----------
-        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse
-            Entries that a sparse matrix leaves out have the score `missing`. A vector is one row, (n_labels,), for a
-            rule that knows that it has several labels, and one column, (n_samples,), for any other. A pandas series
-            goes by name, as frames do, unless its index only counts.
-        dense : for sparse scores, give a dense array; needed where entries that a sparse matrix leaves out are
-            predicted, as where a threshold at or below `missing` makes (nearly) every cell of a label positive
-
-        Returns
-        -------
-        uint8 array of the shape of `y_score`; CSR for sparse scores, with the positives stored
-            An array of Dask gives one: blocks of rows are decided when Dask computes them.
-
-        Raises
-        ------
-        InputError
-            For NaN, +inf, another number of labels, or sparse scores that would give a dense answer.
-
-        Warns
-        -----
-        ScoreChangeWarning
-            Once, when scores differ gravely from those that the rule was fitted on, as far as 100 to 1,000 rows tell:
-            probabilities for logits, other columns, a rule that predicts twice as many labels a row. Of fewer than 50
-            rows, only when most scores lie outside the range of the fit.
-
-        Examples
-        --------
-        >>> import thresholds
-        >>> thresholds.ThresholdRule([0.5, 0.2]).predict([[0.5, 0.1], [0.4, 0.3]])
-        array([[1, 0],
-               [0, 1]], dtype=uint8)
-        >>> thresholds.ThresholdRule([0.5, 0.2]).predict([0.4, 0.3])
-        array([0, 1], dtype=uint8)
-        """
-        if is_dask_array(y_score):
-            from thresholds.rule.lazy import by_blocks
-
-            predict = partial(self.predict, dense=dense)
-            return by_blocks(predict, y_score, np.uint8, self, "rule")
-        row = as_row(y_score, self)
-        if row is not None:
-            return like_row(self.predict(row), y_score, self)
-        if devices.namespace_on_device(y_score) is not None:
-            return self._predict_on_device(y_score)
-        scores = self._checked(y_score)
-        decided = self.decide(scores, dense=dense)
-        self.warn_if_changed(scores, decided)
-        return in_kind(decided, y_score, self.label_names)
-
     def watching(self, y_score: object) -> Self:
         """Return the same rule with a profile of these scores, which `check` and `predict` compare new ones with.
 
@@ -321,13 +346,19 @@ class Rule(Shown):
         >>> [finding.kind for finding in rule.check(1 / (1 + np.exp(-logits))).findings]
         ['scale', 'labels_per_row', 'rates']
         """
-        from thresholds.rule.watching.check import checked_scores
-        from thresholds.rule.watching.profile import ScoreProfile
+        from thresholds.rule.watching.check import profile_of_given
 
-        watching = copy.copy(self)
-        watching.__dict__["profile"] = ScoreProfile.of(self, checked_scores(self, y_score))
-        watching.__dict__.pop("_has_warned", None)
-        return watching
+        return replace(self, profile=profile_of_given(self, y_score))
+
+    def warn_if_changed(
+        self, scores: Any, decided: Any = None, *, order: Ints | None = None
+    ) -> None:
+        """Warn once if checked scores have changed gravely since the fit.
+
+        `decided` are the decisions about them, if they are known; `order` is where the rule's labels are among them, if
+        that is elsewhere.
+        """
+        warn_if_changed(self, scores, decided, order)
 
     def to_torch(self) -> Any:
         """Return a PyTorch module that decides as `predict` does, on any device.
@@ -365,11 +396,9 @@ class Rule(Shown):
         need("torch", "to_torch()")
         return self._to_torch()
 
+    @abstractmethod
     def _to_torch(self) -> Any:
         """Return a PyTorch module that decides as the rule does."""
-        from thresholds.rule.serving.torch import module_of
-
-        return module_of(self)
 
     def to_onnx(self, *, dtype: str | None = None) -> Any:
         """Return an ONNX model that decides as `predict` does, for runtimes without Python or without this library.
@@ -418,308 +447,80 @@ class Rule(Shown):
 
         return model_of(self, dtype)
 
-    def at_most(self, k: int, order: "Order | None" = None) -> "CappedRule":
-        """Return a rule that predicts at most k labels of a row: of those that this one does, the first in an order.
+    # How it is saved.
 
-        Parameters
-        ----------
-        k : at least 1
-        order : which labels come first; of equal ones the first label
-            "score" (default): the highest score. "margin": the highest score above the threshold, for a rule of
-            thresholds. What a prediction adds to F is learnt in a fit: give it `max_predicted_per_row=k` for that
-            order, which keeps more of F (docs/budgets.md); a rule of such a fit keeps it here.
-
-        Returns
-        -------
-        CappedRule
-            What it reaches is unknown. It knows the rows of this rule's fit, and the scores there, which `check` and
-            `predict` compare new ones with.
-
-        Raises
-        ------
-        InputError
-            For a k that is no number of labels, and an order that the rule has not.
-
-        Examples
-        --------
-        >>> import thresholds
-        >>> thresholds.ThresholdRule([0.5, 0.2]).at_most(1, "margin").predict([[0.6, 0.4]])
-        array([[0, 1]], dtype=uint8)
-        """
-        from thresholds.rule.capped import CappedRule
-
-        profile = None if self.profile is None else self.profile.of_other_decisions()
-        order = "score" if order is None else order
-        return CappedRule(self, k, order, fitted_on=self.fitted_on, profile=profile)
-
-    def with_names(self, label_names: Sequence[str]) -> "Rule":
-        """Return the same rule with names for its labels, in order."""
-        return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
-
-    def reordered(self, places: Ints) -> "Rule":
-        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
-        return replace(self, **self._of_labels(places))  # type: ignore[type-var]
-
-    def _of_labels(self, places: Ints) -> dict[str, Any]:
-        """Return the fields that every kind of rule may have for each label, with the labels in another order."""
-        at = places.tolist()
-        moved: dict[str, Any] = {}
-        if self.label_names is not None:
-            moved["label_names"] = tuple(self.label_names[k] for k in at)
-        if self.fitted_on is not None:
-            moved["fitted_on"] = self.fitted_on.taken(places)
-        if self.out_of_fold is not None:
-            moved["out_of_fold"] = self.out_of_fold.taken(places)
-        if self.profile is not None:
-            moved["profile"] = self.profile.reordered(places)
-        return moved
-
-    @abstractmethod
-    def about(self, places: Ints) -> "Rule":
-        """Return a rule that decides about some labels alone: label j is the one at `places[j]` of this rule.
-
-        A rule that decides by the whole row decides among these. What is known of the fit is left out.
-        """
-
-    def switch_scores(self) -> Sequence[Floats] | None:
-        """Return the rising scores at which each label begins, ends, ... to be predicted, none for never.
-
-        None where more than a label's own score decides about it.
-        """
-        return None
-
-    def parts(self) -> Sequence[Hashable]:
-        """Return what decides about each label by its score alone, equal where it decides alike.
-
-        Empty where the whole row decides; its values are for comparison only. `part` names them.
-        """
-        return ()
-
-    def settings(self) -> dict[str, Any]:
-        """Return all else that two rules may differ by: the kind, what was maximised, and what that kind has alone."""
-        return {
-            "kind": self.kind,
-            "average": self.average,
-            "beta": self.beta,
-            "zero_division": self.zero_division,
-            "missing": self.missing,
-        }
-
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain values, in the form of `rule.schema.json`."""
+        """Return the rule as plain values, in the form of `rule.schema.json`; `load_rule` takes them."""
+        return HEADER | {"kind": self.kind} | super().to_dict()
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Any:
-        """Build a rule from what `to_dict` gave: `Rule.from_dict` takes any kind, that of a kind no other.
-
-        Returns
-        -------
-        Rule
-
-        Raises
-        ------
-        InputError
-            For values that are no rule, or one of another kind.
-
-        Examples
-        --------
-        >>> import thresholds
-        >>> values = thresholds.TopKRule(3).to_dict()
-        >>> thresholds.Rule.from_dict(values) == thresholds.TopKRule(3)
-        True
-        """
-        from thresholds.rule.loading import rule_of
-
-        rule = rule_of(values, "values")
-        if rule.kind != getattr(cls, "kind", rule.kind):
-            raise InputError(
-                f"values is a rule of the kind {rule.kind!r}, expected {cls.kind!r}; Rule.from_dict takes any kind"
-            )
-        return rule
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build a rule of this kind from what `to_dict` gave; `load_rule` takes any kind, and rules within rules."""
+        return built(cls, values, "values", refuse_within)
 
     @classmethod
-    @abstractmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> "Rule":
-        """Build a rule of this kind from what `to_dict` gave; what is not as it should be may raise any error."""
+    def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
+        """Return the fields of a rule from plain values; `read` builds a rule within it."""
+        return read_fields(cls, values, also=[*HEADER, "kind"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
-        from thresholds.atomic import write_atomically
-        from thresholds.rule.saving import as_text
+        save(self.to_dict(), path)
 
-        text = as_text(self.to_dict())
-        write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
-
-    def on_other_rows(self) -> str:
-        """Return what `str` adds about other rows: the out-of-fold figure, if there is one."""
-        return "" if self.out_of_fold is None else f", {self.out_of_fold}"
-
-    def source(self) -> str:
-        """Return what `str` adds about the file of the fit, if there was one."""
-        text = "" if self.made_by is None else self.made_by.source()
-        return f"; {text}" if text else ""
+    # How it is shown.
 
     @abstractmethod
     def in_words(self) -> str:
         """Say what the rule does and what it reached, in a sentence."""
 
+    def columns_of_labels(self) -> dict[str, Any]:
+        """Return, by its name, what decides about each label by its score alone, (n_labels,); else nothing."""
+        return {}
+
     def __str__(self) -> str:
         """Return `in_words()`, of several lines where it is long."""
         return wrapped(self.in_words())
 
-    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
-        """Return, by its name, what decides about each of the first n labels alone; nothing where the row does."""
-        return {}
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Any:
         """Show the sentence, and the first k labels."""
-        yield self.in_words()
-        n_labels = self.n_labels
-        if not k or n_labels is None:
-            return
-        columns = self._of_labels_shown(min(k, n_labels))
-        known = {
-            name: column
-            for name, column in columns.items()
-            if column.dtype.kind != "f" or not np.isnan(column).all()
-        }
-        if len(known) > 1:  # more than names
-            head = [tuple(_HEADS.get(name, name) for name in known)]
-            cells = [map(_cell, column.tolist()) for column in known.values()]
-            yield Table(head, [*zip(*cells, strict=True)], note=n_more(n_labels, k, "label"))
+        from thresholds.rule.showing import parts_of
 
-    def _records(self) -> Any:
+        return parts_of(self, k)
+
+    def _rows(self) -> Any:
         """Return columns, one row a label; of a rule for any number of labels one row, its settings."""
-        return [self.settings()] if self.n_labels is None else self._of_labels_shown(self.n_labels)
+        from thresholds.rule.showing import columns_of
 
-    def _of_labels_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
-        """Return columns (n,) about the first n labels, by name."""
-        names, fitted, profile = self.label_names, self.fitted_on, self.profile
-        unknown = np.full(n, np.nan)
-        return {
-            "name": names_of(None if names is None else names[:n], n),
-            **self.parts_shown(n),
-            "n_positives": unknown if fitted is None else np.array(fitted.positives[:n]),
-            "n_predicted": unknown if profile is None else profile.predicted[:n],
-        }
+        return [self.settings()] if self.n_labels is None else columns_of(self, self.n_labels)
 
-    def _predict_on_device(self, y_score: Any) -> Any:
-        """Decide about an array that is not in host memory, on its device; one dimension for one."""
-        scores = devices.checked_scores(y_score, label_names=self.label_names)
-        self.validate(scores)
-        decided = self.decide_on_device(scores)
-        self.warn_if_changed(scores)
-        return decided[:, 0] if y_score.ndim == 1 else decided
+    def on_other_rows(self) -> str:
+        """Return what a sentence adds about other rows: the out-of-fold figure, if there is one."""
+        return "" if self.out_of_fold is None else f", {self.out_of_fold}"
 
-    def _checked(self, y_score: object) -> Matrix:
-        """Check scores to predict on."""
-        scores = _checks.scores(y_score, label_names=self.label_names)
-        self.validate(scores)
-        return scores
-
-    def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
-        """Tell for which labels entries that a sparse matrix leaves out are predicted: bool (n_labels,)."""
-        return np.zeros(self.n_labels or 0, np.bool_)
-
-    def _why_dense(self, label: int) -> tuple[str, str]:
-        """Say why absent entries of a label are predicted, and what could be done but for a dense answer."""
-        return f"what it leaves out is predicted for label {label}", ""
-
-    def _refuse_dense_answer(self, scores: Any) -> None:
-        """Refuse sparse scores if nearly all cells of a label would be positive; say how large the answer would be."""
-        absent = self._predicted_if_absent()
-        if not absent.any():
-            return
-        why, instead = self._why_dense(int(absent.argmax()))
-        n_bytes = scores.shape[0] * scores.shape[1]  # one for each cell
-        size = f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes:,} bytes"
-        raise InputError(
-            f"y_score is sparse, and {why}, so that nearly all cells would be positive: {instead}pass dense=True for a"
-            f" dense answer of {size}"
-        )
-
-    def _with_absent(self, scores: Any, predicted: npt.NDArray[np.bool_]) -> Dense:
-        """Return dense decisions from those about the entries of a CSR array, and those about what it leaves out."""
-        absent = self._predicted_if_absent().astype(np.uint8)  # (n_labels,)
-        decided = np.tile(absent, (scores.shape[0], 1))  # (n_samples, n_labels)
-        decided[row_of_entries(scores), scores.indices] = predicted
-        return decided
+    def source(self) -> str:
+        """Return what a sentence adds about the file of the fit, if there was one."""
+        text = "" if self.made_by is None else self.made_by.source()
+        return f"; {text}" if text else ""
 
 
-_HEADS = {  # of columns, where text has other words
-    "name": "label",
-    "threshold_of_probability": "threshold of probability",
-    "n_positives": "positives",
-    "n_predicted": "predicted",
-}
+def _missing(given: Any, _: str) -> float:
+    """Check the score of absent entries."""
+    return _checks.missing(given, np.dtype(np.float64))
 
 
-def _cell(value: float | str) -> str:
-    """Return a cell of the table of labels, nothing for NaN."""
-    if isinstance(value, str):
-        return value
-    if np.isnan(value):
-        return ""
-    return f"{value:,.0f}" if np.isfinite(value) and value.is_integer() else f"{value:.6g}"
+def _average(given: Any, name: str) -> str | None:
+    """Check what was maximised, None for a rule that was not fitted."""
+    return None if given is None else str(_checks.option(given, name, _checks.AVERAGES))
 
 
-def positives_only(scores: Any, predicted: npt.NDArray[np.bool_]) -> Any:
-    """Return a CSR array of ones where entries of `scores` are predicted: bool (n_stored,)."""
-    starts = np.concatenate([[0], np.cumsum(predicted)])[scores.indptr]  # (n_samples + 1,)
-    columns = scores.indices[predicted]
-    return type(scores)((np.ones(columns.size, np.uint8), columns, starts), shape=scores.shape)
+@record
+class FittedRule(Rule):
+    """A rule that decides about scores as they are, and knows what was maximised."""
 
-
-def in_kind(cells: Matrix, like: object, label_names: Sequence[str] | None) -> Any:
-    """Return a value for each cell as scores came: frame, tensor, spmatrix or array, one dimension for one."""
-    if is_sparse(cells):
-        from scipy import sparse
-
-        return sparse.csr_matrix(cells) if isinstance(like, sparse.spmatrix) else cells
-    frame = _checks.like_frame(cells, like, None if label_names is None else tuple(label_names))
-    if frame is not None:
-        return frame
-    array = cells[:, 0] if _checks.is_vector(like) else cells
-    tensor = _checks.like_tensor(array, like)
-    return array if tensor is None else tensor
-
-
-class HasLabels(Protocol):
-    """What takes scores of labels: a rule, or a calibrator."""
-
-    @property
-    def n_labels(self) -> int | None:
-        """Number of labels; None if any number is taken."""
-
-    @property
-    def label_names(self) -> tuple[str, ...] | None:
-        """Names of the labels."""
-
-
-def as_row(scores: Any, owner: HasLabels, name: str = "y_score") -> Any:
-    """Return a vector of scores, one for each of several labels, as a matrix of one row; None for anything else.
-
-    Of a tensor it is one, on the same device; else a NumPy array. Its labels are in the order of the owner's.
-    """
-    if owner.n_labels in (None, 1) or not _checks.is_vector(scores, name):
-        return None
-    cells = scores if devices.is_tensor(scores) else _checks.plain(scores, name)  # (n_labels,)
-    n_cells = cells.shape[0]
-    if 0 < n_cells != owner.n_labels:
-        raise InputError(
-            f"{name} is a vector of {counted(n_cells, 'score')}, expected {owner.n_labels}, one for each label, or a"
-            f" matrix (n_samples, {owner.n_labels})"
-        )
-    order = _checks.places_in_row(scores, owner.label_names, name)
-    return cells[None, :] if order is None else cells[order][None, :]
-
-
-def like_row(values: Any, scores: Any, owner: HasLabels) -> Any:
-    """Return values (1, n_labels) for `as_row` of a vector as a vector, in its kind and order."""
-    if devices.is_tensor(scores):
-        return values[0, :]
-    order = _checks.places_in_row(scores, owner.label_names, "y_score")
-    if order is not None:
-        values = values[:, np.argsort(order)]
-    return in_kind(values.T, scores, None)
+    missing: float = value(_missing, default=0.0, form="cut", kw_only=True)
+    label_names: tuple[str, ...] | None = names(default=None, kw_only=True)
+    average: str | None = value(_average, default=None, kw_only=True)
+    beta: float = value(lambda beta, _: _checks.beta(beta), default=1.0, kw_only=True)
+    zero_division: float = value(
+        lambda given, _: _checks.zero_division(given), default=0.0, kw_only=True
+    )

@@ -1,16 +1,14 @@
 """What a budget of predictions left of F, and how much more any thresholds could have reached within it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from collections.abc import Iterable
 
 from thresholds import _checks
 from thresholds._checks import InputError
-from thresholds.results import Result, Table, records_of
-from thresholds.rule.saving import refuse_unknown
+from thresholds._results.fields import record, value
+from thresholds._results.result import Result
 
 
-@dataclass(frozen=True, repr=False)
+@record
 class Budget(Result):
     """How a fit kept `max_predicted`, the most cells that it might predict on its rows.
 
@@ -24,41 +22,27 @@ class Budget(Result):
         The bound may be somewhat higher also then: it is that of the labels' concave majorants.
     """
 
-    max_predicted: float
-    predicted: float
-    objective: float
-    bound: float
-    is_optimal: bool
+    max_predicted: float = value(_checks.positive)
+    predicted: float = value(_checks.finite)
+    objective: float = value(lambda f, _: _checks.share(f, "objective of the budget"))
+    bound: float = value(_checks.finite)
+    is_optimal: bool = value(_checks.flag)
 
-    def __post_init__(self) -> None:
-        """Check what may come from a file."""
-        most = _checks.positive(self.max_predicted, "max_predicted")
-        if not 0 <= _checks.finite(self.predicted, "predicted") <= most:
+    def _check(self) -> None:
+        """Refuse more than the budget, and an objective above its bound."""
+        if not 0 <= self.predicted <= self.max_predicted:
             raise InputError(
-                f"predicted of the budget is {self.predicted}, expected 0 to {most:g}, its max_predicted"
+                f"predicted of the budget is {self.predicted}, expected 0 to {self.max_predicted:g}, its max_predicted"
             )
-        _checks.share(self.objective, "objective of the budget")
-        if not self.objective <= _checks.finite(self.bound, "bound"):
+        if not self.objective <= self.bound:
             raise InputError(
                 f"bound of the budget is {self.bound}, expected at least {self.objective}, its objective"
             )
-        _checks.option(self.is_optimal, "is_optimal", (True, False))
 
     @property
     def gap(self) -> float:
         """How much more F others could reach within the budget at most: 0 if none can."""
         return 0.0 if self.is_optimal else self.bound - self.objective
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the form of `rule.schema.json`."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Budget":
-        """Build it from what `to_dict` gave."""
-        names = [item.name for item in fields(cls)]
-        refuse_unknown(values, names)
-        return cls(**{name: values[name] for name in names})
 
     def in_words(self, where: str = "the rows of the fit") -> str:
         """Say what was predicted of how much, and whether more could be reached."""
@@ -70,10 +54,6 @@ class Budget(Result):
             f" {best}"
         )
 
-    def _records(self) -> list[dict[str, Any]]:
-        """Return the values in one row."""
-        return records_of([self])
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _sentences(self) -> Iterable[str]:
         """Say it in a sentence."""
         yield f"{self.in_words()}; objective {self.objective:.4f}"

@@ -1,34 +1,25 @@
 """At most so many labels of a row, of those that another rule predicts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
+from thresholds._results.fields import part, record, value
+from thresholds._results.words import counted
 from thresholds.devices.capping import at_most, priorities
-from thresholds.results import counted
-from thresholds.rule.base import Rule, positives_only
-from thresholds.rule.fitted_on import FittedOn, OutOfFold
+from thresholds.rule.base import Rule
 from thresholds.rule.gains import OF_LABELS, GainByScore
-from thresholds.rule.loading import rule_of
-from thresholds.rule.made_by import MadeBy
-from thresholds.rule.saving import (
-    check_parts,
-    checked_settings,
-    header,
-    read_settings,
-    written_settings,
-)
+from thresholds.rule.saving import Read
+from thresholds.rule.sparse_answers import positives_only
 from thresholds.rule.threshold import ThresholdRule
 from thresholds.rule.top_k import highest_of_lists
-from thresholds.rule.watching.profile import ScoreProfile
 
 Order = Literal["score", "margin", "gain"]
 ORDERS: tuple[Order, ...] = ("score", "margin", "gain")
@@ -40,7 +31,16 @@ _FIRST = {
 }
 
 
-@dataclass(frozen=True, repr=False)
+def _rule(given: Any, name: str) -> Rule:
+    """Check the rule within."""
+    if not isinstance(given, Rule) or isinstance(given, CappedRule):
+        raise InputError(
+            f"{name} is {_checks.shown(given)}, expected a rule of another kind than CappedRule"
+        )
+    return given
+
+
+@record
 class CappedRule(Rule):
     """Predict at most k labels of a row: of those that another rule predicts, the first k in an order.
 
@@ -61,36 +61,21 @@ class CappedRule(Rule):
     Examples
     --------
     >>> import thresholds
-    >>> rule = thresholds.ThresholdRule([0.5, 0.2, 0.1]).at_most(2)
+    >>> rule = thresholds.CappedRule(thresholds.ThresholdRule([0.5, 0.2, 0.1]), 2)
     >>> rule.predict([[0.6, 0.4, 0.3], [0.6, 0.1, 0.2]])
     array([[1, 1, 0],
            [1, 0, 1]], dtype=uint8)
     """
 
-    rule: Rule
-    k: int
-    order: Order = "score"
-    gains: GainByScore | None = field(default=None, repr=False)
-    objective: float | None = None
-    fitted_on: FittedOn | None = field(default=None, repr=False, compare=False)
-    out_of_fold: OutOfFold | None = field(default=None, repr=False, compare=False)
-    made_by: MadeBy | None = field(default=None, repr=False, compare=False)
-    profile: ScoreProfile | None = field(default=None, repr=False, compare=False)
+    rule: Rule = value(_rule)
+    k: int = value(partial(_checks.count, smallest=1))
+    order: Order = value(lambda order, name: _checks.option(order, name, ORDERS), default="score")
+    gains: GainByScore | None = part(GainByScore.from_dict, default=None, repr=False)
 
     kind: ClassVar[str] = "capped"
-    own_fields: ClassVar[tuple[str, ...]] = ("rule", "k", "order", "gains")
 
-    def __post_init__(self) -> None:
-        """Check the parts, and that they belong together."""
-        if not isinstance(self.rule, Rule) or isinstance(self.rule, CappedRule):
-            raise InputError(
-                f"rule is {_checks.shown(self.rule)}, expected a rule of another kind than CappedRule"
-            )
-        values = {
-            "k": _checks.count(self.k, "k", 1),
-            "order": _checks.option(self.order, "order", ORDERS),
-        }
-        self.__dict__.update(values | checked_settings(self))
+    def _check(self) -> None:
+        """Refuse parts that do not belong together."""
         if self.order == "margin" and not isinstance(self.rule, ThresholdRule):
             raise InputError(
                 f"order is 'margin' with a {type(self.rule).__name__}, expected 'score', or a ThresholdRule: only"
@@ -105,7 +90,44 @@ class CappedRule(Rule):
             raise InputError(
                 f"gains has {self.gains.n_labels} labels, expected {self.rule.n_labels}"
             )
-        check_parts(self)
+        super()._check()
+
+    @classmethod
+    def around(cls, rule: Rule, k: int, order: Order | None = None) -> "CappedRule":
+        """Put a cap around a rule: of those that it predicts, at most k labels of a row, the first in an order.
+
+        Parameters
+        ----------
+        rule : any rule; of one that is capped already the cap is another one
+        k : at least 1
+        order : which labels come first; of equal ones the first label
+            "score" (default): the highest score. "margin": the highest score above the threshold, for a rule of
+            thresholds. What a prediction adds to F is learnt in a fit: give it `max_predicted_per_row=k` for that
+            order, which keeps more of F (docs/budgets.md); a rule of such a fit keeps it here.
+
+        Returns
+        -------
+        CappedRule
+            What it reaches is unknown. It knows the rows of the rule's fit, and the scores there, which `check` and
+            `predict` compare new ones with.
+
+        Raises
+        ------
+        InputError
+            For a k that is no number of labels, and an order that the rule has not.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> rule = thresholds.ThresholdRule([0.5, 0.2])
+        >>> thresholds.CappedRule.around(rule, 1, "margin").predict([[0.6, 0.4]])
+        array([[0, 1]], dtype=uint8)
+        """
+        profile = None if rule.profile is None else rule.profile.of_other_decisions()
+        known: dict[str, Any] = {"fitted_on": rule.fitted_on, "profile": profile}
+        if isinstance(rule, CappedRule) and order in (None, rule.order):
+            return cls(rule.rule, k, rule.order, rule.gains, **known)
+        return cls(rule.uncapped, k, "score" if order is None else order, **known)
 
     @property
     def label_names(self) -> tuple[str, ...] | None:
@@ -210,7 +232,7 @@ class CappedRule(Rule):
     @cached_property
     def _absent_in_order(self) -> Ints:
         """The labels that are predicted where a sparse matrix leaves them out, those that come first in front."""
-        labels = np.flatnonzero(self.rule._predicted_if_absent())
+        labels = np.flatnonzero(self.rule.predicted_if_absent())
         priority = self._priority(np.full(labels.size, self.missing), labels)
         return labels[np.lexsort((labels, -priority))]
 
@@ -246,75 +268,54 @@ class CappedRule(Rule):
         """Return a PyTorch module that decides as the rule does."""
         from thresholds.rule.serving.torch import CappedModule
 
-        return CappedModule(self, self.rule.to_torch(), self._table, self._of_shares)
-
-    def at_most(self, k: int, order: Order | None = None) -> "CappedRule":
-        """Return the rule with another cap, in the same order unless another is given."""
-        same = order in (None, self.order)
-        gains = self.gains if same else None
-        profile = None if self.profile is None else self.profile.of_other_decisions()
-        order = self.order if order is None else order
-        return CappedRule(self.rule, k, order, gains, fitted_on=self.fitted_on, profile=profile)
+        return CappedModule(
+            self.rule.to_torch(),
+            self.k,
+            self.order,
+            self._table,
+            self._of_shares,
+            self.n_labels,
+            self.label_names,
+        )
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
         return replace(self, rule=self.rule.with_names(label_names))
 
-    def reordered(self, places: Ints) -> Self:
+    def taken(self, places: Ints) -> Self:
         """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here.
 
         Of labels in one row whose priority is equal the first is kept, and which is first changes with the order.
         """
-        moved = self._of_labels(places)
-        moved.pop("label_names", None)  # The rule has them.
-        moved["rule"] = self.rule.reordered(places)
-        moved["gains"] = None if self.gains is None else self.gains.taken(places)
-        return replace(self, **moved)
+        return replace(super().taken(places), rule=self.rule.taken(places))
 
-    def about(self, places: Ints) -> "CappedRule":
+    def only(self, places: Ints) -> "CappedRule":
         """Return the rule for some labels: at most k of these."""
         gains = None if self.gains is None else self.gains.taken(places)
-        return CappedRule(self.rule.about(places), self.k, self.order, gains)
+        return CappedRule(self.rule.only(places), self.k, self.order, gains)
 
     def settings(self) -> dict[str, Any]:
         """Return what two rules may differ by, those of the rule within among them."""
         about = {"kind": self.kind, "caps": self.rule.kind, "k": self.k, "order": self.order}
         return self.rule.settings() | about
 
-    def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
+    def predicted_if_absent(self) -> Booleans:
         """Tell for which labels the rule within predicts absent entries."""
-        return self.rule._predicted_if_absent()
-
-    def _why_dense(self, label: int) -> tuple[str, str]:
-        """Say why the rule within predicts absent entries."""
-        return self.rule._why_dense(label)
+        return self.rule.predicted_if_absent()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        return {
-            **header(self.kind),
-            "k": self.k,
-            "order": self.order,
-            "gains": None if self.gains is None else self.gains.to_dict(),
-            "rule": self.rule.to_dict(),
-            **written_settings(self),
-        }
+        return super().to_dict() | {"rule": self.rule.to_dict()}
 
     @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Build a rule of this kind."""
-        gains = values["gains"]
-        return cls(
-            rule_of(values["rule"], "rule"),
-            values["k"],
-            values["order"],
-            None if gains is None else GainByScore.from_dict(gains),
-            **read_settings(cls, values),
-        )
+    def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
+        """Return the fields of a rule from plain values, `read` the rule within."""
+        found = super()._read(values, read)
+        return found | {"rule": read(found["rule"])}
 
-    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
-        """Return what the rule within decides by about the first n labels."""
-        return self.rule.parts_shown(n)
+    def columns_of_labels(self) -> dict[str, Any]:
+        """Return what the rule within decides by about each label."""
+        return self.rule.columns_of_labels()
 
     def in_words(self) -> str:
         """Say how many labels a row may have and which, what was reached, and what the rule is without the cap."""

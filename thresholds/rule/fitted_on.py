@@ -1,8 +1,8 @@
-"""What a rule was fitted on, enough to notice scores of another kind, and what it reached on other rows."""
+"""What a rule was fitted on, in brief, and what it reached on other rows."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,72 +10,60 @@ import numpy.typing as npt
 from thresholds import _checks, devices
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Dense, Ints
+from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Numbers
 from thresholds._checks import InputError
+from thresholds._results.fields import of_labels, part, record, value
+from thresholds._results.result import Result
+from thresholds._results.words import counted
 from thresholds._version import __version__
-from thresholds.results import (
-    Later,
-    Result,
-    Shown,
-    Table,
-    as_given,
-    counted,
-    made_when_read,
-    records_of,
-    tuples_when_read,
-)
-from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
 # Enough to see where scores lie; reading more would cost as much as predicting.
 SAMPLE_CELLS = 65_536
 
-_MOST = 0.5  # of the scores outside the range, above which to warn
-_ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
+_size = partial(_checks.count, smallest=1)
 
 
-@made_when_read("quantiles")
-@tuples_when_read("positives")
-@dataclass(frozen=True, repr=False)
-class FittedOn(Shown):
-    """The data of a fit, in brief."""
+def _weights(values: Any, name: str) -> Numbers:
+    """Check weights of at least 0, one for each label; whole numbers stay whole."""
+    found = _checks.finites(values, name)
+    if (found < 0).any():
+        raise InputError(f"{name} has {found.min():g}, expected weights of at least 0")
+    return np.array(values)
 
-    n_samples: int
-    positives: tuple[float, ...]  # weight of the positives of each label
-    dtype: str  # of the scores
-    quantiles: tuple[float, ...]  # of finite scores, at `QUANTILES`, from at most 65,536 cells
-    version: str  # of this library
-    # Weight of the rows in which the truth of each label was known; None where it was in all.
-    known: tuple[float, ...] | None = None
 
-    def __post_init__(self) -> None:
-        """Check what may come from a file."""
-        _checks.count(self.n_samples, "n_samples", 1)
-        for name in ("dtype", "version"):
-            _checks.text(getattr(self, name), name)
-        quantiles = as_given(self, "quantiles")
-        if not isinstance(quantiles, Later):
-            _checks.finites(quantiles, "quantiles")
-            if len(quantiles) not in (0, len(QUANTILES)):
-                raise InputError(
-                    f"quantiles has {len(quantiles)} values, expected {len(QUANTILES)}, or none"
-                )
-        for name in ("positives", "known"):
-            weights = as_given(self, name)
-            if weights is not None and (_checks.finites(weights, name) < 0).any():
-                raise InputError(f"{name} has {min(weights)}, expected weights of at least 0")
-        if self.known is not None and len(self.known) != self.n_labels:
+@record
+class FittedOn(Result):
+    """The data of a fit, in brief.
+
+    Attributes
+    ----------
+    n_samples : rows
+    positives : (n_labels,) weight of the positives of each label
+    dtype : of the scores
+    quantiles : of finite scores, at `QUANTILES`, from at most 65,536 cells; none without any
+    version : of this library
+    known : (n_labels,) weight of the rows in which the truth of each label was known; None where it was in all
+    """
+
+    n_samples: int = value(_size)
+    positives: Numbers = of_labels(_weights)
+    dtype: str = value(_checks.text)
+    quantiles: Floats = value(_checks.finites)
+    version: str = value(_checks.text)
+    known: Numbers | None = of_labels(_weights, default=None, left_out=True)
+
+    def _check(self) -> None:
+        """Refuse another number of quantiles, or of labels."""
+        if len(self.quantiles) not in (0, len(QUANTILES)):
             raise InputError(
-                f"known has {len(self.known)} values, expected {self.n_labels} as positives has"
+                f"quantiles has {len(self.quantiles)} values, expected {len(QUANTILES)}, or none"
             )
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the values to copy or to pickle: quantiles, not the scores that they are of."""
-        return self.__dict__ | {"quantiles": self.quantiles}
+        super()._check()
 
     @classmethod
-    def of(
+    def from_scores(
         cls,
         scores: Any,
         missing: float,
@@ -83,233 +71,127 @@ class FittedOn(Shown):
         known: npt.NDArray[Any] | None = None,
         *,
         some_scores: Dense | None = None,
-    ) -> "FittedOn":
+    ) -> Self:
         """Describe checked scores, wherever they are, and the weights of each label's positives and known rows.
 
-        Quantiles are of a copy of some scores, kept until they are read. Of scores that cannot be read some are given;
-        of others a copy may be, that is kept anyway: (n_samples, n_labels) all of them.
+        Of scores that cannot be read some are given, (n_cells,).
         """
-        copied = sampled_cells(scores, missing) if some_scores is None else some_scores
-        quantiles: Any = _quantiles_later(copied, missing)
+        cells = sampled_cells(scores, missing) if some_scores is None else some_scores
         return cls(
             n_samples=int(scores.shape[0]),
             positives=positives,
             dtype=devices.dtype_name(scores),
-            quantiles=quantiles,
+            quantiles=_quantiles(cells),
             version=__version__,
-            known=None if known is None else tuple(known.tolist()),
+            known=known,
         )
 
     @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return len(as_given(self, "positives"))
-
-    @property
-    def base_rates(self) -> npt.NDArray[np.float64]:
+    def base_rates(self) -> Floats:
         """The share of positives of each label, (n_labels,), of the rows in which it is known; 0 without any."""
         rows = np.full(self.n_labels, self.n_samples) if self.known is None else self.known
-        return np.asarray(as_given(self, "positives")) / np.where(np.equal(rows, 0), 1, rows)
+        return np.asarray(self.positives / np.where(np.equal(rows, 0), 1, rows))
 
-    def taken(self, places: Ints) -> "FittedOn":
-        """Return the same of some labels, in that order."""
-        at = places.tolist()
-        known = None if self.known is None else tuple(self.known[k] for k in at)
-        return replace(self, positives=tuple(self.positives[k] for k in at), known=known)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the form of `rule.schema.json`."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        lists = ("positives", "quantiles", "known")
-        values |= {name: list(values[name]) for name in lists if values[name] is not None}
-        if self.known is None:
-            del values["known"]
-        return values
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "FittedOn":
-        """Build it from what `to_dict` gave."""
-        refuse_unknown(values, (item.name for item in fields(cls)))
-        return cls(
-            n_samples=values["n_samples"],
-            positives=tuple(_checks.a_list(values["positives"], "positives")),
-            dtype=values["dtype"],
-            quantiles=tuple(_checks.a_list(values["quantiles"], "quantiles")),
-            version=values["version"],
-            known=tuple(_checks.a_list(values["known"], "known")) if "known" in values else None,
-        )
-
-    def _records(self) -> dict[str, Any]:
-        """Return the positives, one row a label."""
-        return {"n_positives": self.positives}
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _sentences(self) -> Iterable[str]:
         """Sum up."""
         figures = f"{self.n_samples:,} rows, {counted(self.n_labels, 'label')}"
         scores = f"{self.dtype} scores"
-        if self.quantiles:
+        if self.quantiles.size:
             low, high = self.quantiles[0], self.quantiles[-1]
             median = self.quantiles[QUANTILES.index(0.5)]
             scores += f" from {low:.4g} to {high:.4g}, median {median:.4g}"
         yield f"{figures}, {scores}; by version {self.version}"
 
-    def share_outside(self, scores: Any, missing: float) -> float:
-        """Return the share of scores, wherever they are, outside the range of the fit; 0 where too few tell."""
-        cells = _finite(sampled_cells(scores, missing)).astype(np.float64)
-        if not self.quantiles or cells.size < _ENOUGH_CELLS:
-            return 0.0
-        lowest = self.quantiles[0]
-        highest = self.quantiles[-1]
-        return float(np.mean((cells < lowest) | (cells > highest)))
 
-    def out_of_range(self, outside: float) -> str | None:
-        """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
-        if outside <= _MOST:
-            return None
-        return (
-            f"{outside:.0%} of the scores lie outside the range that the rule was fitted on,"
-            f" {self.quantiles[0]:g} to {self.quantiles[-1]:g}. If they are logits and it was fitted on probabilities,"
-            " turn them into probabilities first, 1 / (1 + exp(-x)) (--logits on the command line). Scores of another"
-            " model need a rule of their own."
-        )
+@record
+class LabelCounts(Result):
+    """Decisions about rows, counted label by label: numbers of rows, or sums of their weights.
 
+    Attributes
+    ----------
+    n_samples : rows that were decided about
+    tp, predicted, positives : (n_labels,)
+    """
 
-@tuples_when_read("tp", "predicted", "positives")
-@dataclass(frozen=True, repr=False)
-class LabelCounts(Shown):
-    """Decisions about rows, counted label by label: numbers of rows, or sums of their weights."""
+    n_samples: float = value(_checks.positive)
+    tp: Numbers = of_labels(_weights)
+    predicted: Numbers = of_labels(_weights)
+    positives: Numbers = of_labels(_weights)
 
-    n_samples: float  # rows that were decided about
-    tp: tuple[float, ...]  # one a label, as the two others
-    predicted: tuple[float, ...]
-    positives: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        """Check what may come from a file."""
-        most = _checks.positive(self.n_samples, "n_samples")
-        counted = {}
+    def _check(self) -> None:
+        """Refuse more than there are rows, and more true positives than predictions or positives."""
+        super()._check()
         for name in ("tp", "predicted", "positives"):
-            counts = as_given(self, name)
-            if len(counts) != self.n_labels:
-                raise InputError(f"{name} has {len(counts)} values, expected {self.n_labels}")
-            counted[name] = _checks.finites(counts, name)  # (n_labels,)
-            for j in _first((counted[name] < 0) | (counted[name] > most)):
-                raise InputError(f"{name} has {counts[j]}, expected counts from 0 to {most:g}")
-        for j in _first(counted["tp"] > np.minimum(counted["predicted"], counted["positives"])):
+            counts = getattr(self, name)
+            for j in _first(counts > self.n_samples):
+                raise InputError(
+                    f"{name} has {counts[j]:g}, expected counts from 0 to {self.n_samples:g}"
+                )
+        for j in _first(self.tp > np.minimum(self.predicted, self.positives)):
             raise InputError(
-                f"tp has {self.tp[j]} with predicted {self.predicted[j]} and positives"
-                f" {self.positives[j]}, expected no more than these"
+                f"tp has {self.tp[j]:g} with predicted {self.predicted[j]:g} and positives"
+                f" {self.positives[j]:g}, expected no more than these"
             )
 
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return len(as_given(self, "tp"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the form of `rule.schema.json`."""
-        counts = {name: list(getattr(self, name)) for name in ("tp", "predicted", "positives")}
-        return {"n_samples": self.n_samples, **counts}
-
     @classmethod
-    def of(cls, n_samples: float, counts: Any) -> "LabelCounts":
+    def from_counts(cls, n_samples: float, counts: Any) -> Self:
         """Keep `ConfusionCounts` of the labels, in the weights of the rows."""
         return cls(n_samples, counts.tp, counts.predicted, counts.positives)
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "LabelCounts":
-        """Build it from what `to_dict` gave."""
-        refuse_unknown(values, (item.name for item in fields(cls)))
-        names = ("tp", "predicted", "positives")
-        counts = {name: tuple(_checks.a_list(values[name], name)) for name in names}
-        return cls(n_samples=values["n_samples"], **counts)
-
-    def taken(self, places: Ints) -> "LabelCounts":
-        """Return the counts of some labels, in that order."""
-        at = places.tolist()
-        return LabelCounts(
-            n_samples=self.n_samples,
-            tp=tuple(self.tp[k] for k in at),
-            predicted=tuple(self.predicted[k] for k in at),
-            positives=tuple(self.positives[k] for k in at),
-        )
-
-    def _records(self) -> dict[str, Any]:
-        """Return the counts, one row a label."""
-        return {"tp": self.tp, "predicted": self.predicted, "positives": self.positives}
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _sentences(self) -> Iterable[str]:
         """Sum up over the labels."""
-        tp, predicted, positives = (
-            sum(counts) for counts in (self.tp, self.predicted, self.positives)
-        )
+        sums = (self.tp.sum(), self.predicted.sum(), self.positives.sum())
+        tp, predicted, positives = (f"{each:,.10g}" for each in sums)
         yield (
             f"decisions about {self.n_samples:,g} rows, {counted(self.n_labels, 'label')}:"
-            f" {tp:,.10g} true positives, {predicted:,.10g} predicted, {positives:,.10g} positives"
+            f" {tp} true positives, {predicted} predicted, {positives} positives"
         )
 
 
-@dataclass(frozen=True, repr=False)
+def _seed(number: Any, name: str) -> int | None:
+    """Check the seed of folds, None for folds that were given."""
+    return None if number is None else _checks.count(number, name, 0)
+
+
+def _where_from(text: Any, name: str) -> str:
+    """Check that it is said where folds come from."""
+    if _checks.text(text, name) == "":
+        raise InputError(f"{name} is '', expected where the folds come from")
+    return str(text)
+
+
+@record
 class OutOfFold(Result):
-    """The F-measure of `cross_fit`: of all decisions about rows that the deciding rule was not fitted on."""
+    """The F-measure of `cross_fit`: of all decisions about rows that the deciding rule was not fitted on.
 
-    f: float  # of the rule's average and beta
-    n_folds: int
-    how: str  # where the folds come from
-    random_state: int | None  # seed of the folds, None also for folds that were given
-    by_label: LabelCounts | None = None  # of the same decisions; None in files of older versions
+    Attributes
+    ----------
+    f : of the rule's average and beta
+    n_folds : how many
+    how : where the folds come from
+    random_state : seed of the folds, None also for folds that were given
+    by_label : LabelCounts of the same decisions; None in files of older versions
+    """
 
-    def __post_init__(self) -> None:
-        """Check what may come from a file."""
-        seed = self.random_state
-        if seed is not None:
-            seed = _checks.count(seed, "random_state", 0)
-        if _checks.text(self.how, "how") == "":
-            raise InputError("how is '', expected where the folds come from")
-        checked = {
-            "f": _checks.share(self.f, "the f of out_of_fold"),
-            "n_folds": _checks.count(self.n_folds, "n_folds", 1),
-            "how": self.how,
-            "random_state": seed,
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+    f: float = value(lambda f, _: _checks.share(f, "the f of out_of_fold"))
+    n_folds: int = value(_size)
+    how: str = value(_where_from)
+    random_state: int | None = value(_seed)
+    by_label: LabelCounts | None = part(LabelCounts.from_dict, default=None, later=True)
 
-    def taken(self, places: Ints) -> "OutOfFold":
-        """Return the same with some labels, in that order."""
-        by_label = None if self.by_label is None else self.by_label.taken(places)
-        return replace(self, by_label=by_label)
-
-    def _records(self) -> list[dict[str, Any]]:
+    def _rows(self) -> list[dict[str, Any]]:
         """Return the values that are not of a label, in one row."""
-        (values,) = records_of([self])
-        del values["by_label"]
-        return [values]
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
-        """Show the figure and the number of folds."""
-        yield f"out of fold {self.f:.4f} ({counted(self.n_folds, 'fold')})"
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "OutOfFold":
-        """Build it from what `to_dict` gave."""
         names = ("f", "n_folds", "how", "random_state")
-        refuse_unknown(values, (*names, "by_label"))
-        by_label = values.get("by_label")
-        return cls(
-            **{name: values[name] for name in names},
-            by_label=None if by_label is None else LabelCounts.from_dict(by_label),
-        )
+        return [{name: getattr(self, name) for name in names}]
+
+    def _sentences(self) -> Iterable[str]:
+        """Give the figure and the number of folds."""
+        yield f"out of fold {self.f:.4f} ({counted(self.n_folds, 'fold')})"
 
 
 def _first(where: Booleans) -> Ints:
     """Return the first place at which something is so, in an array that is empty without one."""
     return np.flatnonzero(where)[:1]
-
-
-def _places_of_sample(n_stored: int) -> Ints:
-    """Return which of so many scores describe them: at most 65,536, evenly spaced, from the first to the last."""
-    return np.linspace(0, n_stored - 1, min(n_stored, SAMPLE_CELLS)).astype(np.int64)
 
 
 def sampled_cells(scores: Any, missing: float) -> Dense:
@@ -321,7 +203,7 @@ def sampled_cells(scores: Any, missing: float) -> Dense:
     if isinstance(scores, np.ndarray) and n_cells <= SAMPLE_CELLS:
         return np.asarray(scores.astype(key_dtype(scores.dtype)).reshape(-1))
     n_stored = scores.nnz if is_sparse(scores) else n_cells
-    places = _places_of_sample(n_stored)
+    places = np.linspace(0, n_stored - 1, min(n_stored, SAMPLE_CELLS)).astype(np.int64)
     if is_sparse(scores):
         cells = scores.data[places]
         if n_stored < n_cells:
@@ -335,23 +217,15 @@ def sampled_cells(scores: Any, missing: float) -> Dense:
     return np.asarray(cells.astype(key_dtype(cells.dtype), copy=False))
 
 
-def _quantiles_later(copied: Dense, missing: float) -> Later:
-    """Return how to make quantiles of a sample of scores, (n_cells,), or of all (n_samples, n_labels)."""
-    return Later(
-        lambda _: _quantiles(copied if copied.ndim == 1 else sampled_cells(copied, missing))
-    )
-
-
-def _quantiles(cells: Dense) -> tuple[float, ...]:
+def _quantiles(cells: Dense) -> Floats:
     """Return the quantiles of the finite ones of some scores, none without any."""
-    cells = _finite(cells)
+    cells = finite_cells(cells)
     # NumPy sorts in less time than it looks for seven quantiles, and float32 faster than float64. Which 0 it finds,
     # -0 or 0, is chance: both are 0.
     at = np.multiply(QUANTILES, cells.size - 1).astype(np.int64) if cells.size else []
-    quantiles = np.sort(cells)[at].astype(np.float64) + 0.0
-    return tuple(quantiles.tolist())
+    return np.asarray(np.sort(cells)[at].astype(np.float64) + 0.0)
 
 
-def _finite(cells: Dense) -> Dense:
+def finite_cells(cells: Dense) -> Dense:
     """Return the cells that are not masked."""
     return cells[np.isfinite(cells)]

@@ -1,30 +1,19 @@
-"""What a rule promises on new rows: which floors of which labels, with which probability, and on what assumption."""
+"""What a rule guarantees on new rows: which floors of which labels, with which probability, and on what assumption."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Floats, Ints, Texts
+from thresholds._arrays.types import Booleans, Floats, Texts
 from thresholds._checks import InputError, shown
 from thresholds._checks.options import FAMILIES
-from thresholds.results import (
-    Result,
-    Table,
-    are,
-    as_plain_values,
-    counted,
-    in_percent,
-    n_more,
-    names_of,
-)
-from thresholds.rule.saving import refuse_unknown
-
-if TYPE_CHECKING:
-    from thresholds.rule.row_guarantees import RowGuarantees
+from thresholds._results.fields import names, of_labels, record, value
+from thresholds._results.result import Result
+from thresholds._results.tables import Column, Table, tabulate
+from thresholds._results.words import are, counted, in_percent, n_more
 
 UNITS = ("rows", "groups")
 NEVER = "never"
@@ -38,18 +27,64 @@ _ASSUMPTIONS = {
         " at random"
     ),
 }
-_OF_LABELS = (
-    "min_precision",
-    "min_recall",
-    "precision_shown",
-    "recall_shown",
-    "instead",
-    "predictions_needed",
-    "positives_needed",
+
+
+def _or_nan(check: Any) -> Any:
+    """Return a check of one number for each label, NaN where there is none."""
+
+    def check_all(values: Any, name: str) -> Floats:
+        numbers = np.array(values, object)
+        return np.array(
+            [number if number != number else check(number, name) for number in numbers], np.float64
+        )
+
+    return check_all
+
+
+def number_needed(given: object, name: str) -> float:
+    """Check how many rows, predictions or positives would show a floor: at least 0, perhaps infinite."""
+    number = _checks.real(given, name)
+    if number < 0:
+        raise InputError(f"{name} is {number}, expected a number of at least 0")
+    return number
+
+
+def _flags(values: Any, name: str) -> Booleans:
+    """Check truth values, one for each label."""
+    return np.array(
+        [_checks.flag(flag, name) for flag in np.asarray(values, object).tolist()], np.bool_
+    )
+
+
+def _instead(values: Any, name: str) -> Texts:
+    """Check what is predicted where a floor is not shown, for each label."""
+    words = [_checks.text(word, name) for word in np.asarray(values, object).tolist()]
+    odd = set(words) - {"", NEVER, ALWAYS}
+    if odd:
+        raise InputError(
+            f"{name} has {shown(min(odd))}, expected '', {NEVER!r} or {ALWAYS!r} for each label"
+        )
+    return np.array(words, np.str_)
+
+
+def _needed(number: float) -> str:
+    """Write a floor, or a number of rows; nothing where there is none."""
+    if np.isnan(number):
+        return ""
+    return "no number" if np.isinf(number) else f"{number:,.10g}"
+
+
+_NOT_SHOWN = (
+    Column("name", "floor not shown", is_words=True),
+    Column("instead", "predicted", is_words=True),
+    Column("min_precision", ("precision", "at least"), _needed),
+    Column("predictions_needed", ("predictions", "needed"), _needed),
+    Column("min_recall", ("recall", "at least"), _needed),
+    Column("positives_needed", ("positives", "needed"), _needed),
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class Guarantees(Result):
     """Floors of labels that hold on new rows with a stated probability; one entry a label.
 
@@ -78,39 +113,17 @@ class Guarantees(Result):
 
     _shown = 5
 
-    confidence: float
-    family: str
-    units: str
-    min_precision: Floats
-    min_recall: Floats
-    precision_shown: Booleans
-    recall_shown: Booleans
-    instead: Texts
-    predictions_needed: Floats
-    positives_needed: Floats
-    label_names: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        """Check what may come from a file."""
-        _checks.inside(self.confidence, "confidence")
-        _checks.option(self.family, "family", FAMILIES)
-        _checks.option(self.units, "units", UNITS)
-        for name in _OF_LABELS:
-            if getattr(self, name).shape != self.instead.shape:
-                raise InputError(
-                    f"{name} has shape {getattr(self, name).shape}, expected {self.instead.shape}"
-                )
-        odd = set(self.instead.tolist()) - {"", NEVER, ALWAYS}
-        if odd:
-            raise InputError(
-                f"instead has {shown(min(odd))}, expected '', {NEVER!r} or {ALWAYS!r} for each label"
-            )
-        super().__post_init__()
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return int(self.instead.size)
+    confidence: float = value(_checks.inside)
+    family: str = value(lambda family, name: _checks.option(family, name, FAMILIES))
+    units: str = value(lambda units, name: _checks.option(units, name, UNITS))
+    min_precision: Floats = of_labels(_or_nan(_checks.share), form="figure")
+    min_recall: Floats = of_labels(_or_nan(_checks.share), form="figure")
+    precision_shown: Booleans = of_labels(_flags)
+    recall_shown: Booleans = of_labels(_flags)
+    instead: Texts = of_labels(_instead)
+    predictions_needed: Floats = of_labels(_or_nan(number_needed), form="figure")
+    positives_needed: Floats = of_labels(_or_nan(number_needed), form="figure")
+    label_names: tuple[str, ...] | None = names(default=None, saved=False)  # The rule has them.
 
     @property
     def assumption(self) -> str:
@@ -127,17 +140,9 @@ class Guarantees(Result):
         """Whether a label (n_labels,) has a floor, and all its floors are shown."""
         return np.asarray(self.asked & (self.instead == ""))
 
-    def taken(self, places: Ints) -> "Guarantees":
-        """Return the same with the labels in that order."""
-        moved = {name: getattr(self, name)[places] for name in _OF_LABELS}
-        names = self.label_names
-        if names is not None:
-            names = tuple(names[k] for k in places.tolist())
-        return replace(self, **moved, label_names=names)
-
-    def with_names(self, label_names: Sequence[str] | None) -> "Guarantees":
+    def with_names(self, label_names: Sequence[str] | None) -> Self:
         """Return the same with names for its labels, in order."""
-        return replace(self, label_names=None if label_names is None else tuple(label_names))
+        return replace(self, label_names=label_names)
 
     def in_words(self) -> str:
         """Say what is promised, for how many labels, and what happens to the others, in a sentence or two."""
@@ -155,38 +160,6 @@ class Guarantees(Result):
         ]
         return "; ".join([text, *others])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the form of `rule.schema.json`."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        del values["label_names"]
-        return {name: as_plain_values(value) for name, value in values.items()}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Guarantees | RowGuarantees":
-        """Build it from what `to_dict` gave, without names of labels, which the rule has.
-
-        Floors of all labels together, which are of an average, are `RowGuarantees`.
-        """
-        if isinstance(values, Mapping) and "average" in values:
-            from thresholds.rule.row_guarantees import RowGuarantees
-
-            return RowGuarantees.from_dict(values)
-        names = [item.name for item in fields(cls) if item.name != "label_names"]
-        refuse_unknown(values, names)
-        lists = {name: _checks.a_list(values[name], name) for name in _OF_LABELS}
-        return cls(
-            confidence=values["confidence"],
-            family=values["family"],
-            units=values["units"],
-            min_precision=_floats(lists, "min_precision", _checks.share),
-            min_recall=_floats(lists, "min_recall", _checks.share),
-            precision_shown=_booleans(lists, "precision_shown"),
-            recall_shown=_booleans(lists, "recall_shown"),
-            instead=np.array([_checks.text(word, "instead") for word in lists["instead"]], np.str_),
-            predictions_needed=_floats(lists, "predictions_needed", number_needed),
-            positives_needed=_floats(lists, "positives_needed", number_needed),
-        )
-
     def _floors(self) -> str:
         """Name the floors: a number where all labels have the same."""
         named = []
@@ -198,45 +171,19 @@ class Guarantees(Result):
                 named.append(f"{what} {value}")
         return " and ".join(named)
 
-    def _records(self) -> dict[str, npt.NDArray[Any]]:
-        """Return columns, one row a label."""
-        columns = {name: getattr(self, name) for name in _OF_LABELS}
-        return {"name": names_of(self.label_names, self.n_labels), **columns}
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
-        """Sum up, say what is assumed, and list k labels whose floors cannot be shown, those that lack least first."""
+    def _sentences(self) -> Iterable[str]:
+        """Sum up, and say what is assumed."""
         yield f"{self.in_words()}\nassumed: {self.assumption}"
-        n_without = int(np.count_nonzero(self.instead != ""))
-        if k and n_without:
-            yield self._not_shown(min(k, n_without), n_without)
 
-    def _not_shown(self, k: int, n_without: int) -> Table:
-        """Lay out k labels whose floors are not shown."""
+    def _parts(self, k: int) -> Iterator[str | Table]:
+        """Sum up, and list k labels whose floors cannot be shown, those that lack least first."""
+        yield from self._sentences()
         lacking = np.flatnonzero(self.instead != "")
-        needed = np.fmax(self.predictions_needed, self.positives_needed)[lacking]
-        order = lacking[np.argsort(needed, kind="stable")[:k]]
-        names = names_of(self.label_names, self.n_labels)
-        head = [
-            ("", "", "precision", "predictions", "recall", "positives"),
-            ("floor not shown", "predicted", "at least", "needed", "at least", "needed"),
-        ]
-        body = [
-            (
-                str(names[j]),
-                str(self.instead[j]),
-                *(
-                    _cell(column[j])
-                    for column in (
-                        self.min_precision,
-                        self.predictions_needed,
-                        self.min_recall,
-                        self.positives_needed,
-                    )
-                ),
-            )
-            for j in order
-        ]
-        return Table(head, body, left=(0, 1), note=n_more(n_without, k, "label"))
+        if k and lacking.size:
+            needed = np.fmax(self.predictions_needed, self.positives_needed)[lacking]
+            first = lacking[np.argsort(needed, kind="stable")[:k]]
+            columns = {name: column[first] for name, column in self._rows().items()}
+            yield tabulate(columns, _NOT_SHOWN, note=n_more(lacking.size, k, "label"))
 
 
 def assumption_of(units: str) -> str:
@@ -247,29 +194,3 @@ def assumption_of(units: str) -> str:
 def new_rows_of(units: str) -> str:
     """Say of which rows something is promised."""
     return "new rows" if units == "rows" else "rows of new groups"
-
-
-def _cell(value: float) -> str:
-    """Return a floor, or a number of rows; nothing where there is none."""
-    if np.isnan(value):
-        return ""
-    return "no number" if np.isinf(value) else f"{value:,.10g}"
-
-
-def _floats(lists: Mapping[str, list[Any]], name: str, check: Any) -> Floats:
-    """Read a column of numbers: None is NaN, "inf" is infinite."""
-    numbers = [np.inf if value == "inf" else value for value in lists[name]]
-    return np.array([np.nan if value is None else check(value, name) for value in numbers])
-
-
-def number_needed(value: object, name: str) -> float:
-    """Read how many rows, predictions or positives would show a floor."""
-    number = _checks.real(value, name)
-    if number < 0:
-        raise InputError(f"{name} is {number}, expected a number of at least 0")
-    return number
-
-
-def _booleans(lists: Mapping[str, list[Any]], name: str) -> Booleans:
-    """Read a column of booleans."""
-    return np.array([_checks.option(value, name, (True, False)) for value in lists[name]], np.bool_)

@@ -2,23 +2,28 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Floats
-from thresholds.results import (
-    Result,
-    Table,
-    as_plain_values,
-    counted,
-    names_of,
-    texts_when_read,
-)
+from thresholds._arrays.types import Booleans, Floats, Numbers, Texts
+from thresholds._results.fields import names, of_labels, plain, record, value
+from thresholds._results.result import Result
+from thresholds._results.tables import Column, Table, tabulate
+from thresholds._results.words import counted
 
 _LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")
+
+_MOVED_FURTHEST = (
+    Column("name", "moved furthest", is_words=True),
+    Column("unguarded", write="{:.4g}".format),
+    Column("guarded", write="{:.4g}".format),
+    Column("predicted_after", "predicted", "{:,g}".format),
+    Column("predicted_before", "instead of", "{:,g}".format),
+    Column("f_after", "F there", "{:.4f}".format),
+    Column("f_before", "instead of", "{:.4f}".format),
+    Column("reason", "why", is_words=True),
+)
 
 
 def names_limits(guard: str) -> bool:
@@ -26,8 +31,7 @@ def names_limits(guard: str) -> bool:
     return _LIMITS.search(guard) is not None
 
 
-@texts_when_read("reason")
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class GuardReport(Result):
     """Which thresholds were moved away from the in-sample optimum, how far and why; one entry a label.
 
@@ -51,16 +55,16 @@ class GuardReport(Result):
 
     _shown = 5
 
-    guard: str | None
-    unguarded: Floats
-    guarded: Floats
-    predicted_before: npt.NDArray[Any]
-    predicted_after: npt.NDArray[Any]
-    f_before: Floats
-    f_after: Floats
-    reason: npt.NDArray[np.str_]
-    label_names: tuple[str, ...] | None = None
-    fell_back: npt.NDArray[np.bool_] | None = None
+    guard: str | None = value()
+    unguarded: Floats = of_labels(form="figure")
+    guarded: Floats = of_labels(form="figure")
+    predicted_before: Numbers = of_labels()
+    predicted_after: Numbers = of_labels()
+    f_before: Floats = of_labels(form="figure")
+    f_after: Floats = of_labels(form="figure")
+    reason: Texts = of_labels()
+    label_names: tuple[str, ...] | None = names(default=None)
+    fell_back: Booleans | None = of_labels(default=None)
 
     @property
     def n_fell_back(self) -> int:
@@ -73,7 +77,7 @@ class GuardReport(Result):
         return self.guard is not None and names_limits(self.guard)
 
     @property
-    def moved(self) -> npt.NDArray[np.bool_]:
+    def moved(self) -> Booleans:
         """Whether other rows are predicted than by the in-sample optimum."""
         return np.asarray(self.predicted_before != self.predicted_after)
 
@@ -85,36 +89,38 @@ class GuardReport(Result):
             "n_moved": int(np.count_nonzero(self.moved)),
             "n_to_predict_less": int(np.count_nonzero(fewer)),
             "n_fell_back": self.n_fell_back,
-            "predicted_before": as_plain_values(self.predicted_before.sum()),
-            "predicted_after": as_plain_values(self.predicted_after.sum()),
+            "predicted_before": plain(self.predicted_before.sum()),
+            "predicted_after": plain(self.predicted_after.sum()),
         }
 
     def to_dict(self) -> dict[str, Any]:
         """Return columns of plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf"."""
-        return {name: as_plain_values(column) for name, column in self._records().items()}
+        return {name: plain(column) for name, column in self._rows().items()}
 
-    def _records(self) -> dict[str, npt.NDArray[Any]]:
+    def _rows(self) -> dict[str, Any]:
         """Return columns, one row a label."""
         n_labels = self.moved.size
-        return {
-            "name": names_of(self.label_names, n_labels),
-            "unguarded": self.unguarded,
-            "guarded": self.guarded,
-            "predicted_before": self.predicted_before,
-            "predicted_after": self.predicted_after,
-            "f_before": self.f_before,
-            "f_after": self.f_after,
-            "moved": self.moved,
-            "reason": self.reason,
-            "fell_back": np.zeros(n_labels, np.bool_) if self.fell_back is None else self.fell_back,
-        }
+        columns = super()._rows()
+        columns["moved"] = self.moved
+        columns["reason"] = columns.pop("reason")
+        columns["fell_back"] = self.fell_back
+        if self.fell_back is None:
+            columns["fell_back"] = np.zeros(n_labels, np.bool_)
+        return dict(columns)
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list the k labels that were moved furthest."""
-        moved = self.moved  # (n_labels,)
+        yield self._summary()
+        if k and self.moved.any():
+            furthest = self._furthest(min(k, int(np.count_nonzero(self.moved))))
+            columns = {name: column[furthest] for name, column in self._rows().items()}
+            yield tabulate(columns, _MOVED_FURTHEST)
+
+    def _summary(self) -> str:
+        """Say how many thresholds were moved, and what that does to predictions."""
         figures = self.in_figures()
         summary = (
-            f"guard {self.guard}: moved {figures['n_moved']:,} of {moved.size:,} thresholds,"
+            f"guard {self.guard}: moved {figures['n_moved']:,} of {self.moved.size:,} thresholds,"
             f" {figures['n_to_predict_less']:,} to predict less; predicts {figures['predicted_after']:,.10g} instead of"
             f" {figures['predicted_before']:,.10g}"
         )
@@ -123,25 +129,10 @@ class GuardReport(Result):
             labels = f"{counted(self.n_fell_back, 'label')} {fall}"
             always = "always, as far as limits allow" if self.has_limits else "always"
             summary += f"; {labels} back on {always}: on these rows the guard's cuts reach less F than that"
-        yield summary
-        if k and moved.any():
-            yield self._furthest(min(k, int(np.count_nonzero(moved))))
+        return summary
 
-    def _furthest(self, k: int) -> Table:
-        """Lay out the k labels whose number of predictions changed most, as a ratio; none count as half a row."""
+    def _furthest(self, k: int) -> Any:
+        """Return the k labels whose number of predictions changed most, as a ratio; none count as half a row."""
         before = np.maximum(self.predicted_before, 0.5)
         after = np.maximum(self.predicted_after, 0.5)
-        order = np.argsort(-np.abs(np.log(after / before)), kind="stable")[:k]
-        names = names_of(self.label_names, before.size)
-        columns = [
-            ("moved furthest", *(str(names[j]) for j in order)),
-            ("unguarded", *(f"{self.unguarded[j]:.4g}" for j in order)),
-            ("guarded", *(f"{self.guarded[j]:.4g}" for j in order)),
-            ("predicted", *(f"{self.predicted_after[j]:,g}" for j in order)),
-            ("instead of", *(f"{self.predicted_before[j]:,g}" for j in order)),
-            ("F there", *(f"{self.f_after[j]:.4f}" for j in order)),
-            ("instead of", *(f"{self.f_before[j]:.4f}" for j in order)),
-            ("why", *(str(self.reason[j]) for j in order)),
-        ]
-        head, *body = zip(*columns, strict=True)
-        return Table([head], body, left=(0, 7))
+        return np.argsort(-np.abs(np.log(after / before)), kind="stable")[:k]

@@ -1,35 +1,22 @@
 """The best set of labels for each row, by itself."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from thresholds import _checks, devices
 from thresholds._arrays import threads
-from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError, outcomes
-from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
-from thresholds.rule.saving import (
-    check_parts,
-    checked_settings,
-    header,
-    read_settings,
-    written_settings,
-)
-
-if TYPE_CHECKING:
-    from thresholds.rule.fitted_on import FittedOn, OutOfFold
-    from thresholds.rule.made_by import MadeBy
-    from thresholds.rule.watching.profile import ScoreProfile
+from thresholds._results.fields import names, record, value
+from thresholds.rule.base import Rule
+from thresholds.rule.predicting import predict
+from thresholds.rule.sparse_answers import positives_only
 
 
-@dataclass(frozen=True, repr=False)
+@record
 class InstanceRule(Rule):
     """Predict, for each row, the set of labels with the highest expectation of the row's F-beta.
 
@@ -66,22 +53,12 @@ class InstanceRule(Rule):
            [0, 0, 0]], dtype=uint8)
     """
 
-    beta: float = 1.0
-    zero_division: float = 0.0
-    label_names: tuple[str, ...] | None = None
-    objective: float | None = None
-    fitted_on: "FittedOn | None" = field(default=None, repr=False, compare=False)
-    out_of_fold: "OutOfFold | None" = field(default=None, repr=False, compare=False)
-    made_by: "MadeBy | None" = field(default=None, repr=False, compare=False)
-    profile: "ScoreProfile | None" = field(default=None, repr=False, compare=False)
+    beta: float = value(lambda beta, _: _checks.beta(beta), default=1.0)
+    zero_division: float = value(lambda given, _: _checks.zero_division(given), default=0.0)
+    label_names: tuple[str, ...] | None = names(default=None)
 
     kind: ClassVar[str] = "instance"
     missing: ClassVar[float] = 0.0
-
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        self.__dict__.update(checked_settings(self))
-        check_parts(self)
 
     @property
     def average(self) -> str:
@@ -134,35 +111,28 @@ class InstanceRule(Rule):
         >>> thresholds.InstanceRule().predict([[0.9, 0.44]])
         array([[1, 0]], dtype=uint8)
         """
-        if is_dask_array(probabilities) and tail is None:
-            from thresholds.rule.lazy import by_blocks
-
-            predict = partial(self.predict, dense=dense, n_jobs=n_jobs)
-            return by_blocks(predict, probabilities, np.uint8, self, "rule")
-        row = as_row(probabilities, self, "probabilities")
-        if row is not None:
-            return like_row(self.predict(row, tail=tail, n_jobs=n_jobs), probabilities, self)
-        if devices.namespace_on_device(probabilities) is not None:
-            workers(n_jobs)  # Refuses what is no number of threads.
-            return self._predict_beside(probabilities, tail)
-        matrix = _checks.probabilities(probabilities, label_names=self.label_names)
-        self._check_count(matrix.shape, "probabilities")
-        tail = _checks.aligned_rows(tail, "tail", probabilities=probabilities)
-        tails = None if tail is None else outcomes.power_sums(tail, matrix.shape[0])
-        decided = self.decide(matrix, dense=dense, tails=tails, n_jobs=n_jobs, progress=progress)
-        self.warn_if_changed(matrix, decided)
-        return in_kind(decided, probabilities, self.label_names)
-
-    def _predict_beside(self, probabilities: Any, tail: object) -> Any:
-        """Decide about an array that is not in host memory, beside it."""
-        if tail is not None:
+        if tail is not None and devices.namespace_on_device(probabilities) is not None:
+            where = getattr(probabilities, "device", "a device")
             raise InputError(
-                f"tail is given with probabilities on {probabilities.device}, expected them in host memory"
+                f"tail is given with probabilities on {where}, expected them in host memory"
             )
-        cells = devices.checked_probabilities(probabilities, label_names=self.label_names)
-        self._check_count(cells.shape, "probabilities")
-        decided = self.decide_on_device(cells)  # (n_samples, n_labels)
-        return decided if probabilities.ndim == 2 else decided[:, 0]
+        if tail is not None:
+            tail = _checks.aligned_rows(tail, "tail", probabilities=probabilities)
+        workers(n_jobs)  # Refuses what is no number of threads.
+        run: dict[str, Any] = {"tail": tail, "n_jobs": n_jobs, "progress": progress}
+        return predict(self, probabilities, name="probabilities", dense=dense, **run)
+
+    def checked(self, y_score: object, name: str = "probabilities") -> Matrix:
+        """Check probabilities as a user gives them, in host memory."""
+        scores = _checks.probabilities(y_score, name, self.label_names)
+        self._check_count(scores.shape, name)
+        return scores
+
+    def checked_on_device(self, y_score: Any, name: str = "probabilities") -> Any:
+        """Check probabilities that are not in host memory."""
+        scores = devices.checked_probabilities(y_score, name, self.label_names)
+        self._check_count(scores.shape, name)
+        return scores
 
     def predict_from_joint(self, P: object, p_none: object) -> Any:
         """Decide for dependent labels, from the joint probabilities of each label and the number of positives (GFM).
@@ -262,13 +232,14 @@ class InstanceRule(Rule):
         scores: Matrix,
         *,
         dense: bool = False,
-        tails: Any = None,
+        tail: Any = None,
         n_jobs: int | None = -1,
         progress: bool = False,
     ) -> Matrix:
         """Return decisions about probabilities that `validate` takes; other arguments as in `predict`."""
         from thresholds.expectation.outcomes import best_decisions
 
+        tails = None if tail is None else outcomes.power_sums(tail, scores.shape[0])
         marks = best_decisions(
             scores, self.beta, self.zero_division, tails, n_jobs=n_jobs, progress=progress
         )
@@ -290,18 +261,15 @@ class InstanceRule(Rule):
 
         return unless_nan(scores, lambda p: best_sets(p, self.beta, self.zero_division))
 
-    def about(self, places: Ints) -> "InstanceRule":
+    def only(self, places: Ints) -> "InstanceRule":
         """Return the rule for some labels: the best set of these."""
         return InstanceRule(self.beta, self.zero_division)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain values, in the form of `rule.schema.json`."""
-        return header(self.kind) | written_settings(self)
+    def _to_torch(self) -> Any:
+        """Return a PyTorch module that decides as the rule does."""
+        from thresholds.rule.serving.torch import InstanceModule
 
-    @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Build a rule of this kind."""
-        return cls(**read_settings(cls, values))
+        return InstanceModule(self.beta, self.zero_division, self.n_labels, self.label_names)
 
     def in_words(self) -> str:
         """Say what is maximised, and what was expected."""

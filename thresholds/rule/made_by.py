@@ -4,57 +4,69 @@ import datetime
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
 
 from thresholds import _checks
 from thresholds._checks import InputError, shown
-from thresholds.results import Shown, Table
-from thresholds.rule.saving import refuse_unknown
+from thresholds._results.fields import record, value
+from thresholds._results.result import Result
 
 _WITHOUT_EFFECT = {"n_jobs", "progress"}  # on what is fitted
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class MadeBy(Shown):
+def _day(given: Any, name: str) -> str:
+    """Check a day."""
+    text = _checks.text(given, name)
+    if not _is_day(text):
+        raise InputError(f"{name} is {shown(text)}, expected a day such as '2026-03-31'")
+    return text
+
+
+def _options(given: Any, name: str) -> dict[str, Any]:
+    """Check options by name: texts, numbers and truth values."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{name} is {shown(given)}, expected options by name")
+    for key, option in given.items():
+        _checks.text(key, "the name of an option")
+        if isinstance(option, str):
+            _checks.text(option, f"the option {shown(key)}")
+        elif not isinstance(option, bool):
+            _checks.finite(option, f"the option {shown(key)}")
+    return dict(given)
+
+
+@record
+class MadeBy(Result):
     """What made a rule. Which version of the library it was is in `fitted_on`, as are number and kind of the scores.
 
     There is no checksum of the file. Scores may be a folder of shards, and truth another file; to read all of it once
     more would cost as much as reading it, and `fitted_on` tells other scores apart.
+
+    Attributes
+    ----------
+    function : of this library
+    options : by name, those that are not its defaults
+    file : on the command line, the name of the file of scores
+    scores : their column or array
+    truth : the name of the file of the truth, if that is another
+    rows : which of the file
+    logits : whether the scores became probabilities first
+    date : the day, in UTC
     """
 
-    function: str  # of this library
-    options: Mapping[str, str | float | bool] = field(default_factory=dict)  # not its defaults
-    file: str | None = None  # on the command line: the name of the file of scores
-    scores: str | None = None  # their column or array
-    truth: str | None = None  # the name of the file of the truth, if that is another
-    rows: str | None = None  # which of the file
-    logits: bool = False  # whether the scores became probabilities first
-    date: str | None = None  # the day, in UTC
-
-    def __post_init__(self) -> None:
-        """Check what may come from a file."""
-        _checks.text(self.function, "function")
-        for name in ("file", "scores", "truth", "rows", "date"):
-            if getattr(self, name) is not None:
-                _checks.text(getattr(self, name), name)
-        if self.logits is not False:
-            _checks.option(self.logits, "logits", (True, False))
-        if self.date is not None and not _is_day(self.date):
-            raise InputError(f"date is {shown(self.date)}, expected a day such as '2026-03-31'")
-        if not isinstance(self.options, Mapping):
-            raise InputError(f"options is {shown(self.options)}, expected options by name")
-        for name, value in self.options.items():
-            _checks.text(name, "the name of an option")
-            if isinstance(value, str):
-                _checks.text(value, f"the option {shown(name)}")
-            elif not isinstance(value, bool):
-                _checks.finite(value, f"the option {shown(name)}")
+    function: str = value(_checks.text)
+    options: Mapping[str, str | float | bool] = value(_options, factory=dict)
+    file: str | None = value(_checks.text, default=None)
+    scores: str | None = value(_checks.text, default=None)
+    truth: str | None = value(_checks.text, default=None)
+    rows: str | None = value(_checks.text, default=None)
+    logits: bool = value(_checks.flag, default=False)
+    date: str | None = value(_day, default=None)
 
     @classmethod
-    def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> "MadeBy":
+    def from_call(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> Self:
         """Keep the options of a function that differ from those that it has by itself, and matter to the rule."""
         usual = _defaults(function)
         given = {
@@ -64,17 +76,6 @@ class MadeBy(Shown):
         }
         return cls(function.__name__, given)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the form of `rule.schema.json`."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "MadeBy":
-        """Build it from what `to_dict` gave."""
-        names = [item.name for item in fields(cls)]
-        refuse_unknown(values, names)
-        return cls(**{name: values[name] for name in names})
-
     def source(self) -> str:
         """Say which rows of which file the rule comes from, and when; "" for a rule that was fitted in Python."""
         if self.file is None:
@@ -83,14 +84,14 @@ class MadeBy(Shown):
         which = ", ".join(filter(None, parts))
         return f"from {which}" + ("" if self.date is None else f", on {self.date}")
 
-    def _records(self) -> list[dict[str, Any]]:
+    def _rows(self) -> list[dict[str, Any]]:
         """Return the fields in one row, the options each in a column."""
-        values = asdict(self)
-        return [values | values.pop("options")]
+        found = self.to_dict()
+        return [found | found.pop("options")]
 
-    def _tables(self, _: int) -> Iterator[str | Table]:
-        """Show the call with its options, and where the data come from."""
-        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+    def _sentences(self) -> Iterable[str]:
+        """Give the call with its options, and where the data come from."""
+        options = ", ".join(f"{name}={option!r}" for name, option in self.options.items())
         yield "\n".join(filter(None, (f"{self.function}({options})", self.source())))
 
 

@@ -1,12 +1,10 @@
 """Several intervals of scores for each label."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.blocks import by_cells
@@ -14,30 +12,31 @@ from thresholds._arrays.dtypes import key_dtype, rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Matrix, Places
 from thresholds._checks import InputError
-from thresholds.results import counted
-from thresholds.rule.base import Rule, positives_only
-from thresholds.rule.saving import (
-    check_parts,
-    checked_settings,
-    from_json,
-    header,
-    read_settings,
-    to_json,
-    written_settings,
-)
-
-if TYPE_CHECKING:
-    from thresholds.rule.fitted_on import FittedOn, OutOfFold
-    from thresholds.rule.made_by import MadeBy
-    from thresholds.rule.watching.profile import ScoreProfile
+from thresholds._results.fields import number_of, of_labels, record
+from thresholds._results.words import counted
+from thresholds.rule.base import FittedRule
+from thresholds.rule.saving import Read
+from thresholds.rule.sparse_answers import positives_only, refuse_dense_answer, with_absent
 
 # For so few rows it takes longer to go from switch to switch than to compare each score with each.
 _FEW_ROWS = 32
 _BLOCK_CELLS = 2**17  # whose copies stay in the cache
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RegionRule(Rule):
+def _switches(given: Any, name: str) -> tuple[Floats, ...]:
+    """Check the scores of each label at which predicting begins, ends, ..."""
+    if not isinstance(given, Iterable):
+        raise InputError(f"{name} is {_checks.shown(given)}, expected rising scores for each label")
+    switches = tuple(
+        _checks.rising(own, f"{name} of label {label}") for label, own in enumerate(given)
+    )
+    for scores in switches:
+        scores.flags.writeable = False
+    return switches
+
+
+@record
+class RegionRule(FittedRule):
     """Predict a label where its score lies in a region: a union of intervals.
 
     A rule of thresholds has one interval for each label, from the threshold up. `fit_regions` makes others, for scores
@@ -59,43 +58,22 @@ class RegionRule(Rule):
     array([0, 1, 0, 1], dtype=uint8)
     """
 
-    switches: Sequence[Floats]
-    missing: float = 0.0
-    label_names: tuple[str, ...] | None = None
-    average: str | None = None
-    beta: float = 1.0
-    zero_division: float = 0.0
-    objective: float | None = None
-    fitted_on: "FittedOn | None" = field(default=None, repr=False, compare=False)
-    out_of_fold: "OutOfFold | None" = field(default=None, repr=False, compare=False)
-    made_by: "MadeBy | None" = field(default=None, repr=False, compare=False)
-    profile: "ScoreProfile | None" = field(default=None, repr=False, compare=False)
+    switches: Sequence[Floats] = of_labels(_switches, form="cut")
 
     kind: ClassVar[str] = "region"
-    own_fields: ClassVar[tuple[str, ...]] = ("switches",)
-    part: ClassVar[str] = "region"
+    criterion: ClassVar[str] = "region"
 
-    def __post_init__(self) -> None:
-        """Check the switches."""
-        if not isinstance(self.switches, Iterable):
-            raise InputError(
-                f"switches is {_checks.shown(self.switches)}, expected rising scores for each label"
-            )
-        switches = tuple(
-            _checks.rising(own, f"switches of label {label}")
-            for label, own in enumerate(self.switches)
-        )
-        settings = checked_settings(self)
-        names = settings.get("label_names")
-        if not switches or (names is not None and len(names) != len(switches)):
+    def _check(self) -> None:
+        """Refuse switches of other labels than there are names for."""
+        names = self.label_names
+        if not self.switches or (names is not None and len(names) != len(self.switches)):
             expected = "at least one" if names is None else f"{len(names)} as label_names has"
-            raise InputError(f"switches is about {len(switches)} labels, expected {expected}")
-        self.__setstate__({"switches": switches} | settings)
-        check_parts(self)
+            raise InputError(f"switches is about {len(self.switches)} labels, expected {expected}")
+        super()._check()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over values, the arrays frozen; copies and pickles come this way too."""
-        self.__dict__.update(state)
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Take over the values of a copied or pickled rule, its arrays read-only."""
+        super().__setstate__(state)
         for scores in self.switches:
             scores.flags.writeable = False
 
@@ -103,11 +81,6 @@ class RegionRule(Rule):
     def n_labels(self) -> int:
         """Number of labels."""
         return len(self.switches)
-
-    def reordered(self, places: Ints) -> Self:
-        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
-        switches = tuple(self.switches[k] for k in places.tolist())
-        return replace(self, switches=switches, **self._of_labels(places))
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""
@@ -119,13 +92,22 @@ class RegionRule(Rule):
             return self._inside_few_rows(scores).view(np.uint8)
         if not is_sparse(scores):
             return self._inside_many_rows(scores).view(np.uint8)
-        if not dense:
-            self._refuse_dense_answer(scores)
-
+        absent = self.predicted_if_absent()  # (n_labels,)
+        if absent.any() and not dense:
+            why = f"missing={self.missing} lies in the region of label {int(absent.argmax())}"
+            refuse_dense_answer(scores, why, "")
         predicted = self._inside_entries(scores.indices, scores.data)  # (n_stored,)
-        return self._with_absent(scores, predicted) if dense else positives_only(scores, predicted)
+        if dense:
+            return with_absent(scores, predicted, absent)
+        return positives_only(scores, predicted)
 
-    def about(self, places: Ints) -> "RegionRule":
+    def _to_torch(self) -> Any:
+        """Return a PyTorch module that decides as the rule does."""
+        from thresholds.rule.serving.torch import SwitchModule
+
+        return SwitchModule(self.switches, self.label_names)
+
+    def only(self, places: Ints) -> "RegionRule":
         """Return a rule that decides about some labels alone, without what is known of the fit."""
         return RegionRule([self.switches[j] for j in places.tolist()], missing=self.missing)
 
@@ -133,13 +115,11 @@ class RegionRule(Rule):
         """Return the switches of each label."""
         return self.switches
 
-    def parts(self) -> Sequence[Hashable]:
+    def criteria(self) -> Sequence[Hashable]:
         """Return the switches of each label."""
         return [tuple(scores.tolist()) for scores in self.switches]
 
-    def _inside_entries(
-        self, labels: npt.NDArray[Any], scores: npt.NDArray[Any]
-    ) -> npt.NDArray[np.bool_]:
+    def _inside_entries(self, labels: Dense, scores: Dense) -> Booleans:
         """Tell which scores lie in the regions of their labels, (n_scores,) each: one bisection for all."""
         switches, _, starts = self._all_switches
         first, high = starts[labels], starts[labels + 1]
@@ -152,7 +132,7 @@ class RegionRule(Rule):
             high = np.where(is_open & ~is_passed, middle, high)
         return np.asarray((low - first) % 2 == 1)
 
-    def _inside_few_rows(self, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def _inside_few_rows(self, scores: Dense) -> Booleans:
         """Tell which scores (n_samples, n_labels) lie in the regions, all labels at once."""
         switches, labels, starts = self._all_switches
         reached = scores[:, labels] >= switches  # (n_samples, n_switches)
@@ -207,35 +187,24 @@ class RegionRule(Rule):
         starts = np.append(0, np.cumsum(sizes))
         return np.concatenate(self.switches), np.repeat(np.arange(self.n_labels), sizes), starts
 
-    def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
+    def predicted_if_absent(self) -> Booleans:
         """Tell for which labels absent entries lie in the region."""
         (inside,) = self._inside_few_rows(np.full((1, self.n_labels), self.missing))
         return np.asarray(inside)
 
-    def _why_dense(self, label: int) -> tuple[str, str]:
-        """Say that absent entries lie in the region of a label."""
-        return f"missing={self.missing} lies in the region of label {label}", ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain values, in the form of `rule.schema.json`."""
-        switches = [[to_json(score) for score in scores.tolist()] for scores in self.switches]
-        return header(self.kind) | {"switches": switches} | written_settings(self)
-
     @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Build a rule of this kind."""
-        lists = [
-            _checks.a_list(scores, "switches")
-            for scores in _checks.a_list(values["switches"], "switches")
+    def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
+        """Return the fields of a rule from plain values, whose switches are a list of each label."""
+        found = super()._read(values, read)
+        found["switches"] = [
+            [_checks.real(number_of(score, "cut"), "switches") for score in own]
+            for own in (_checks.a_list(scores, "switches") for scores in found["switches"])
         ]
-        switches = [np.array([from_json(score) for score in scores]) for scores in lists]
-        return cls(switches=switches, **read_settings(cls, values))
+        return found
 
-    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
-        """Return the regions of the first n labels in words."""
-        return {
-            "region": np.array([region_in_words(scores.tolist()) for scores in self.switches[:n]])
-        }
+    def columns_of_labels(self) -> dict[str, Any]:
+        """Return the regions of the labels in words."""
+        return {"region": np.array([region_in_words(scores.tolist()) for scores in self.switches])}
 
     def in_words(self) -> str:
         """Say what was maximised, what was reached, and how many labels have more than one interval."""

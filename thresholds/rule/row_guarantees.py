@@ -1,31 +1,47 @@
-"""What a rule promises of new rows for all labels together: micro precision and recall, or their means over rows."""
+"""What a rule guarantees of new rows for all labels together: micro precision and recall, or their means over rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Ints
 from thresholds._checks.options import EXPECTED
-from thresholds.results import Result, Table, as_plain_values, counted, in_percent
+from thresholds._results.fields import record, value
+from thresholds._results.result import Result
+from thresholds._results.words import counted, in_percent
 from thresholds.rule.guarantees import (
     ALWAYS,
     NEVER,
     STORED,
     UNITS,
+    Guarantees,
     assumption_of,
     new_rows_of,
     number_needed,
 )
-from thresholds.rule.saving import refuse_unknown
 
 RowAverage = Literal["micro", "samples"]
 _AVERAGES = get_args(RowAverage)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def _option(*known: str) -> Any:
+    """Return a check that a value is one of a few."""
+    return lambda given, name: _checks.option(given, name, known)
+
+
+def _confidence(given: Any, name: str) -> float | str:
+    """Check a probability, or the word for an expectation."""
+    return EXPECTED if given == EXPECTED else _checks.inside(given, name)
+
+
+def _needed(given: Any, name: str) -> float:
+    """Check how many rows would show the floors; NaN if they are shown, or each elsewhere."""
+    return given if given != given else number_needed(given, name)
+
+
+@record
 class RowGuarantees(Result):
     """Floors of all labels together that hold on new rows: of micro precision and recall, or of their means over rows.
 
@@ -52,29 +68,15 @@ class RowGuarantees(Result):
 
     _shown = 5
 
-    average: RowAverage
-    confidence: float | str
-    units: str
-    n_tested: int
-    n_labels: int
-    min_precision: float | None = None
-    min_recall: float | None = None
-    instead: str = ""
-    needed: float = np.nan
-
-    def __post_init__(self) -> None:
-        """Check what may come from a file."""
-        _checks.option(self.average, "average", _AVERAGES)
-        if self.confidence != EXPECTED:
-            _checks.inside(self.confidence, "confidence")
-        _checks.option(self.units, "units", UNITS)
-        _checks.count(self.n_tested, "n_tested", 0)
-        _checks.count(self.n_labels, "n_labels", 1)
-        for name in ("min_precision", "min_recall"):
-            if getattr(self, name) is not None:
-                _checks.share(getattr(self, name), name)
-        _checks.option(self.instead, "instead", ("", NEVER, ALWAYS, STORED))
-        super().__post_init__()
+    average: RowAverage = value(_option(*_AVERAGES))
+    confidence: float | str = value(_confidence)
+    units: str = value(_option(*UNITS))
+    n_tested: int = value(partial(_checks.count, smallest=0))
+    n_labels: int = value(partial(_checks.count, smallest=1))
+    min_precision: float | None = value(_checks.share, default=None)
+    min_recall: float | None = value(_checks.share, default=None)
+    instead: str = value(_option("", NEVER, ALWAYS, STORED), default="")
+    needed: float = value(_needed, default=np.nan, form="figure")
 
     @property
     def assumption(self) -> str:
@@ -91,11 +93,7 @@ class RowGuarantees(Result):
         """Of what the floors are."""
         return "micro" if self.average == "micro" else "mean row"
 
-    def taken(self, _: Ints) -> "RowGuarantees":
-        """Return the same: the order of the labels changes nothing."""
-        return self
-
-    def with_names(self, _: Sequence[str] | None) -> "RowGuarantees":
+    def with_names(self, _: Sequence[str] | None) -> Self:
         """Return the same: it names no label."""
         return self
 
@@ -112,21 +110,6 @@ class RowGuarantees(Result):
             f"nothing is promised: {self._floors()} cannot be shown {how} on"
             f" {counted(self.n_tested, self.units[:-1])}, and all labels are {self._where()};"
             f" {self._lacking()}"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the form of `rule.schema.json`."""
-        return {item.name: as_plain_values(getattr(self, item.name)) for item in fields(self)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "RowGuarantees":
-        """Build it from what `to_dict` gave."""
-        refuse_unknown(values, [item.name for item in fields(cls)])
-        words = {None: np.nan, "inf": np.inf}
-        needed = values["needed"]
-        is_word = needed is None or needed == "inf"
-        return cls(
-            **{**values, "needed": words[needed] if is_word else number_needed(needed, "needed")}
         )
 
     def _floors(self) -> str:
@@ -152,10 +135,13 @@ class RowGuarantees(Result):
             return f"no number of such {self.units} would show it"
         return f"about {self.needed:,.0f} {self.units} like these would show it"
 
-    def _records(self) -> dict[str, list[Any]]:
-        """Return one row."""
-        return {name: [value] for name, value in self.to_dict().items()}
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
-        """Say what is promised, and what is assumed."""
+    def _sentences(self) -> Iterable[str]:
+        """Say what is guaranteed, and what is assumed."""
         yield f"{self.in_words()}\nassumed: {self.assumption}"
+
+
+def guarantees_from_dict(values: Any) -> Guarantees | RowGuarantees:
+    """Build guarantees from what `to_dict` gave: those of all labels together are of an average."""
+    if isinstance(values, Mapping) and "average" in values:
+        return RowGuarantees.from_dict(values)
+    return Guarantees.from_dict(values)

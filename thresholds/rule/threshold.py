@@ -1,43 +1,65 @@
 """One threshold for each label."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse, with_cells
-from thresholds._arrays.types import Floats, Ints, Matrix
-from thresholds._checks import InputError, shown
-from thresholds.results import Drawable, counted, made_when_read
-from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
-from thresholds.rule.saving import (
-    check_parts,
-    checked_settings,
-    cuts_from_json,
-    header,
-    read_settings,
-    to_json,
-    written_settings,
-)
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
+from thresholds._checks import PLACEMENTS, InputError, shown
+from thresholds._results.fields import of_labels, part, record, value
+from thresholds._results.result import Drawable
+from thresholds._results.words import counted
+from thresholds.rule.base import FittedRule
+from thresholds.rule.containers import as_row, in_kind, like_row
+from thresholds.rule.saving import Read
+from thresholds.rule.sparse_answers import positives_only, refuse_dense_answer, with_absent
 
 if TYPE_CHECKING:  # Rules that are loaded and applied without them need not import them.
     from thresholds.rule.budget import Budget
-    from thresholds.rule.fitted_on import FittedOn, OutOfFold
     from thresholds.rule.guarantees import Guarantees
     from thresholds.rule.guard_report import GuardReport
-    from thresholds.rule.made_by import MadeBy
     from thresholds.rule.odds import OddsByScore
     from thresholds.rule.row_guarantees import RowGuarantees
-    from thresholds.rule.watching.profile import ScoreProfile
 
 
-@made_when_read("profile")
-@dataclass(frozen=True, eq=False, repr=False)
-class ThresholdRule(Drawable, Rule):
+def _budget(values: Any) -> "Budget":
+    """Build what is known of a budget from plain values."""
+    from thresholds.rule.budget import Budget
+
+    return Budget.from_dict(values)
+
+
+def _guarantees(values: Any) -> "Guarantees | RowGuarantees":
+    """Build guarantees from plain values."""
+    from thresholds.rule.row_guarantees import guarantees_from_dict
+
+    return guarantees_from_dict(values)
+
+
+def _odds(values: Any) -> "OddsByScore":
+    """Build odds by score from plain values."""
+    from thresholds.rule.odds import OddsByScore
+
+    return OddsByScore.from_dict(values)
+
+
+def _guard(given: Any, name: str) -> str | None:
+    """Check the name of what guards the rule."""
+    return None if given is None else _checks.text(given, name)
+
+
+def _option(*known: Any) -> Any:
+    """Return a check that a value is one of a few."""
+    return lambda given, name: _checks.option(given, name, known)
+
+
+@record
+class ThresholdRule(Drawable, FittedRule):
     """One threshold for each label: predict iff `score >= threshold`.
 
     Attributes
@@ -80,60 +102,39 @@ class ThresholdRule(Drawable, Rule):
         What the scores of the fit looked like, which `check` and `predict` compare new ones with.
     """
 
-    thresholds: Floats
-    label_names: tuple[str, ...] | None = None
-    average: str | None = None
-    beta: float = 1.0
-    objective: float | None = None
-    unsupported: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
-    missing: float = 0.0
-    guard: str | None = None
-    per_label: bool = True
-    zero_division: float = 0.0
-    placement: str | None = None
-    fitted_on: "FittedOn | None" = None
-    expected: str | None = None
-    guard_report: "GuardReport | None" = field(default=None, repr=False)
-    out_of_fold: "OutOfFold | None" = None
-    made_by: "MadeBy | None" = None
-    odds: "OddsByScore | None" = field(default=None, repr=False)
-    budget: "Budget | None" = field(default=None, repr=False)
-    guarantees: "Guarantees | RowGuarantees | None" = field(default=None, repr=False)
-    profile: "ScoreProfile | None" = field(default=None, repr=False)
+    thresholds: Floats = of_labels(lambda cuts, _: _checks.thresholds(cuts), form="cut")
+    unsupported: Booleans = of_labels(lambda flags, _: np.array(flags, np.bool_), default=())
+    odds: "OddsByScore | None" = part(_odds, default=None, later=True, repr=False, kw_only=True)
+    per_label: bool = value(_checks.flag, default=True, kw_only=True)
+    placement: str | None = value(_option(None, *PLACEMENTS), default=None, kw_only=True)
+    guard: str | None = value(_guard, default=None, kw_only=True)
+    expected: str | None = value(
+        _option(None, "counts", "outcomes"), default=None, later=True, kw_only=True
+    )
+    budget: "Budget | None" = part(
+        _budget, default=None, later=True, repr=False, compare=False, kw_only=True
+    )
+    guarantees: "Guarantees | RowGuarantees | None" = part(
+        _guarantees, default=None, later=True, repr=False, compare=False, kw_only=True
+    )
+    guard_report: "GuardReport | None" = value(
+        default=None, saved=False, repr=False, compare=False, kw_only=True
+    )
 
     kind: ClassVar[str] = "thresholds"
-    own_fields: ClassVar[tuple[str, ...]] = ("thresholds", "unsupported", "odds")
-    part: ClassVar[str] = "threshold"
+    criterion: ClassVar[str] = "threshold"
     _display: ClassVar[str] = "ThresholdsDisplay.from_rule"
 
     def __post_init__(self) -> None:
-        """Check and freeze the arrays."""
-        thresholds = _checks.thresholds(self.thresholds)
-        settings = checked_settings(self)
-        _checks.one_name_each(settings.get("label_names"), thresholds.size)
-        unsupported = np.array(self.unsupported, np.bool_)
-        if unsupported.size == 0:
-            unsupported = np.zeros(thresholds.size, np.bool_)
-        if unsupported.shape != thresholds.shape:
-            raise InputError(
-                f"unsupported has shape {unsupported.shape}, expected {thresholds.shape}"
-            )
-        if self.odds is not None and self.odds.n_labels != thresholds.size:
-            raise InputError(f"odds has {self.odds.n_labels} labels, expected {thresholds.size}")
-        self.__setstate__(
-            self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported}
-        )
-        check_parts(self)
+        """Check the fields, and give each label without word a positive."""
+        if len(self.unsupported) == 0:
+            object.__setattr__(self, "unsupported", np.zeros(np.size(self.thresholds), np.bool_))
+        super().__post_init__()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over values, the arrays frozen; copies and pickles come this way too."""
-        self.__dict__.update(state)
-        for array in (self.thresholds, self.unsupported):
-            array.flags.writeable = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the values to copy or to pickle: a profile, not the scores that it is of."""
-        return self.__dict__ | {"profile": self.profile}
+    def _check(self) -> None:
+        """Refuse fields that contradict each other."""
+        _checks.one_name_each(self.label_names, self.n_labels)
+        super()._check()
 
     @property
     def n_labels(self) -> int:
@@ -183,7 +184,7 @@ class ThresholdRule(Drawable, Rule):
             self.validate(cells)
             moved = devices.rescale(cells, self.thresholds, unit)
             return moved if y_score.ndim == 2 else moved[:, 0]  # type: ignore[attr-defined]
-        scores = self._checked(y_score)
+        scores = self.checked(y_score)
         if not is_sparse(scores):
             return in_kind(
                 devices.rescale(scores, self.thresholds, unit), y_score, self.label_names
@@ -210,12 +211,15 @@ class ThresholdRule(Drawable, Rule):
         )
         if not is_sparse(scores):
             return (scores >= cuts).view(np.uint8)
-        if not dense:
-            self._refuse_dense_answer(scores)
+        absent = self.predicted_if_absent()  # (n_labels,)
+        if absent.any() and not dense:
+            refuse_dense_answer(scores, *self._why_dense(int(absent.argmax())))
         predicted = scores.data >= cuts[scores.indices]  # (n_stored,)
-        return self._with_absent(scores, predicted) if dense else positives_only(scores, predicted)
+        if dense:
+            return with_absent(scores, predicted, absent)
+        return positives_only(scores, predicted)
 
-    def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
+    def predicted_if_absent(self) -> Booleans:
         """Tell for which labels the threshold is at or below `missing`."""
         return np.asarray(self.thresholds <= self.missing)
 
@@ -228,6 +232,12 @@ class ThresholdRule(Drawable, Rule):
         why = f"the threshold {self.thresholds[label]} of label {name} is not above missing={self.missing}"
         return why, f"{instead}, or "
 
+    def _to_torch(self) -> Any:
+        """Return a PyTorch module that decides as the rule does."""
+        from thresholds.rule.serving.torch import SwitchModule
+
+        return SwitchModule(self.thresholds[:, np.newaxis], self.label_names)
+
     @property
     def has_limits(self) -> bool:
         """Whether limits, or floors, were asked for in the fit."""
@@ -235,7 +245,7 @@ class ThresholdRule(Drawable, Rule):
 
         return self.guard is not None and names_limits(self.guard)
 
-    def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
+    def replace(self, thresholds: Mapping[str | int, float]) -> Self:
         """Return a rule with some thresholds changed, by label name or position; what it then reaches is unknown.
 
         Examples
@@ -251,38 +261,31 @@ class ThresholdRule(Drawable, Rule):
                 threshold, f"the threshold of {_checks.shown(label)}"
             )
         if np.array_equal(changed, self.thresholds):
-            return ThresholdRule(**self._values())
-        unknown = dict.fromkeys(
-            ("objective", "guard_report", "out_of_fold", "budget", "guarantees")
-        )
+            return self
         profile = self.profile
         if profile is not None:
             profile = profile.without_predictions(changed != self.thresholds)
-        return ThresholdRule(
-            **self._values()
-            | unknown
-            | {"thresholds": changed, "per_label": True, "profile": profile}
+        return replace(
+            self,
+            thresholds=changed,
+            per_label=True,
+            profile=profile,
+            objective=None,
+            guard_report=None,
+            out_of_fold=None,
+            budget=None,
+            guarantees=None,
         )
 
-    def with_names(self, label_names: Sequence[str]) -> "ThresholdRule":
+    def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
-        changed: dict[str, Any] = {"label_names": tuple(label_names)}
-        if self.guarantees is not None:
-            changed["guarantees"] = self.guarantees.with_names(label_names)
-        return ThresholdRule(**self._values() | changed)
+        names_given = tuple(label_names)
+        guarantees = self.guarantees
+        if guarantees is not None:
+            guarantees = guarantees.with_names(names_given)
+        return replace(self, label_names=names_given, guarantees=guarantees)
 
-    def reordered(self, places: Ints) -> "ThresholdRule":
-        """Return the rule with its labels in another order: label j is the one that is at `places[j]` in this rule."""
-        changed = {
-            "thresholds": self.thresholds[places],
-            "unsupported": self.unsupported[places],
-            "odds": None if self.odds is None else self.odds.taken(places),
-            "guard_report": None,
-            "guarantees": None if self.guarantees is None else self.guarantees.taken(places),
-        }
-        return ThresholdRule(**self._values() | self._of_labels(places) | changed)
-
-    def about(self, places: Ints) -> "ThresholdRule":
+    def only(self, places: Ints) -> Self:
         """Return a rule that decides about some labels alone, without what is known of the fit."""
         return ThresholdRule(self.thresholds[places], missing=self.missing)
 
@@ -290,7 +293,7 @@ class ThresholdRule(Drawable, Rule):
         """Return the threshold of each label that has a finite one, or is always predicted."""
         return [cut[cut < np.inf] for cut in self.thresholds[:, np.newaxis]]
 
-    def parts(self) -> Sequence[Hashable]:
+    def criteria(self) -> Sequence[Hashable]:
         """Return the score from which each label is predicted, as a `RegionRule` of such labels has it."""
         return [(cut,) if cut < np.inf else () for cut in self.thresholds.tolist()]
 
@@ -303,40 +306,33 @@ class ThresholdRule(Drawable, Rule):
         """Return the position of a label."""
         return _checks.place_of(label, self.label_names, self.n_labels)
 
-    def _values(self) -> dict[str, Any]:
-        """Return the arguments that make this rule again."""
-        return {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.init}
+    def taken(self, places: Ints) -> Self:
+        """Return the same with the labels in another order; what a guard moved is not kept."""
+        return super().taken(places)._without_report()
+
+    def _without_report(self) -> Self:
+        """Return the same without what a guard moved."""
+        return replace(self, guard_report=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        return {
-            **header(self.kind),
-            "thresholds": [to_json(t) for t in self.thresholds.tolist()],
-            "unsupported": np.flatnonzero(self.unsupported).tolist(),
-            "odds": None if self.odds is None else self.odds.to_dict(),
-            **written_settings(self),
-        }
+        return super().to_dict() | {"unsupported": np.flatnonzero(self.unsupported).tolist()}
 
     @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> "ThresholdRule":
-        """Build a rule of this kind."""
-        thresholds = cuts_from_json(_checks.a_list(values["thresholds"], "thresholds"))
+    def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
+        """Return the fields of a rule from plain values, in which `unsupported` are positions."""
+        n_labels = len(_checks.a_list(values["thresholds"], "thresholds"))
         labels = _checks.a_list(values["unsupported"], "unsupported")
         _checks.counts(labels, "unsupported", 0)
-        if len(set(labels)) < len(labels) or max(labels, default=0) >= len(thresholds):
+        if len(set(labels)) < len(labels) or max(labels, default=0) >= n_labels:
             raise InputError(
-                f"unsupported is {shown(labels)}, expected positions below {len(thresholds)}, each once"
+                f"unsupported is {shown(labels)}, expected positions below {n_labels}, each once"
             )
-        unsupported = np.isin(np.arange(len(thresholds)), labels)
-        settings = read_settings(ThresholdRule, values)
-        if settings["guarantees"] is not None:
-            settings["guarantees"] = settings["guarantees"].with_names(settings["label_names"])
-        return ThresholdRule(
-            thresholds=thresholds,
-            unsupported=unsupported,
-            odds=_odds(values.get("odds")),
-            **settings,
-        )
+        found = super()._read(values, read)
+        found["unsupported"] = np.isin(np.arange(n_labels), labels)
+        if found.get("guarantees") is not None:
+            found["guarantees"] = found["guarantees"].with_names(found["label_names"])
+        return found
 
     def in_words(self) -> str:
         """Say what was maximised, what was reached, and whether anything guards it."""
@@ -344,9 +340,9 @@ class ThresholdRule(Drawable, Rule):
             return f"{type(self).__name__}: {self.what()}, not fitted"
         return f"{self.what()}: {self._reached()}{self.source()}"
 
-    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
-        """Return the thresholds of the first n labels."""
-        return {"threshold": self.thresholds[:n]}
+    def columns_of_labels(self) -> dict[str, Any]:
+        """Return the thresholds."""
+        return {"threshold": self.thresholds}
 
     def what(self) -> str:
         """Say what was maximised, and by how many thresholds."""
@@ -398,8 +394,14 @@ class ThresholdRule(Drawable, Rule):
         return text
 
 
-class FixedRule(ThresholdRule):
-    """The same threshold for every label, chosen by hand.
+def FixedRule(  # noqa: N802: a constructor, as it reads to its callers
+    threshold: float,
+    n_labels: int,
+    *,
+    label_names: Sequence[str] | None = None,
+    missing: float = 0.0,
+) -> ThresholdRule:
+    """Return the rule of the same threshold for every label, chosen by hand.
 
     Examples
     --------
@@ -407,28 +409,10 @@ class FixedRule(ThresholdRule):
     >>> thresholds.FixedRule(0.5, 2).predict([[0.5, 0.1]])
     array([[1, 0]], dtype=uint8)
     """
-
-    def __init__(
-        self,
-        threshold: float,
-        n_labels: int,
-        *,
-        label_names: Sequence[str] | None = None,
-        missing: float = 0.0,
-    ) -> None:
-        value = _checks.real(threshold, "threshold")
-        super().__init__(
-            np.full(_checks.count(n_labels, "n_labels", 1), value),
-            label_names=None if label_names is None else _checks.names_of_labels(label_names),
-            missing=missing,
-            per_label=False,
-        )
-
-
-def _odds(values: Mapping[str, Any] | None) -> "OddsByScore | None":
-    """Read how often labels are true by their scores, if a rule knows that."""
-    if values is None:
-        return None
-    from thresholds.rule.odds import OddsByScore
-
-    return OddsByScore.from_dict(values)
+    value = _checks.real(threshold, "threshold")
+    return ThresholdRule(
+        np.full(_checks.count(n_labels, "n_labels", 1), value),
+        label_names=None if label_names is None else _checks.names_of_labels(label_names),
+        missing=missing,
+        per_label=False,
+    )

@@ -1,8 +1,7 @@
 """The same number of labels in every row."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,25 +11,14 @@ from thresholds._arrays.blocks import by_cells, row_blocks
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Matrix, Places
-from thresholds.rule.base import Rule
-from thresholds.rule.saving import (
-    check_parts,
-    checked_settings,
-    header,
-    read_settings,
-    written_settings,
-)
-
-if TYPE_CHECKING:
-    from thresholds.rule.fitted_on import FittedOn, OutOfFold
-    from thresholds.rule.made_by import MadeBy
-    from thresholds.rule.watching.profile import ScoreProfile
+from thresholds._results.fields import record, value
+from thresholds.rule.base import FittedRule
 
 _BLOCK_CELLS = 2**17  # whose copies stay in the cache
 
 
-@dataclass(frozen=True, repr=False)
-class TopKRule(Rule):
+@record
+class TopKRule(FittedRule):
     """Predict the k highest scores of each row; among equal scores, those of the first labels.
 
     Attributes
@@ -48,25 +36,9 @@ class TopKRule(Rule):
            [1, 0]], dtype=uint8)
     """
 
-    k: int
-    missing: float = 0.0
-    label_names: tuple[str, ...] | None = None
-    average: str | None = None
-    beta: float = 1.0
-    zero_division: float = 0.0
-    objective: float | None = None
-    fitted_on: "FittedOn | None" = field(default=None, repr=False, compare=False)
-    out_of_fold: "OutOfFold | None" = field(default=None, repr=False, compare=False)
-    made_by: "MadeBy | None" = field(default=None, repr=False, compare=False)
-    profile: "ScoreProfile | None" = field(default=None, repr=False, compare=False)
+    k: int = value(partial(_checks.count, smallest=0))
 
     kind: ClassVar[str] = "top_k"
-    own_fields: ClassVar[tuple[str, ...]] = ("k",)
-
-    def __post_init__(self) -> None:
-        """Check the number of labels."""
-        self.__dict__.update({"k": _checks.count(self.k, "k", 0)} | checked_settings(self))
-        check_parts(self)
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""
@@ -86,22 +58,19 @@ class TopKRule(Rule):
         decided = _sparse_choice(scores, k, self.missing)
         return decided.toarray() if dense else decided
 
-    def about(self, places: Ints) -> "TopKRule":
+    def _to_torch(self) -> Any:
+        """Return a PyTorch module that decides as the rule does."""
+        from thresholds.rule.serving.torch import TopKModule
+
+        return TopKModule(self.k, self.n_labels, self.label_names)
+
+    def only(self, places: Ints) -> "TopKRule":
         """Return the rule for some labels: the k highest of their scores."""
         return TopKRule(self.k, missing=self.missing)
 
     def settings(self) -> dict[str, Any]:
         """Return all that two rules may differ by."""
         return super().settings() | {"k": self.k}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain values, in the form of `rule.schema.json`."""
-        return header(self.kind) | {"k": self.k} | written_settings(self)
-
-    @classmethod
-    def _from_values(cls, values: Mapping[str, Any]) -> Self:
-        """Build a rule of this kind."""
-        return cls(k=values["k"], **read_settings(cls, values))
 
     def in_words(self) -> str:
         """Say how many labels, and what was reached."""

@@ -517,7 +517,7 @@ def _in_weights(by_label: ConfusionCounts, rows: RowsInFolds) -> LabelCounts:
         judged = (rows.folds >= 0) & (problem.known_in_row > 0)  # (n_samples,)
         weights = problem.sample_weight
         weight = np.count_nonzero(judged) if weights is None else weights[judged].sum().item()
-    return LabelCounts.of(weight * (counts.unit or 1), counts)
+    return LabelCounts.from_counts(weight * (counts.unit or 1), counts)
 
 
 def _spread(

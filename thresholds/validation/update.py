@@ -32,7 +32,7 @@ from thresholds.guards.options import GUARDS, Guard
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import Result, Table, counted, first_names, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.describing import profile_of
 from thresholds.significance import rejected
 from thresholds.validation.cross_fit import cross_fit
 from thresholds.validation.gain import BothCounts, p_of_gain, rows_of_weight
@@ -432,7 +432,7 @@ def _updated(
     objective = f_measure(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
     )
-    profile = ScoreProfile.of(
+    profile = profile_of(
         rule,
         problem.scores,
         weights=problem.sample_weight,

@@ -6,7 +6,7 @@ device. ONNX knows neither sparse scores nor errors: see `Rule.to_onnx`.
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from thresholds.devices.cells import FLOATS
 from thresholds.devices.expecting import SizeSearch
 from thresholds.rule.serving.recording import Recorder, Value
 
-if TYPE_CHECKING:
-    from thresholds.rule.base import Rule
-
 OPSET = 18  # which onnxruntime has since 1.14
 IR_VERSION = 8  # of the file, as old as that
 
@@ -28,7 +25,7 @@ _TYPES = {"float16": "FLOAT16", "bfloat16": "BFLOAT16", "float32": "FLOAT", "flo
 _HALVES = ("float16", "bfloat16")  # compared in float32, which holds each of their numbers
 
 
-def model_of(rule: "Rule", dtype: object) -> Any:
+def model_of(rule: Any, dtype: object) -> Any:
     """Return an ONNX model that decides as a rule does; arguments as in `Rule.to_onnx`."""
     name = _dtype_of_fit(rule) if dtype is None else _checks.option(dtype, "dtype", FLOATS)
     recorder = Recorder()
@@ -116,14 +113,14 @@ def unless_nan(scores: Value, decide: Callable[[Value], Value]) -> Value:
     return xp.where(is_nan, 0, decide(xp.where(is_nan, -np.inf, scores)))
 
 
-def _dtype_of_fit(rule: "Rule") -> str:
+def _dtype_of_fit(rule: Any) -> str:
     """Return the dtype of the scores of a fit, where it is known; of whole numbers float64, which holds them."""
     if rule.fitted_on is None:
         return "float32"
     return rule.fitted_on.dtype if rule.fitted_on.dtype in FLOATS else "float64"
 
 
-def _properties(rule: "Rule") -> dict[str, str]:
+def _properties(rule: Any) -> dict[str, str]:
     """Return what one may want to read in a model: plain words, label names as JSON."""
     names = None if rule.label_names is None else list(rule.label_names)
     known = {

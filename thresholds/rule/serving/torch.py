@@ -9,7 +9,7 @@ compared with what the rule compares them with.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Self, cast
+from typing import Self, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -22,14 +22,6 @@ from thresholds.devices.capping import first_of_rows, in_float, priorities
 from thresholds.devices.deciding import highest_of_rows, odd, switch_table
 from thresholds.devices.expecting import best_of_rows, best_sets
 from thresholds.devices.namespaces import best_float, own
-from thresholds.rule.base import Rule
-from thresholds.rule.instance import InstanceRule
-from thresholds.rule.region import RegionRule
-from thresholds.rule.threshold import ThresholdRule
-from thresholds.rule.top_k import TopKRule
-
-if TYPE_CHECKING:
-    from thresholds.rule.capped import CappedRule
 
 # The dtype in which scores of a dtype are compared; all that float16 and bfloat16 hold, float32 holds.
 _COMPARED = {
@@ -39,6 +31,9 @@ _COMPARED = {
     torch.float64: torch.float64,
 }
 _HALVES = (torch.float16, torch.bfloat16)
+
+
+Names: TypeAlias = tuple[str, ...] | None
 
 
 class BitsModule(torch.nn.Module):
@@ -74,7 +69,7 @@ class ScoresModule(BitsModule, ABC):
     label_names : tuple of str, or None
     """
 
-    def __init__(self, n_labels: int | None, label_names: tuple[str, ...] | None) -> None:
+    def __init__(self, n_labels: int | None, label_names: Names) -> None:
         super().__init__()
         self.n_labels = n_labels
         self.label_names = label_names
@@ -124,9 +119,8 @@ class RuleModule(ScoresModule):
 class SwitchModule(RuleModule):
     """Predicts a label where an odd number of its switches is at most the score; a threshold is a single switch."""
 
-    def __init__(self, rule: ThresholdRule | RegionRule) -> None:
-        super().__init__(rule.n_labels, rule.label_names)
-        switches = rule.switches if isinstance(rule, RegionRule) else rule.thresholds[:, np.newaxis]
+    def __init__(self, switches: Sequence[Floats], label_names: Names) -> None:
+        super().__init__(len(switches), label_names)
         table = switch_table(list(switches))  # (n_switches, n_labels)
 
         # What no score reaches is NaN, as scores are not checked: +inf may be among them.
@@ -157,9 +151,9 @@ class SwitchModule(RuleModule):
 class TopKModule(RuleModule):
     """Predicts the k highest scores of each row; among equal scores, those of the first labels."""
 
-    def __init__(self, rule: TopKRule) -> None:
-        super().__init__(rule.n_labels, rule.label_names)
-        self.k = rule.k
+    def __init__(self, k: int, n_labels: int | None, label_names: Names) -> None:
+        super().__init__(n_labels, label_names)
+        self.k = k
 
     def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
         """Return decisions about floats (n_samples, n_labels)."""
@@ -185,10 +179,12 @@ class TopKModule(RuleModule):
 class InstanceModule(RuleModule):
     """Predicts, for each row of probabilities, the set of labels with the highest expectation of its F-beta."""
 
-    def __init__(self, rule: InstanceRule) -> None:
-        super().__init__(rule.n_labels, rule.label_names)
-        self.beta = rule.beta
-        self.zero_division = rule.zero_division
+    def __init__(
+        self, beta: float, zero_division: float, n_labels: int | None, label_names: Names
+    ) -> None:
+        super().__init__(n_labels, label_names)
+        self.beta = beta
+        self.zero_division = zero_division
 
     def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
         """Return decisions about probabilities (n_samples, n_labels)."""
@@ -226,14 +222,21 @@ class CappedModule(RuleModule):
     """Predicts at most k labels of a row: of those that another module predicts, the first in an order."""
 
     def __init__(
-        self, rule: "CappedRule", within: RuleModule, table: Sequence[Floats], of_shares: bool
+        self,
+        rule: RuleModule,
+        k: int,
+        order: str,
+        table: Sequence[Floats],
+        of_shares: bool,
+        n_labels: int | None,
+        label_names: Names,
     ) -> None:
-        super().__init__(rule.n_labels, rule.label_names)
-        self.rule = within
-        self.k = rule.k
-        self.order = rule.order
+        super().__init__(n_labels, label_names)
+        self.rule = rule
+        self.k = k
+        self.order = order
         self._of_shares = of_shares
-        shape = (len(table), rule.n_labels or 0)
+        shape = (len(table), n_labels or 0)
         double = np.reshape(np.array(table, np.float64), shape)  # (n_rows, n_labels)
         self.keep_floats("table", in_float(double, np.dtype(np.float32)), double)
 
@@ -260,14 +263,3 @@ class CappedModule(RuleModule):
         yield from super()._in_words()
         yield f"k={self.k}"
         yield f"order={self.order}"
-
-
-def module_of(rule: Rule) -> RuleModule:
-    """Return a module that decides as a rule does."""
-    if isinstance(rule, ThresholdRule | RegionRule):
-        return SwitchModule(rule)
-    if isinstance(rule, TopKRule):
-        return TopKModule(rule)
-    if isinstance(rule, InstanceRule):
-        return InstanceModule(rule)
-    raise InputError(f"rule is a {type(rule).__name__}, which has no module")

@@ -16,15 +16,18 @@ the one that leaves least, causes with more freedom being handicapped.
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Places
 from thresholds.results import counted
-from thresholds.rule.watching.noticing import distance_by_chance
-from thresholds.rule.watching.profile import LEVELS, Columns, ScoreProfile, ranks
-from thresholds.significance import p_of_best, z_of_more
+from thresholds.rule.watching.describing import quantiles_of, ranks, rising_scores
+from thresholds.rule.watching.noticing import distance_by_chance, outside
+from thresholds.rule.watching.profile import LEVELS, Float32s, ScoreProfile
+from thresholds.rule.watching.sampling import scored_cells
 
 _EXPLAINED = 0.5  # of the distance, at most, may be left
 _OF_NOISE = 1.3  # times what chance leaves, at most, may be left,
@@ -54,131 +57,120 @@ class Cause(NamedTuple):
     distance: float  # that is left
 
 
-class Difference(NamedTuple):
-    """New scores held against a profile, label by label."""
+class ScoreShift(NamedTuple):
+    """New scores held against those of a fit, label by label."""
 
-    quantiles: Floats  # (n_labels, n_levels), of the fit
-    columns: Columns  # of new scores
     profile: ScoreProfile
+    rising: Float32s  # (n_used, n_rows) new scores of each label, NaN where there is none last
+    used: Places  # (n_used,) labels that these are of; others have no new scores
     n_unknown: Ints  # (n_labels,), cells that new lists leave out where the fit had scores; they may be anything low
-    below: Ints  # (n_labels, n_levels), new scores below each quantile, at least
+    n_new: Ints  # (n_labels,), new scores, unknown ones among them
+    below: Ints  # (n_labels, n_levels), new scores below each quantile of the fit, at least
     up_to: Ints  # and at or below it, at most
 
-    @classmethod
-    def between(cls, profile: ScoreProfile, columns: Columns, n_unknown: Ints) -> "Difference":
-        """Count new scores at the quantiles of the fit."""
-        below, up_to = columns.counts(profile.quantiles)
-        up_to += n_unknown[:, np.newaxis]
-        quantiles = profile.quantiles.astype(np.float64)
-        return cls(quantiles, columns, profile, n_unknown, below, up_to)
 
-    @property
-    def n_new(self) -> Ints:
-        """Number of new scores of each label, unknown ones among them: (n_labels,)."""
-        return self.columns.sizes + self.n_unknown
+def shift_of(profile: ScoreProfile, rows: Matrix, missing: float) -> ScoreShift:
+    """Count the scores of checked rows (n_rows, n_labels) at the quantiles of a fit."""
+    n_rows, n_labels = rows.shape
+    cells, used = scored_cells(rows, missing, profile.sparse)
+    rising, n_scores = rising_scores(cells)
+    n_new = np.zeros(n_labels, np.int64)
+    n_new[used] = n_scores
+    n_unknown = np.zeros(n_labels, np.int64)
+    if are_lists(profile, rows):
+        n_unknown = n_rows - n_new
+    counts = np.zeros((2, n_labels, len(LEVELS)), np.int64)  # below, and up to
+    shift = ScoreShift(profile, rising, used, n_unknown, n_new + n_unknown, *counts)
+    below, up_to = counts_at(shift, profile.quantiles)
+    return shift._replace(below=below, up_to=up_to)
 
-    @property
-    def is_known(self) -> Booleans:
-        """Whether a label has scores on both sides: (n_labels,)."""
-        return (self.profile.n_scores > 0) & (self.n_new > 0)
 
-    @property
-    def is_constant(self) -> Booleans:
-        """Whether many new scores of a label are all equal, and those of the fit were not: (n_labels,)."""
-        sizes = np.where(self.n_unknown > 0, 0, self.columns.sizes)
-        constant = sizes >= _FEWEST_EQUAL
-        first = self.columns.starts[:-1][constant]
-        last = self.columns.starts[1:][constant] - 1
-        constant[constant] = self.columns.scores[first] == self.columns.scores[last]
-        return constant & (self.quantiles[:, 0] < self.quantiles[:, -1])
+def are_lists(profile: ScoreProfile, rows: Matrix) -> bool:
+    """Whether rows are lists, for a rule that was fitted on whole rows: what they leave out may be anything low."""
+    return is_sparse(rows) and not profile.sparse
 
-    def p_values(self) -> Floats:
-        """Test, label by label, the number of scores up to each quantile: (n_labels,)."""
-        n_fit = self.profile.n_scores[:, np.newaxis]
-        n_new = self.n_new[:, np.newaxis]
-        rank = ranks(self.profile.n_scores)  # (n_labels, n_levels)
-        lower = z_of_more(rank, n_fit, self.below, n_new)
-        higher = z_of_more(n_fit - rank, n_fit, n_new - self.up_to, n_new)
-        return p_of_best(np.maximum(lower, higher).max(axis=1), 2 * len(LEVELS))
 
-    def p_of_sizes(self, n_rows: int) -> Floats:
-        """Test, label by label, on how many rows it has a score: (n_labels,)."""
-        n_fit = self.profile.n_scores
-        n_new = self.n_new
-        n_sampled = self.profile.n_sampled
-        more = z_of_more(n_fit, n_sampled, n_new, n_rows)
-        fewer = z_of_more(n_sampled - n_fit, n_sampled, n_rows - n_new, n_rows)
-        return p_of_best(np.maximum(more, fewer), 2)
+def counts_at(shift: ScoreShift, points: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+    """Count the new scores of each label below, and at or below, points of its own: (n_labels, n_points) each.
 
-    def largest(self) -> Floats:
-        """Return the largest distance of each label's shares: (n_labels,), NaN without scores."""
-        return np.where(self.is_known, self._distances(self.below, self.up_to).max(axis=1), np.nan)
+    Unknown ones are at or below any; NaN is above all scores.
+    """
+    below = np.zeros(points.shape, np.int64)
+    up_to = np.zeros(points.shape, np.int64)
+    n_scores = (shift.n_new - shift.n_unknown)[shift.used]
+    with np.errstate(over="ignore"):
+        points = points.astype(np.float32)
+    for label, n, rising in zip(shift.used.tolist(), n_scores.tolist(), shift.rising, strict=True):
+        below[label] = np.searchsorted(rising[:n], points[label], "left")
+        up_to[label] = np.searchsorted(rising[:n], points[label], "right")
+    return below, up_to + shift.n_unknown[:, np.newaxis]
 
-    def mean_distance(self, labels: Booleans) -> float:
-        """Return the mean distance of some labels, 0 where no scores tell."""
-        return self._mean(self._distances(self.below, self.up_to), labels)
 
-    def distance_at(self, points: Floats, labels: Booleans, *, falls: bool = False) -> float:
-        """Return the mean distance that is left if quantiles have become `points`, where `falls` in reverse order."""
-        with np.errstate(over="ignore"):
-            below, up_to = self.columns.counts(points.astype(np.float32))
-        up_to += self.n_unknown[:, np.newaxis]
-        if falls:
-            n_new = self.n_new[:, np.newaxis]
-            below, up_to = n_new - up_to, n_new - below
-        return self._mean(self._distances(below, up_to), labels)
+def are_known(shift: ScoreShift) -> Booleans:
+    """Whether a label has scores on both sides: (n_labels,)."""
+    return np.asarray((shift.profile.n_scores > 0) & (shift.n_new > 0))
 
-    def noise(self, labels: Booleans) -> float:
-        """Return the mean distance of some labels that chance makes."""
-        level = np.array(LEVELS)
-        n_fit = np.maximum(self.profile.n_scores, 1)[labels, np.newaxis]
-        n_new = np.maximum(self.n_new, 1)[labels, np.newaxis]
-        return float(distance_by_chance(level, n_fit, n_new).mean())
 
-    def between_columns(self, labels: Ints) -> Floats:
-        """Return the distance of each new column, if it held the scores of each label: (n_columns, n_labels)."""
-        points = self.profile.quantiles[labels]  # (n_labels, n_levels)
-        share = self._shares()[labels]
-        distances = np.empty((labels.size, labels.size))
-        for i, column in enumerate(labels.tolist()):
-            scores = self.columns.of_label(column)
-            below = np.searchsorted(scores, points.reshape(-1), side="left").reshape(points.shape)
-            up_to = np.searchsorted(scores, points.reshape(-1), side="right").reshape(points.shape)
-            n_unknown = self.n_unknown[column]
-            n = max(scores.size + n_unknown, 1)
-            distances[i] = _outside(share, below / n, (up_to + n_unknown) / n).mean(axis=1)
-        return distances
+def are_constant(shift: ScoreShift) -> Booleans:
+    """Whether many new scores of a label are all equal, and those of the fit were not: (n_labels,)."""
+    has_many = (shift.n_new[shift.used] >= _FEWEST_EQUAL) & (shift.n_unknown[shift.used] == 0)
+    last = np.maximum(shift.n_new[shift.used] - 1, 0)
+    constant = np.zeros(shift.n_new.size, np.bool_)
+    highest = shift.rising[np.arange(last.size), last]
+    constant[shift.used] = has_many & (shift.rising[:, 0] == highest)
+    quantiles = shift.profile.quantiles
+    return np.asarray(constant & (quantiles[:, 0] < quantiles[:, -1]))
 
-    def _shares(self) -> Floats:
-        """Return the share of the fit's scores up to each quantile: (n_labels, n_levels)."""
-        sizes = self.profile.n_scores
-        return ranks(sizes) / np.maximum(sizes, 1)[:, np.newaxis]
 
-    def _distances(self, below: Ints, up_to: Ints) -> Floats:
-        """Return how far new shares are from those of the fit: (n_labels, n_levels)."""
-        n_new = np.maximum(self.n_new, 1)[:, np.newaxis]
-        return _outside(self._shares(), below / n_new, up_to / n_new)
+def distances_of(shift: ScoreShift, below: Ints, up_to: Ints) -> Floats:
+    """Return how far new shares are from those of the fit: (n_labels, n_levels)."""
+    n_new = np.maximum(shift.n_new, 1)[:, np.newaxis]
+    return outside(_shares(shift.profile), below / n_new, up_to / n_new)
 
-    def _mean(self, distances: Floats, labels: Booleans) -> float:
-        """Return the mean over levels and some labels."""
-        chosen = distances[labels & self.is_known]
-        return float(chosen.mean()) if chosen.size else 0.0
+
+def largest_distances(shift: ScoreShift) -> Floats:
+    """Return the largest distance of each label's shares: (n_labels,), NaN where no scores tell."""
+    largest = distances_of(shift, shift.below, shift.up_to).max(axis=1)
+    return np.where(are_known(shift), largest, np.nan)
+
+
+def mean_distance(
+    shift: ScoreShift, labels: Booleans, points: Floats | None = None, *, falls: bool = False
+) -> float:
+    """Return the mean distance of some labels, 0 where no scores tell.
+
+    With points (n_labels, n_levels), what is left of it if quantiles have become these, where `falls` in reverse order.
+    """
+    below, up_to = (shift.below, shift.up_to) if points is None else counts_at(shift, points)
+    if falls:
+        n_new = shift.n_new[:, np.newaxis]
+        below, up_to = n_new - up_to, n_new - below
+    chosen = distances_of(shift, below, up_to)[labels & are_known(shift)]
+    return float(chosen.mean()) if chosen.size else 0.0
+
+
+def _shares(profile: ScoreProfile) -> Floats:
+    """Return the share of the fit's scores up to each quantile: (n_labels, n_levels)."""
+    sizes = profile.n_scores
+    return np.asarray(ranks(sizes) / np.maximum(sizes, 1)[:, np.newaxis])
 
 
 def cause_of(
-    difference: Difference, labels: Booleans, said: Callable[[int], str], *, by_order: bool
+    shift: ScoreShift, labels: Booleans, said: Callable[[int], str], *, by_order: bool
 ) -> Cause | None:
     """Find what explains the change of some labels best; None if nothing does.
 
     `said` names a label in a sentence; `by_order` tries whether columns are permuted, too.
     """
-    whole = difference.mean_distance(labels)
-    noise = difference.noise(labels)
+    whole = mean_distance(shift, labels)
+    n_fit = np.maximum(shift.profile.n_scores, 1)[labels, np.newaxis]
+    n_new = np.maximum(shift.n_new, 1)[labels, np.newaxis]
+    noise = float(distance_by_chance(np.array(LEVELS), n_fit, n_new).mean())
     best = None
     least = np.inf
-    tried = [_scales(difference, labels), _affine(difference, labels)]
+    tried = [_scales(shift, labels), _affine(shift, labels)]
     if by_order:
-        tried.append(_orders(difference, labels, said))
+        tried.append(_orders(shift, labels, said))
     for cause, handicap in chain(*tried):
         is_named = cause.distance <= _EXPLAINED * whole or (
             cause.distance <= _OF_NOISE * noise and cause.distance <= _AND_EXPLAINED * whole
@@ -192,7 +184,7 @@ def cause_of(
 class _Scale(NamedTuple):
     """Another scale of the same scores."""
 
-    of: Callable[[Floats], Floats]
+    turn: Callable[[Floats], Floats]
     lowest: float  # scores of the fit that it can be tried on
     highest: float
     sentence: str
@@ -271,36 +263,38 @@ _SCALES = (
 )
 
 
-def _scales(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, float]]:
+def _scales(shift: ScoreShift, labels: Booleans) -> Iterator[tuple[Cause, float]]:
     """Try other scales of the same scores; each cause comes with its handicap, 1 for those that have no freedom."""
-    quantiles = difference.quantiles[labels & difference.is_known]
-    finite = quantiles[np.isfinite(quantiles)]
+    quantiles = shift.profile.quantiles.astype(np.float64)  # (n_labels, n_levels)
+    chosen = quantiles[labels & are_known(shift)]
+    finite = chosen[np.isfinite(chosen)]
     for scale in _SCALES:
         if scale.is_possible(finite):
             with np.errstate(all="ignore"):
-                points = scale.of(difference.quantiles)
-            left = difference.distance_at(points, labels, falls=scale.falls)
+                points = scale.turn(quantiles)
+            left = mean_distance(shift, labels, points, falls=scale.falls)
             yield Cause("scale", scale.sentence, left), 1.0
 
 
-def _affine(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, float]]:
+def _affine(shift: ScoreShift, labels: Booleans) -> Iterator[tuple[Cause, float]]:
     """Try a factor, a shift, or both, for all labels alike, where all new scores are known."""
-    if difference.n_unknown.any():
+    if shift.n_unknown.any():
         return
-    before = difference.quantiles
-    after = difference.columns.quantiles().astype(np.float64)
-    yield from _factor_and_shift(difference, labels, before, after)
+    before = shift.profile.quantiles.astype(np.float64)  # (n_labels, n_levels)
+    after = np.full(before.shape, np.nan)
+    after[shift.used] = quantiles_of(shift.rising, shift.n_new[shift.used])
+    yield from _factor_and_shift(shift, labels, before, after)
 
     # Where both look like probabilities, their logits may have moved.
-    chosen = labels & difference.is_known
+    chosen = labels & are_known(shift)
     if _all_within(before[chosen], 0, 1) and _all_within(after[chosen], 0, 1):
         with np.errstate(divide="ignore"):
             logits = _logit(before), _logit(after)
-        yield from _factor_and_shift(difference, labels, *logits, are_logits=True)
+        yield from _factor_and_shift(shift, labels, *logits, are_logits=True)
 
 
 def _factor_and_shift(
-    difference: Difference,
+    shift: ScoreShift,
     labels: Booleans,
     before: Floats,
     after: Floats,
@@ -316,11 +310,11 @@ def _factor_and_shift(
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = after[:, upper] - after[:, lower]  # (n_labels,)
         factor = _median(spread / (before[:, upper] - before[:, lower]), labels)
-        shift = _median(after[:, middle] - before[:, middle], labels)
+        added = _median(after[:, middle] - before[:, middle], labels)
         rest = _median(after[:, middle] - factor * before[:, middle], labels)
 
     for a, b, handicap in (
-        (1.0, shift, _ONE_NUMBER),
+        (1.0, added, _ONE_NUMBER),
         (factor, 0.0, _ONE_NUMBER),
         (factor, rest, _TWO_NUMBERS),
     ):
@@ -329,7 +323,7 @@ def _factor_and_shift(
         with np.errstate(invalid="ignore", over="ignore"):
             moved = a * before + b
             points = _sigmoid(moved) if are_logits else moved
-        left = difference.distance_at(points, labels)
+        left = mean_distance(shift, labels, points)
         yield Cause("moved", _moved(a, b, of_logits=are_logits), left), handicap
 
 
@@ -340,27 +334,27 @@ def _median(values: Floats, labels: Booleans) -> float:
     return float(np.median(chosen)) if chosen.size else np.nan
 
 
-def _moved(factor: float, shift: float, *, of_logits: bool) -> str:
+def _moved(factor: float, added: float, *, of_logits: bool) -> str:
     """Say by how much all scores have moved."""
     if factor == 1:
-        direction = "higher" if shift > 0 else "lower"
-        how = f"about {abs(shift):.3g} {direction} than when the rule was fitted"
+        direction = "higher" if added > 0 else "lower"
+        how = f"about {abs(added):.3g} {direction} than when the rule was fitted"
     else:
         how = f"about {factor:.3g} times those that the rule was fitted on"
-        if shift != 0:
-            how += f", {'plus' if shift > 0 else 'minus'} {abs(shift):.3g}"
+        if added != 0:
+            how += f", {'plus' if added > 0 else 'minus'} {abs(added):.3g}"
     what = "have all changed alike: their logits are" if of_logits else "are all"
     return f"{what} {how}. {WHAT_TO_DO}"
 
 
 def _orders(
-    difference: Difference, labels: Booleans, said: Callable[[int], str]
+    shift: ScoreShift, labels: Booleans, said: Callable[[int], str]
 ) -> Iterator[tuple[Cause, float]]:
     """Try whether columns hold the scores of other labels."""
-    places = np.flatnonzero(labels & difference.is_known)
+    places = np.flatnonzero(labels & are_known(shift))
     if not 2 <= places.size <= _MOST_COLUMNS:
         return
-    distances = difference.between_columns(places)  # (n_columns, n_labels)
+    distances = _between_columns(shift, places)  # (n_columns, n_labels)
     column = np.arange(places.size)
 
     # All columns in reverse order, or all moved by one: then those at the right hold the scores of labels to the left.
@@ -392,11 +386,22 @@ def _orders(
     yield Cause("order", sentence, left), _AN_ASSIGNMENT
 
 
+def _between_columns(shift: ScoreShift, labels: Places) -> Floats:
+    """Return the distance of each new column, if it held the scores of each label: (n_columns, n_labels)."""
+    points = shift.profile.quantiles[labels].reshape(-1)  # (n_labels * n_levels,)
+    share = _shares(shift.profile)[labels].reshape(-1)
+    distances = np.empty((labels.size, labels.size))
+    place = np.searchsorted(shift.used, labels)  # where the scores of each are
+    for i, label in enumerate(labels.tolist()):
+        n_new, n_unknown = shift.n_new[label], shift.n_unknown[label]
+        rising = shift.rising[place[i], : n_new - n_unknown] if n_new > n_unknown else points[:0]
+        below = np.searchsorted(rising, points, "left") / n_new
+        up_to = (np.searchsorted(rising, points, "right") + n_unknown) / n_new
+        by_level = outside(share, below, up_to).reshape(labels.size, len(LEVELS))
+        distances[i] = by_level.mean(axis=1)
+    return distances
+
+
 def _in_order(what: str) -> str:
     """Say that columns are in another order."""
     return f"seem to be {what}. Put the columns in the order that the rule was fitted on."
-
-
-def _outside(share: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Return how far shares lie outside the ranges that ties leave them."""
-    return np.maximum(np.maximum(lower - share, share - upper), 0.0)

@@ -17,50 +17,65 @@ distribution that the test of two counts takes (`significance.z_of_more`).
 What the tests have proved is put into words in `rule/watching/findings.py`.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Matrix, Numbers
+from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
-from thresholds.rule.watching.causes import Difference
+from thresholds.rule.protocol import Decides, Watches
+from thresholds.rule.watching.causes import (
+    ScoreShift,
+    are_constant,
+    are_lists,
+    largest_distances,
+    shift_of,
+)
+from thresholds.rule.watching.describing import (
+    n_predicted,
+    profile_of,
+    quartiles_of,
+    ranks,
+    row_figures,
+)
 from thresholds.rule.watching.findings import (
     CONSEQUENCES,
     GRAVE,
     NOTE,
-    Evidence,
     Finding,
-    Labels,
     RowChange,
     as_mean,
     as_percent,
-    findings_of,
+    constant_finding,
+    labels_per_row_finding,
+    rates_finding,
+    score_findings,
+    scored_finding,
 )
-from thresholds.rule.watching.profile import (
-    Columns,
-    RowFigure,
-    Sample,
-    ScoreProfile,
+from thresholds.rule.watching.profile import LEVELS, MeanAndSd, ScoreProfile
+from thresholds.rule.watching.sampling import (
     evenly_spaced,
-    labels_in,
+    labels_per_row,
     most_rows,
-    per_label,
-    row_figures,
+    scored_cells,
     taken_rows,
 )
 from thresholds.significance import p_of_best, p_of_means, rejected, z_of_more
 
-if TYPE_CHECKING:
-    from thresholds.rule.base import Rule
-
 _ALPHA = 0.01
 _KINDS_OF_TESTS = 5
+_Z_95 = 1.96  # deviates of the normal distribution between which 95 % of it lie
+
+# A change that is proved may be too small to matter: means must differ by more than this.
+_LEAST_POSITION = 0.01  # of a row's scores that lie on another side of a quartile
+_LEAST_RATIO = 1.05  # of labels a row, and of scores a row
+
 _TO_DO = {
     GRAVE: "Do not use the decisions until each grave change is put right, or you know that it does no harm.",
     NOTE: "A note may be harmless or intended: look at the labels that it names.",
@@ -75,10 +90,13 @@ class ScoreCheck(Result):
     ----------
     findings : tuple of Finding, causes first; empty if nothing was found
     labels : a row for each label
-        label; predicted_rate_fit and predicted_rate, the shares of rows on which it is predicted; p_rate;
+        label; predicted_rate_fit and predicted_rate, the shares of rows on which it is predicted; rate_ratio_low and
+        rate_ratio_high, a 95 % confidence interval, of this label alone, of how many times as often that is; p_rate;
         rate_moved, with error control over labels; distance, the largest difference of the shares of scores up to a
         quantile of the fit; p_scores; scores_moved. NaN where something is not known.
     labels_per_row_fit, labels_per_row : the mean number of labels predicted for a row; NaN where it is not known
+    labels_per_row_ratio_low, labels_per_row_ratio_high : 95 % confidence interval of the second divided by the first
+        NaN where one is 0 or not known.
     n_rows_fit, n_rows : rows compared, those sampled of the fit and of the new scores
     alpha : probability of finding anything where nothing has changed
     """
@@ -87,6 +105,8 @@ class ScoreCheck(Result):
     labels: npt.NDArray[Any]
     labels_per_row_fit: float
     labels_per_row: float
+    labels_per_row_ratio_low: float
+    labels_per_row_ratio_high: float
     n_rows_fit: int
     n_rows: int
     alpha: float
@@ -154,17 +174,25 @@ def _table(changed: npt.NDArray[Any], k: int) -> Table:
     return Table(head, body, note=n_more(changed.size, k, "label"))
 
 
-def check_scores(rule: "Rule", y_score: object, alpha: object) -> ScoreCheck:
-    """Compare scores as users have them with a rule's profile."""
-    profile = profile_of(rule)
+def check_scores(rule: Watches, y_score: object, alpha: object) -> ScoreCheck:
+    """Compare scores as users have them with those that a rule was fitted on, of which it keeps a profile.
+
+    Raises `InputError` for scores that the rule cannot take, and where there is no profile.
+    """
+    known = required_profile(rule, "rule")
     level = _checks.share(alpha, "alpha")
     scores = checked_scores(rule, y_score)
-    _checks.label_count(scores.shape, profile.n_labels, "rule")
-    rows = taken_rows(scores, evenly_spaced(scores.shape[0], most_rows(profile.n_labels)))
-    return check_rows(rule, profile, rows, alpha=level)
+    _checks.label_count(scores.shape, known.n_labels, "rule")
+    rows = taken_rows(scores, evenly_spaced(scores.shape[0], most_rows(known.n_labels)))
+    return check_rows(rule, rows, alpha=level)
 
 
-def checked_scores(rule: "Rule", y_score: Any) -> Any:
+def profile_of_scores(rule: Decides, y_score: object) -> ScoreProfile:
+    """Describe scores as users have them, that a rule can take, and what it decides about them."""
+    return profile_of(rule, checked_scores(rule, y_score))
+
+
+def checked_scores(rule: Decides, y_score: Any) -> Any:
     """Return scores that a rule takes, wherever they are, columns in the order of its labels."""
     scores: Any
     if devices.namespace_on_device(y_score) is not None:
@@ -175,96 +203,165 @@ def checked_scores(rule: "Rule", y_score: Any) -> Any:
     return scores
 
 
-def profile_of(rule: "Rule", name: str = "rule") -> ScoreProfile:
-    """Return the profile of a rule, or refuse one that has none."""
-    if rule.profile is None:
+def required_profile(rule: Watches, name: str) -> ScoreProfile:
+    """Return the profile of a rule, which an error gives a name; refuse a rule that has none."""
+    profile: ScoreProfile | None = rule.profile
+    if profile is None:
         raise InputError(
             f"{name} keeps nothing of the scores that it was fitted on, expected a rule of this version: fit it"
             " again, or give it scores to compare with, rule.watching(y_score)"
         )
-    return rule.profile
+    return profile
 
 
-def check_rows(
-    rule: "Rule", profile: ScoreProfile, rows: Matrix, *, alpha: float = _ALPHA
-) -> ScoreCheck:
-    """Compare sampled rows, checked and in host memory, with a profile."""
-    decided = rule.decide(rows, dense=rule.needs_dense(rows))
-    n_predicted = per_label(decided)  # (n_labels,)
-    sample = Sample.of(rows, rule.missing, profile.sparse)
-    columns = Columns.of(sample)
+def check_rows(rule: Watches, rows: Matrix, *, alpha: float = _ALPHA) -> ScoreCheck:
+    """Compare sampled rows (n_rows, n_labels), checked and in host memory, with the profile of a rule that has one."""
+    profile: ScoreProfile = rule.profile
     n_rows = rows.shape[0]
+    decided = rule.decide(rows, dense=rule.needs_dense(rows))
+    n_now = n_predicted(decided)  # (n_labels,)
+    shift = shift_of(profile, rows, rule.missing)
+    cells, used = scored_cells(rows, rule.missing, profile.sparse)
+    lower, upper = quartiles_of(profile.quantiles, profile.n_scores)
+    figures = row_figures(cells, lower[used], upper[used]) | {"labels": labels_per_row(decided)}
 
-    # Lists for a rule that was fitted on whole rows: what they leave out may be anything low.
-    are_lists = is_sparse(rows) and not profile.sparse
-    n_unknown = n_rows - columns.sizes if are_lists else np.zeros_like(columns.sizes)
-    difference = Difference.between(profile, columns, n_unknown)
-    figures = row_figures(sample, profile.quantiles, profile.n_scores)
-
-    # Each kind of test has an equal part of alpha.
+    # Test labels and rows; each kind of test has an equal part of alpha.
     part = alpha / _KINDS_OF_TESTS
-    p_rate = _p_of_rates(profile, n_predicted, n_rows)
-    p_scores = difference.p_values()
-    evidence = Evidence(
-        rate_moved=rejected(p_rate, part),
-        scores_moved=rejected(p_scores, part),
-        scored_moved=rejected(difference.p_of_sizes(n_rows), part / 2),
-        labels=_changed(profile, "labels", labels_in(decided), n_rows, part, _luck(profile)),
-        above=_changed(profile, "above", figures["above"], n_rows, part / 2),
-        outside=_changed(profile, "outside", figures["outside"], n_rows, part / 2),
-        scored=_changed(profile, "scored", figures["scored"], n_rows, part / 2),
-        are_lists=are_lists,
+    p_rate = _p_of_counts(profile.predicted, profile.n_rows, n_now, n_rows)
+    p_scores = _p_of_scores(shift)
+    p_scored = _p_of_counts(profile.n_scores, profile.n_sampled, shift.n_new, n_rows)
+    rate_moved = rejected(p_rate, part)  # (n_labels,), as the next two
+    scores_moved = rejected(p_scores, part)
+    scored_moved = rejected(p_scored, part / 2)
+    luck = _luck(profile)
+    labels = _row_change(profile, "labels", figures, n_rows, part, luck)
+    above = _row_change(profile, "above", figures, n_rows, part / 2)
+    outside = _row_change(profile, "outside", figures, n_rows, part / 2)
+    scored = _row_change(profile, "scored", figures, n_rows, part / 2)
+    interval = _interval_of_ratio(profile, figures["labels"], n_rows)
+
+    # Tell what is proved and large enough to matter; of lists for a rule of whole rows little is known.
+    is_known = not are_lists(profile, rows)
+    rows_moved = is_known and any(
+        change.is_proved and abs(change.now - change.before) > _LEAST_POSITION
+        for change in (above, outside)
     )
-    rate_fit = profile.predicted / profile.n_rows
-    rate = n_predicted / n_rows
-    names = names_of(rule.label_names, profile.n_labels)
-    labels = Labels(names, rule.label_names is not None)
+    cells_moved = is_known and (bool(scored_moved.any()) or scored.is_proved_beyond(_LEAST_RATIO))
+
+    # Say it: causes first, then what they lead to. Columns that have become constant need no other cause.
+    names = rule.label_names
+    constant = scores_moved & are_constant(shift)
+    findings = []
+    if constant.any():
+        findings.append(constant_finding(constant, names))
+    are_other_lists = cells_moved and profile.sparse
+    findings += score_findings(
+        shift,
+        scores_moved,
+        constant,
+        names,
+        rows_moved=rows_moved,
+        are_other_lists=are_other_lists,
+    )
+    if cells_moved:
+        findings.append(scored_finding(scored, scored_moved, names))
+    # Where other cells have a score, which may be intended, what it leads to is not grave.
+    may_be_grave = not cells_moved
+    rate_fit = profile.predicted / profile.n_rows  # (n_labels,)
+    rate = n_now / n_rows
+    if labels.is_proved_beyond(_LEAST_RATIO):
+        findings.append(labels_per_row_finding(labels, interval, may_be_grave=may_be_grave))
+    if rate_moved.any():
+        findings.append(rates_finding(rate_moved, rate_fit, rate, names, may_be_grave=may_be_grave))
+
+    low, high = _intervals_of_ratios(profile, n_now, n_rows)
     return ScoreCheck(
-        findings=tuple(findings_of(evidence, difference, rate_fit, rate, labels)),
+        findings=tuple(findings),
         labels=rows_of(
             {
-                "label": names,
+                "label": names_of(names, profile.n_labels),
                 "predicted_rate_fit": rate_fit,
                 "predicted_rate": rate,
+                "rate_ratio_low": low,
+                "rate_ratio_high": high,
                 "p_rate": p_rate,
-                "rate_moved": evidence.rate_moved,
-                "distance": difference.largest(),
+                "rate_moved": rate_moved,
+                "distance": largest_distances(shift),
                 "p_scores": p_scores,
-                "scores_moved": evidence.scores_moved,
+                "scores_moved": scores_moved,
             }
         ),
-        labels_per_row_fit=evidence.labels.before,
-        labels_per_row=evidence.labels.now,
+        labels_per_row_fit=labels.before,
+        labels_per_row=labels.now,
+        labels_per_row_ratio_low=interval[0],
+        labels_per_row_ratio_high=interval[1],
         n_rows_fit=profile.n_sampled,
         n_rows=n_rows,
         alpha=alpha,
     )
 
 
-def _p_of_rates(profile: ScoreProfile, n_predicted: Numbers, n_rows: int) -> Floats:
-    """Test of each label whether it is predicted as often as at the fit; NaN where that is not known."""
-    n_fit = profile.n_rows
-    before = profile.predicted
-    more = z_of_more(before, n_fit, n_predicted, n_rows)
-    fewer = z_of_more(n_fit - before, n_fit, n_rows - n_predicted, n_rows)
+def _p_of_counts(before: Numbers, n_fit: int, now: Ints, n_rows: int) -> Floats:
+    """Test of each label whether it has or gets something on as many rows; NaN where it is not known of the fit."""
+    more = z_of_more(before, n_fit, now, n_rows)
+    fewer = z_of_more(n_fit - before, n_fit, n_rows - now, n_rows)
     return np.where(np.isnan(before), np.nan, p_of_best(np.maximum(more, fewer), 2))
 
 
-def _changed(
+def _p_of_scores(shift: ScoreShift) -> Floats:
+    """Test, label by label, the number of scores up to each quantile: (n_labels,)."""
+    n_fit = shift.profile.n_scores[:, np.newaxis]
+    n_new = shift.n_new[:, np.newaxis]
+    rank = ranks(shift.profile.n_scores)  # (n_labels, n_levels)
+    lower = z_of_more(rank, n_fit, shift.below, n_new)
+    higher = z_of_more(n_fit - rank, n_fit, n_new - shift.up_to, n_new)
+    return p_of_best(np.maximum(lower, higher).max(axis=1), 2 * len(LEVELS))
+
+
+def _row_change(
     profile: ScoreProfile,
     name: str,
-    now: RowFigure,
+    figures: dict[str, MeanAndSd],
     n_rows: int,
     alpha: float,
     luck: tuple[float, float] = (0.0, 0.0),
 ) -> RowChange:
     """Test whether a figure of rows has changed by more than `luck`, down and up, which other rows show anyway."""
-    before = profile.rows[name]
-    if before is None:
-        return RowChange(np.nan, now.mean, False)
-    nearest = min(max(now.mean, before.mean - luck[0]), before.mean + luck[1])
-    p = p_of_means(before._replace(mean=nearest), profile.n_sampled, now, n_rows)
-    return RowChange(before.mean, now.mean, p <= alpha)
+    known = profile.rows[name]
+    now, sd_now = figures[name]
+    if known is None:
+        return RowChange(np.nan, now, False)
+    before, sd = known
+    nearest = min(max(now, before - luck[0]), before + luck[1])
+    p = p_of_means((nearest, sd), profile.n_sampled, (now, sd_now), n_rows)
+    return RowChange(before, now, p <= alpha)
+
+
+def _interval_of_ratio(profile: ScoreProfile, now: MeanAndSd, n_rows: int) -> tuple[float, float]:
+    """Return a 95 % interval of the ratio of mean labels a row, now to then; NaN where a mean is 0 or not known.
+
+    The logarithm of each mean m has the variance sd^2 / (n m^2), rows being independent.
+    """
+    before = profile.rows["labels"]
+    if before is None or before[0] == 0 or now[0] == 0:
+        return np.nan, np.nan
+    relative = (before[1] / before[0]) ** 2 / profile.n_sampled + (now[1] / now[0]) ** 2 / n_rows
+    width = math.exp(_Z_95 * math.sqrt(relative))
+    ratio = now[0] / before[0]
+    return ratio / width, ratio * width
+
+
+def _intervals_of_ratios(profile: ScoreProfile, now: Ints, n_rows: int) -> tuple[Floats, Floats]:
+    """Return a 95 % interval of how many times as often each label is predicted: two (n_labels,), NaN if not known.
+
+    The interval of Katz et al. 1978 for the logarithm of the ratio of two shares, with half a row added to each count
+    (Walter 1975), so that counts of 0 have one, too.
+    """
+    share = (now + 0.5) / (n_rows + 0.5)
+    share_fit = (profile.predicted + 0.5) / (profile.n_rows + 0.5)
+    variance = (1 - share) / (now + 0.5) + (1 - share_fit) / (profile.predicted + 0.5)
+    width = np.exp(_Z_95 * np.sqrt(variance))
+    return share / share_fit / width, share / share_fit * width
 
 
 def _luck(profile: ScoreProfile) -> tuple[float, float]:

@@ -1,30 +1,27 @@
-"""What has changed in the scores, in words: from what the tests of a check have proved to sentences, causes first.
+"""What has changed in the scores, in words: each finding from what the tests of a check have proved.
 
-A change that is proved may be too small to matter: means must differ by more than `_LEAST_*`, below. What may have
-caused it is `rule/watching/causes.py`'s question.
+What may have caused it is `rule/watching/causes.py`'s question.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Floats, Ints, Texts
+from thresholds._arrays.types import Booleans, Floats, Places
 from thresholds.results import Shown, Table, counted, records_of
-from thresholds.rule.watching.causes import WHAT_TO_DO, Cause, Difference, cause_of
+from thresholds.rule.watching.causes import WHAT_TO_DO, ScoreShift, cause_of, mean_distance
 from thresholds.rule.watching.noticing import GRAVE_DISTANCE, GRAVE_RATIO, times
 
 GRAVE = "grave"
 NOTE = "note"
 
-_LEAST_POSITION = 0.01  # of a row's scores that lie on another side of a quartile
-_LEAST_RATIO = 1.05  # of labels a row, and of scores a row
-
-_GRAVE_SHARE = 0.5  # of the predictions of the fit: how far those of moved labels went up or down
-
 _SHOWN = 3  # labels named in a sentence
+
+LabelNames = tuple[str, ...] | None  # None: labels go by their positions
 
 CONSEQUENCES = ("labels_per_row", "rates")  # kinds of what other scores lead to
 
@@ -56,190 +53,138 @@ class Finding(Shown):
         yield f"{self.severity}: {self.sentence}"
 
 
-class Labels(NamedTuple):
-    """Labels as sentences name them."""
-
-    names: Texts  # (n_labels,), or positions
-    have_names: bool
-
-    def of(self, labels: Booleans | Ints) -> tuple[str, ...]:
-        """Return the names, or positions, of some labels."""
-        return tuple(self.names[labels].tolist())
-
-    def said(self, label: int) -> str:
-        """Name one label, on one line."""
-        name = str(self.names[label])
-        return _checks.shown(name) if self.have_names else f"label {name}"
-
-    def listed(self, labels: Booleans) -> str:
-        """Name a few of some labels, and say how many they are."""
-        places = np.flatnonzero(labels)
-        shown = ", ".join(self.said(j) for j in places[:_SHOWN])
-        return f"{places.size:,} labels ({shown}, ...)" if places.size > _SHOWN else shown
-
-
 class RowChange(NamedTuple):
-    """A figure of rows: before, and now."""
+    """The mean of a figure of rows at the fit, NaN where it is not known, and now."""
 
-    before: float  # NaN where it is not known
+    before: float
     now: float
-    is_proved: bool
+    is_proved: bool  # that they differ
 
-    @property
-    def ratio(self) -> float:
-        """How many times as large the larger is."""
-        return times(self.before, self.now)
-
-
-class Evidence(NamedTuple):
-    """What the tests have proved."""
-
-    rate_moved: Booleans  # (n_labels,)
-    scores_moved: Booleans
-    scored_moved: Booleans
-    labels: RowChange
-    above: RowChange
-    outside: RowChange
-    scored: RowChange
-    are_lists: bool  # of scores, for a rule that was fitted on whole rows
-
-    @property
-    def rows_moved(self) -> bool:
-        """Whether the scores of rows lie elsewhere, by enough to matter; False for lists, of which it is not known."""
-        return not self.are_lists and any(
-            figure.is_proved and abs(figure.now - figure.before) > _LEAST_POSITION
-            for figure in (self.above, self.outside)
-        )
-
-    @property
-    def cells_moved(self) -> bool:
-        """Whether more, fewer or other cells have a score; False for lists, of which it is not known."""
-        return not self.are_lists and bool(
-            self.scored_moved.any() or (self.scored.is_proved and self.scored.ratio > _LEAST_RATIO)
-        )
+    def is_proved_beyond(self, ratio: float) -> bool:
+        """Whether they differ, and one is more than so many times the other."""
+        return self.is_proved and times(self.before, self.now) > ratio
 
 
-def findings_of(
-    evidence: Evidence,
-    difference: Difference,
-    rate_fit: Floats,
-    rate: Floats,
-    labels: Labels,
-) -> Iterator[Finding]:
-    """Say what the tests have proved: causes first, then what they lead to."""
-    # Columns that have become constant need no other cause.
-    constant = evidence.scores_moved & difference.is_constant
-    if constant.any():
-        yield _constant(constant, labels)
-    yield from _scores(evidence, difference, constant, labels)
-    if evidence.cells_moved:
-        yield _scored(evidence, labels)
-
-    # Where other cells have a score, which may be intended, what it leads to is not grave.
-    may_be_grave = not evidence.cells_moved
-    if evidence.labels.is_proved and evidence.labels.ratio > _LEAST_RATIO:
-        yield _labels_per_row(evidence.labels, may_be_grave=may_be_grave)
-    if evidence.rate_moved.any():
-        yield _rates(evidence.rate_moved, rate_fit, rate, labels, may_be_grave=may_be_grave)
-
-
-def _constant(constant: Booleans, labels: Labels) -> Finding:
+def constant_finding(constant: Booleans, label_names: LabelNames) -> Finding:
     """Say that labels have the same score in every row."""
     sentence = (
-        f"The scores of {labels.listed(constant)} are now the same in every row. They were not when the rule was"
-        " fitted. See whether the model still computes them."
+        f"The scores of {_listed(constant, label_names)} are now the same in every row. They were not when the rule"
+        " was fitted. See whether the model still computes them."
     )
-    return Finding("constant", GRAVE, sentence, labels.of(constant))
+    return Finding("constant", GRAVE, sentence, _names_at(np.flatnonzero(constant), label_names))
 
 
-def _scores(
-    evidence: Evidence, difference: Difference, constant: Booleans, labels: Labels
+def score_findings(
+    shift: ScoreShift,
+    moved: Booleans,
+    constant: Booleans,
+    label_names: LabelNames,
+    *,
+    rows_moved: bool,
+    are_other_lists: bool,
 ) -> Iterator[Finding]:
-    """Say that scores have changed that are not constant, if they have, and what explains it best."""
-    moved = evidence.scores_moved & ~constant
-    if not moved.any() and (constant.any() or not evidence.rows_moved):
+    """Say that scores have changed that are not constant, if they have, and what explains it best.
+
+    Parameters
+    ----------
+    moved, constant : (n_labels,), whose scores are proved to have changed, and are constant now
+    rows_moved : whether the scores of rows are proved to lie elsewhere
+    are_other_lists : whether lists of scores are longer, shorter or of other labels
+    """
+    moved = moved & ~constant
+    if not moved.any() and (constant.any() or not rows_moved):
         return
 
     # One cause for all labels, where most are proved to have changed or rows as wholes are; else for those that are.
+    said = partial(_said, label_names=label_names)
     concerned = ~constant
     are_most = bool(moved.any() and 2 * moved.sum() >= concerned.sum())
     cause = None
-    if are_most or (evidence.rows_moved and concerned.any()):
-        cause = cause_of(difference, concerned, labels.said, by_order=are_most)
+    if are_most or (rows_moved and concerned.any()):
+        cause = cause_of(shift, concerned, said, by_order=are_most)
     if cause is None and moved.any() and not are_most:
         concerned = moved
-        cause = cause_of(difference, concerned, labels.said, by_order=True)
+        cause = cause_of(shift, concerned, said, by_order=True)
 
     # Longer lists have lower scores; that is their cause, then.
-    are_other_lists = evidence.cells_moved and difference.profile.sparse
-    if not are_other_lists or (cause is not None and cause.kind != "moved"):
-        yield _because(cause, difference, concerned, labels)
+    if are_other_lists and (cause is None or cause.kind == "moved"):
+        return
 
-
-def _because(
-    cause: Cause | None, difference: Difference, concerned: Booleans, labels: Labels
-) -> Finding:
-    """Say that scores have changed, and why, if that is known."""
+    # Say what has changed, of which labels, and why, if that is known.
     are_all = bool(concerned.all())
-    which = "" if are_all else f" of {labels.listed(concerned)}"
-    names = () if are_all else labels.of(concerned)
-    distance = difference.mean_distance(np.ones(concerned.size, np.bool_))
+    which = "" if are_all else f" of {_listed(concerned, label_names)}"
+    names = () if are_all else _names_at(np.flatnonzero(concerned), label_names)
+    distance = mean_distance(shift, np.ones(concerned.size, np.bool_))
     severity = GRAVE if distance >= GRAVE_DISTANCE else NOTE
     if cause is None:
         sentence = (
             f"The scores{which} have changed since the rule was fitted. No single cause was found."
             f" {WHAT_TO_DO}"
         )
-        return Finding("scores", severity, sentence, names)
+        yield Finding("scores", severity, sentence, names)
+        return
     if cause.kind in ("scale", "order"):
         severity = GRAVE
     what = "scores"
     if cause.kind == "order":
         what = "columns of scores" if are_all else "columns"
-    return Finding(cause.kind, severity, f"The {what}{which} {cause.sentence}", names)
+    yield Finding(cause.kind, severity, f"The {what}{which} {cause.sentence}", names)
 
 
-def _scored(evidence: Evidence, labels: Labels) -> Finding:
-    """Say that more, fewer or other cells have a score."""
-    moved = evidence.scored_moved
-    now, before = as_mean(evidence.scored.now), as_mean(evidence.scored.before)
-    sentence = f"A row now has scores for {now} labels on average; it had {before} when the rule was fitted."
+def scored_finding(scored: RowChange, moved: Booleans, label_names: LabelNames) -> Finding:
+    """Say that more, fewer or other cells have a score: of which labels, (n_labels,), and how many in a row."""
+    sentence = (
+        f"A row now has scores for {as_mean(scored.now)} labels on average; it had"
+        f" {as_mean(scored.before)} when the rule was fitted."
+    )
     if moved.any() and not moved.all():
-        sentence += f" The number of rows with a score has changed for {labels.listed(moved)}."
+        which = _listed(moved, label_names)
+        sentence += f" The number of rows with a score has changed for {which}."
     sentence += " See whether scores have been left out, masked or added."
-    return Finding("scored", NOTE, sentence, labels.of(moved))
+    return Finding("scored", NOTE, sentence, _names_at(np.flatnonzero(moved), label_names))
 
 
-def _labels_per_row(change: RowChange, *, may_be_grave: bool) -> Finding:
-    """Say that rows are given more or fewer labels."""
-    is_grave = may_be_grave and change.ratio >= GRAVE_RATIO
+def labels_per_row_finding(
+    change: RowChange, interval: tuple[float, float], *, may_be_grave: bool
+) -> Finding:
+    """Say that rows are given more or fewer labels, and between what the ratio of the means lies."""
+    is_grave = may_be_grave and times(change.before, change.now) >= GRAVE_RATIO
     sentence = (
         f"A row now gets {as_mean(change.now)} labels on average; it got {as_mean(change.before)} when the rule was"
-        " fitted."
+        " fitted"
     )
-    return Finding("labels_per_row", GRAVE if is_grave else NOTE, sentence)
+    if not np.isnan(interval[0]):
+        low, high = (f"{ratio:.3g}" for ratio in interval)
+        ratio = change.now / change.before
+        sentence += f": {ratio:.3g} times as many (95% confidence interval {low} to {high})"
+    return Finding("labels_per_row", GRAVE if is_grave else NOTE, f"{sentence}.")
 
 
-def _rates(
-    moved: Booleans, rate_fit: Floats, rate: Floats, labels: Labels, *, may_be_grave: bool
+def rates_finding(
+    moved: Booleans,
+    rate_fit: Floats,
+    rate: Floats,
+    label_names: LabelNames,
+    *,
+    may_be_grave: bool,
 ) -> Finding:
-    """Say which labels are predicted more often, or less often."""
+    """Say which labels are predicted more often, or less often: (n_labels,) whether, and shares of rows."""
     places = np.flatnonzero(moved)
-    change = rate[places] - rate_fit[places]
+    change = rate[places] - rate_fit[places]  # (n_moved,)
     how_often = _how_often(int((change > 0).sum()), int((change < 0).sum()))
 
     # Those that changed most are named.
     change = np.abs(change)
     largest = places[np.argsort(-change, kind="stable")]
     shown = [
-        f"{labels.said(j)} on {as_percent(rate[j])} of rows now, {as_percent(rate_fit[j])} then"
-        for j in largest[:_SHOWN]
+        f"{_said(j, label_names)} on {as_percent(rate[j])} of rows now, {as_percent(rate_fit[j])} then"
+        for j in largest[:_SHOWN].tolist()
     ]
     if places.size > _SHOWN:
         shown.append(f"and {counted(places.size - _SHOWN, 'more label')}")
     sentence = f"Of {counted(moved.size, 'label')}, {how_often} than when the rule was fitted: {'; '.join(shown)}."
-    is_grave = may_be_grave and change.sum() >= _GRAVE_SHARE * np.nansum(rate_fit)
-    return Finding("rates", GRAVE if is_grave else NOTE, sentence, labels.of(largest))
+    is_grave = may_be_grave and change.sum() >= (GRAVE_RATIO - 1) * np.nansum(rate_fit)
+    return Finding("rates", GRAVE if is_grave else NOTE, sentence, _names_at(largest, label_names))
 
 
 def _how_often(n_more: int, n_less: int) -> str:
@@ -248,6 +193,23 @@ def _how_often(n_more: int, n_less: int) -> str:
         return f"{n_less:,} {'is' if n_less == 1 else 'are'} predicted less often"
     less = f" and {n_less:,} less often" if n_less else ""
     return f"{n_more:,} {'is' if n_more == 1 else 'are'} predicted more often{less}"
+
+
+def _said(label: int, label_names: LabelNames) -> str:
+    """Name one label, on one line."""
+    return f"label {label}" if label_names is None else _checks.shown(label_names[label])
+
+
+def _listed(labels: Booleans, label_names: LabelNames) -> str:
+    """Name a few of some labels, (n_labels,) whether, and say how many they are."""
+    places = np.flatnonzero(labels).tolist()
+    shown = ", ".join(_said(j, label_names) for j in places[:_SHOWN])
+    return f"{len(places):,} labels ({shown}, ...)" if len(places) > _SHOWN else shown
+
+
+def _names_at(places: Places, label_names: LabelNames) -> tuple[str, ...]:
+    """Return the names, or positions, of labels at some places."""
+    return tuple(str(j if label_names is None else label_names[j]) for j in places.tolist())
 
 
 def as_mean(figure: float) -> str:

@@ -1,52 +1,95 @@
 """Is a closer look at new scores worth it? `predict` asks so of few rows, and mostly loads no more than this."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds.results import are, counted
-from thresholds.rule.watching.profile import (
-    LEVELS,
-    Sample,
-    ScoreProfile,
+from thresholds.rule.fitted_on import finite_cells, sampled_cells
+from thresholds.rule.protocol import Watches
+from thresholds.rule.watching.profile import LEVELS, ScoreProfile
+from thresholds.rule.watching.sampling import (
     evenly_spaced,
-    labels_in,
+    labels_per_row,
+    scored_cells,
     taken_rows,
 )
 
-if TYPE_CHECKING:
-    from thresholds.rule.base import Rule
+FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is looked at.
 
-# From where on a change is grave.
+# From where on a change is grave; docs/monitoring.md gives the reasons.
 GRAVE_DISTANCE = 0.05  # of a label's scores lie on another side of a quantile, on average
-GRAVE_RATIO = 2.0  # of labels a row
+GRAVE_RATIO = 1.2  # of labels a row
+
+_MOST = 0.5  # of the scores outside the range of the fit, above which to warn
+_ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
+
+_WARNED = "_has_warned"  # an attribute of a rule
 
 _QUICK_CELLS = 2**16  # that `predict` looks at
+_FEWEST_SCORES = 20  # of a label at the fit, for its quartiles to be compared
 _OF_NOISE = 1.25  # times the distance that chance makes: less is no reason to look closer
+_OF_ERROR = 2.0  # standard errors of the difference of two means, likewise
+
+
+class ScoreChangeWarning(UserWarning):
+    """Issued when scores differ gravely from those a rule was fitted on: `rule.check(y_score)` says more."""
+
+
+def warn_if_changed(
+    rule: Watches, scores: Any, decided: Any = None, order: Ints | None = None
+) -> None:
+    """Warn once of a rule if checked scores have changed gravely since its fit; arguments as in `grave_change`."""
+    warn_of(rule, change_to_warn_of(rule, scores, decided, order))
+
+
+def change_to_warn_of(
+    rule: Watches, scores: Any, decided: Any = None, order: Ints | None = None
+) -> str | None:
+    """Return what `grave_change` says, for those who warn of it later; None where that was warned of before."""
+    return None if vars(rule).get(_WARNED) else grave_change(rule, scores, decided, order)
+
+
+def warn_of(rule: Watches, message: str | None) -> None:
+    """Warn of a grave change, if there is one, and remember that."""
+    if message is not None:
+        vars(rule)[_WARNED] = True
+        _checks.warn_caller(message, ScoreChangeWarning)
 
 
 def grave_change(
-    rule: "Rule", profile: ScoreProfile, scores: Any, decided: Any, order: Ints | None
+    rule: Watches, scores: Any, decided: Any = None, order: Ints | None = None
 ) -> str | None:
-    """Say what has changed gravely, by a look at few rows of checked scores; None for nothing.
+    """Say what has changed gravely since the fit of a rule, by a look at few rows of checked scores; None for nothing.
 
-    Most calls end after a quick look at the quartiles and at the decisions, which are made if they are not given.
+    Most calls end after a quick look at the quartiles and at the decisions. Of few rows, and where the rule keeps no
+    profile, only their range is looked at; of another number of labels nothing.
+
+    Parameters
+    ----------
+    scores : (n_samples, n_labels), wherever they are
+    decided : (n_samples, n_labels) decisions about them, where they are known
+    order : (n_labels,), where the rule's labels are among the columns; None: in their order
     """
+    profile = rule.profile
+    if profile is None or scores.shape[0] < FEWEST_ROWS:
+        return out_of_range(rule, share_outside(rule, scores))
     if scores.shape[1] != profile.n_labels:
         return None
-    most = max(100, min(1_000, _QUICK_CELLS // profile.n_labels))
-    places = evenly_spaced(scores.shape[0], most)
+    at_most = max(100, min(1_000, _QUICK_CELLS // profile.n_labels))
+    places = evenly_spaced(scores.shape[0], at_most)  # (n_looked_at,)
     rows = _checks.in_order(taken_rows(scores, places), order)
-    here = decided[places] if decided is not None else None
+    here = None if decided is None else decided[places]
     if here is None:
         here = rule.decide(rows, dense=rule.needs_dense(rows))
-    if not _may_be_grave(rule, profile, rows, here):
+    if not (_decisions_moved(profile, here) or _scores_moved(profile, rows, rule.missing)):
         return None
     from thresholds.rule.watching.check import check_rows  # which most calls need not load
 
-    grave = check_rows(rule, profile, rows).grave
+    grave = check_rows(rule, rows).grave
     if not grave:
         return None
     n_others = len(grave) - 1
@@ -54,33 +97,73 @@ def grave_change(
     return f"{grave[0].sentence}{more} rule.check(y_score) says more"
 
 
-def _may_be_grave(rule: "Rule", profile: ScoreProfile, rows: Matrix, decided: Matrix) -> bool:
-    """Tell, roughly and fast, whether scores or labels a row may have changed gravely."""
-    before = profile.rows["labels"]
-    now = labels_in(decided)
-    if before is None or times(before.mean, now.mean) >= GRAVE_RATIO:
+def share_outside(rule: Watches, scores: Any) -> float:
+    """Return the share of scores, wherever they are, outside the range of the fit; 0 where too few tell."""
+    if rule.fitted_on is None or not len(rule.fitted_on.quantiles):
+        return 0.0
+    cells = finite_cells(sampled_cells(scores, rule.missing)).astype(np.float64)
+    if cells.size < _ENOUGH_CELLS:
+        return 0.0
+    is_outside = (cells < rule.fitted_on.quantiles[0]) | (cells > rule.fitted_on.quantiles[-1])
+    return float(is_outside.mean())
+
+
+def out_of_range(rule: Watches, share: float) -> str | None:
+    """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
+    if share <= _MOST:
+        return None
+    lowest, highest = rule.fitted_on.quantiles[0], rule.fitted_on.quantiles[-1]
+    return (
+        f"{share:.0%} of the scores lie outside the range that the rule was fitted on, {lowest:g} to {highest:g}."
+        " If they are logits and it was fitted on probabilities, turn them into probabilities first,"
+        " 1 / (1 + exp(-x)) (--logits on the command line). Scores of another model need a rule of their own."
+    )
+
+
+def _decisions_moved(profile: ScoreProfile, decided: Matrix) -> bool:
+    """Tell, roughly, whether rows get so many more or fewer labels that it would be grave."""
+    known = profile.rows["labels"]
+    if known is None:
+        return False
+    before, sd_before = known
+    now, sd_now = labels_per_row(decided)
+    variance = sd_before**2 / profile.n_sampled + sd_now**2 / decided.shape[0]
+    is_clear = abs(now - before) > _OF_ERROR * np.sqrt(variance)
+    return bool(is_clear) and times(before, now) >= GRAVE_RATIO
+
+
+def _scores_moved(profile: ScoreProfile, rows: Matrix, missing: float) -> bool:
+    """Tell, roughly and fast, whether scores may have changed gravely, by the mean distance of labels at two quartiles.
+
+    Of lists for a rule that was fitted on whole rows, and where no label has enough scores, a closer look tells.
+    """
+    if is_sparse(rows) and not profile.sparse:
         return True
-    sample = Sample.of(rows, rule.missing, profile.sparse)
-    if sample.cells is None:
+    cells, used = scored_cells(rows, missing, profile.sparse)
+    n_new = np.count_nonzero(~np.isnan(cells), axis=0)  # (n_used,)
+    n_fit = profile.n_scores[used]  # (n_used,)
+    kept = (n_new > 0) & (n_fit >= _FEWEST_SCORES)
+    if not kept.any():
         return True
-    # The mean distance of labels at two quartiles is, noise apart, what makes a change grave.
-    places = (LEVELS.index(0.25), LEVELS.index(0.75))
-    n_scores = sample.shape[0]
-    noise = float(distance_by_chance(LEVELS[places[0]], profile.n_sampled, n_scores))
-    distance = 0.0
-    for k in places:
-        n_up_to = np.count_nonzero(sample.cells <= profile.quantiles[:, k], axis=0)  # (n_labels,)
-        n_below = np.count_nonzero(sample.cells < profile.quantiles[:, k], axis=0)
-        too_few = LEVELS[k] - n_up_to / n_scores
-        too_many = n_below / n_scores - LEVELS[k]
-        distance += float(np.maximum(np.maximum(too_few, too_many), 0).mean()) / len(places)
-    return distance >= max(GRAVE_DISTANCE / 2, _OF_NOISE * noise)
+    distances, noises = [], []
+    for level in (0.25, 0.75):
+        quartile = profile.quantiles[used, LEVELS.index(level)]  # (n_used,)
+        share_below = np.count_nonzero(cells < quartile, axis=0)[kept] / n_new[kept]
+        share_up_to = np.count_nonzero(cells <= quartile, axis=0)[kept] / n_new[kept]
+        distances.append(outside(level, share_below, share_up_to).mean())
+        noises.append(distance_by_chance(level, n_fit[kept], n_new[kept]).mean())
+    return bool(np.mean(distances) >= max(GRAVE_DISTANCE / 2, _OF_NOISE * np.mean(noises)))
 
 
 def times(first: float, second: float) -> float:
     """Return how many times as large the larger of two numbers is."""
     smaller, larger = sorted((first, second))
     return larger / smaller if smaller else np.inf
+
+
+def outside(share: Numbers | float, lower: Floats, upper: Floats) -> Floats:
+    """Return how far shares lie outside the ranges that ties leave them."""
+    return np.asarray(np.maximum(np.maximum(lower - share, share - upper), 0.0))
 
 
 def distance_by_chance(

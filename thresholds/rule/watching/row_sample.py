@@ -4,7 +4,7 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
-from thresholds.rule.watching.profile import evenly_spaced, golden_shares, most_rows, taken_rows
+from thresholds.rule.watching.sampling import evenly_spaced, golden_shares, most_rows, taken_rows
 
 
 class RowSample:
