@@ -150,11 +150,12 @@ def _diagnosed(
 
     if data.sample_weight is not None:
         return None
+    found: Diagnosis | ExpectedDiagnosis | None = None
     if truth is not None:
-        return diagnose(truth, scores, rule, unknown=data.unknown, progress=sys.stderr.isatty())
-    if getattr(rule.uncapped, "expected", None) is not None:
-        return diagnose(None, scores, rule)
-    return None
+        found = diagnose(truth, scores, rule, unknown=data.unknown, progress=sys.stderr.isatty())
+    elif getattr(rule.uncapped, "expected", None) is not None:
+        found = diagnose(None, scores, rule)
+    return found
 
 
 def _fitted(

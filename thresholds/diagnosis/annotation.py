@@ -339,4 +339,4 @@ def rows_to_first(n: Floats) -> Floats:
     """Return how many more rows than n have the first positive with the probabilities of `LEVELS`, (3, n_labels)."""
     odds = np.array([level / (1 - level) for level in LEVELS])
     exact = (n + 1) * odds[:, np.newaxis]
-    return np.ceil(np.round(exact, 6))  # What is whole but for rounding stays.
+    return np.asarray(np.ceil(np.round(exact, 6)))  # What is whole but for rounding stays.

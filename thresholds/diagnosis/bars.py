@@ -197,6 +197,6 @@ def most_positives(positives: Floats) -> Floats:
 
 def next_level(p: Floats, alpha: float) -> float:
     """Return the p-value that would be rejected beside those that are (Benjamini & Hochberg)."""
-    n_tested = max(np.count_nonzero(~np.isnan(p)), 1)
-    n_rejected = np.count_nonzero(rejected(p, alpha))
+    n_tested = max(int(np.count_nonzero(~np.isnan(p))), 1)
+    n_rejected = int(np.count_nonzero(rejected(p, alpha)))
     return alpha * min(n_rejected + 1, n_tested) / n_tested

@@ -52,21 +52,20 @@ from thresholds.metrics.intervals import moments
 LEVELS = (0.1, 0.8, 0.9)
 
 # What a test is about, in the letters of above.
-TEST = np.dtype(
-    [
-        ("seen", np.float64),  # n
-        ("mean", np.float64),  # x, anything where nothing was seen
-        ("expected", np.float64),  # m
-        ("spread", np.float64),  # s
-        ("known", np.float64),  # n'
-        ("above", np.float64),  # a, NaN where there is no such test
-        ("above_margin", np.float64),  # z s_a
-        ("below", np.float64),
-        ("below_margin", np.float64),
-        ("step", np.float64),  # c
-        ("share", np.float64),  # of the observations that are positives
-    ]
+COLUMNS = (
+    "seen",  # n
+    "mean",  # x, anything where nothing was seen
+    "expected",  # m
+    "spread",  # s
+    "known",  # n'
+    "above",  # a, NaN where there is no such test
+    "above_margin",  # z s_a
+    "below",
+    "below_margin",
+    "step",  # c
+    "share",  # of the observations that are positives
 )
+TEST = np.dtype([(name, np.float64) for name in COLUMNS])
 
 _MOST = 10**7  # observations that are thought of
 _PER_DECADE = 60
@@ -165,17 +164,16 @@ def _quantile(level: Floats | float) -> Floats:
     return np.asarray(ndtri(1 - np.asarray(level)))
 
 
-def more_needed(tests: Mapping[str, Floats] | Dense) -> Floats:
+def more_needed(tests: Dense) -> Floats:
     """Return how many more observations decide tests with the probabilities of `LEVELS`, (3, n_tests), inf for never.
 
-    `tests` are rows of `TEST`, or columns of these names.
+    `tests` (n_tests,) are rows of `TEST`.
     """
     numbers = _numbers()
-    n_tests = len(tests["seen"])
-    found = np.full((len(LEVELS), n_tests), np.inf)
-    for block in row_blocks(n_tests, numbers.size):
+    found = np.full((len(LEVELS), tests.size), np.inf)
+    for block in row_blocks(tests.size, numbers.size):
         # (n_tests of the block, n_numbers)
-        p = _p_decided({name: tests[name][block, np.newaxis] for name in TEST.names}, numbers)
+        p = _p_decided({name: tests[name][block, np.newaxis] for name in COLUMNS}, numbers)
         reached = np.maximum.accumulate(p, axis=1)
         for row, level in zip(found, LEVELS, strict=True):
             is_enough = reached >= level

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.result import Diagnosis
 from thresholds.diagnosis.states import reason, states_of
 from thresholds.diagnosis.verdicts import Verdicts, verdicts_of
-from thresholds.diagnosis.without_labels import ExpectedDiagnosis, expected_diagnosis
+from thresholds.diagnosis.without_labels import expected_diagnosis
 from thresholds.metrics.clusters import IndependentShares
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
@@ -44,18 +44,6 @@ def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
     return False
 
 
-@overload
-def diagnose(
-    y_true: None, y_score: object, rule: Rule | None = None, **options: Any
-) -> ExpectedDiagnosis: ...
-
-
-@overload
-def diagnose(
-    y_true: object, y_score: object = None, rule: Rule | None = None, **options: Any
-) -> Diagnosis: ...
-
-
 @takes_source(_check_before_reading)
 def diagnose(
     y_true: object,
@@ -71,7 +59,7 @@ def diagnose(
     random_state: int | None = 0,
     n_jobs: int | None = -1,
     progress: bool = False,
-) -> Diagnosis | ExpectedDiagnosis:
+) -> Any:
     """Tell which labels of a rule may be relied on, and which it predicts far too often.
 
     Each label gets a verdict, from the decisions about these rows. The first that applies:

@@ -219,7 +219,8 @@ def _p_of_best_f1(found: Histograms, labels: Ints, columns: Sequence[Numbers]) -
     bins = found.offsets, found.weights
 
     # At once where it takes microseconds, as for most of many labels.
-    p, steps = p_values_of_best_f1(*bins, labels, *columns, min(_FEW_STEPS, _MAX_STEPS))
+    asked: tuple[Any, ...] = (*bins, labels, *columns, min(_FEW_STEPS, _MAX_STEPS))
+    p, steps = p_values_of_best_f1(*asked)
 
     # The others one by one, so that Ctrl-C is heard in between.
     for i in np.flatnonzero(np.isnan(p)):
@@ -228,8 +229,8 @@ def _p_of_best_f1(found: Histograms, labels: Ints, columns: Sequence[Numbers]) -
             p[i] = _bound_of_best_f1(n, positives, tp, predicted)
             continue
         one = slice(i, i + 1)
-        of_one = [column[one] for column in columns]
-        p[one], _ = p_values_of_best_f1(*bins, labels[one], *of_one, _MAX_STEPS)
+        asked = (*bins, labels[one], *(column[one] for column in columns), _MAX_STEPS)
+        p[one], _ = p_values_of_best_f1(*asked)
     return p
 
 

@@ -223,8 +223,8 @@ class Diagnosis(Result, Drawable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        names = ("alpha", "min_auroc", "overprediction", "min_f", "min_skill")
-        names += ("n_samples", "n_labels", "flagged_share")
+        names = ["alpha", "min_auroc", "overprediction", "min_f", "min_skill"]
+        names += ["n_samples", "n_labels", "flagged_share"]
         values = {name: plain(getattr(self, name)) for name in names}
         if self.note:
             values["note"] = self.note

@@ -112,7 +112,7 @@ class Verdicts(Result):
         yield self._about()
         yield self._by_verdict()
         if k:
-            yield self._sentences(k)
+            yield self._some_sentences(k)
 
     def _about(self) -> str:
         """Say what was judged, and what is asked of a label."""
@@ -154,7 +154,7 @@ class Verdicts(Result):
         }
         return tabulate(columns, _BY_VERDICT)
 
-    def _sentences(self, k: int) -> Table:
+    def _some_sentences(self, k: int) -> Table:
         """Give k sentences, as many of each verdict, those first of labels that are predicted or true most."""
         place = np.array([VERDICTS.index(verdict) for verdict in self.verdict])  # (n_labels,)
         weight = self.table["predicted_positive"] + self.table["n_positives"]
@@ -205,8 +205,11 @@ def verdicts_of(
     # What the rule marks, and what the cut does that marks as many rows as are positive.
     tp, predicted, positives = counts.sums
     rule = Marked(*counts.sums.astype(np.float64))
-    top_counts = evidence.top_tp, evidence.top_predicted
-    top = Marked(*(count.astype(np.float64) for count in top_counts), rule.positives)
+    top = Marked(
+        evidence.top_tp.astype(np.float64),
+        evidence.top_predicted.astype(np.float64),
+        rule.positives,
+    )
 
     # Of these, what counts as independent.
     for_precision, for_recall, for_f = independent or np.ones((3, n_rows.size))
