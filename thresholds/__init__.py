@@ -73,7 +73,7 @@ _HOME = {
     "from_label_lists": "data.label_lists",
     "gather": "sources.gathering",
     "keep_odds": "comparison.keeping_odds",
-    "load_rule": "rule",
+    "load_rule": "loading",
     "make_report": "report.report",
     "measure_calibration": "calibration",
     "multilabel_folds": "data.folds",
@@ -139,6 +139,7 @@ if TYPE_CHECKING:
     from thresholds.fitting.top_k import fit_top_k as fit_top_k
     from thresholds.guards.pool import Pool as Pool
     from thresholds.guards.shrink import Shrink as Shrink
+    from thresholds.loading import load_rule as load_rule
     from thresholds.metrics import UndefinedMetricWarning as UndefinedMetricWarning
     from thresholds.report.report import Report as Report
     from thresholds.report.report import make_report as make_report
@@ -150,7 +151,6 @@ if TYPE_CHECKING:
     from thresholds.rule import ScoreChangeWarning as ScoreChangeWarning
     from thresholds.rule import ThresholdRule as ThresholdRule
     from thresholds.rule import TopKRule as TopKRule
-    from thresholds.rule import load_rule as load_rule
     from thresholds.rule.budget import Budget as Budget
     from thresholds.rule.capped import CappedRule as CappedRule
     from thresholds.rule.guarantees import Guarantees as Guarantees

@@ -10,12 +10,12 @@ from importlib.resources import as_file, files
 import numpy as np
 
 from thresholds._engine.problem import Problem
+from thresholds._results.text import aligned
 from thresholds.comparison.compare import compare
 from thresholds.comparison.fitted_rules import fit_rules
 from thresholds.diagnosis import diagnose
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
-from thresholds.results import as_text
 from thresholds.rule import Rule
 
 _SHOWN = 6  # labels in the table of the most over-predicted
@@ -76,7 +76,7 @@ def _platypus(
     worst = order[0]
     found = diagnose(truth, scores, rules["macro"])
     return (
-        f"{as_text(head, body)}\n\n"
+        f"{aligned(head, body)}\n\n"
         f'The platypus: the pixels say nothing about "{names[worst]}", so predicting it nearly always is as\n'
         f"good as its F1 gets. Macro-F1 predicts it on {share['macro'][worst]:.0%} of the images, and the average"
         " hides it;\n"

@@ -7,8 +7,7 @@ adds a call here.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -21,6 +20,9 @@ from thresholds._checks import AVERAGES
 from thresholds._kernels._jit import Kernel
 from thresholds._kernels.choosing import upper_hulls
 from thresholds._kernels.notice import Notice
+from thresholds._results.fields import record
+from thresholds._results.result import Result
+from thresholds._results.words import counted
 from thresholds.calibration import CalibratedRule, calibrate, measure_calibration
 from thresholds.calibration.calibrator import METHODS, Calibrator
 from thresholds.calibration.curves import Curves
@@ -35,7 +37,6 @@ from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.top_k import fit_top_k
 from thresholds.metrics import f1_score
-from thresholds.results import Shown, Table, counted, records_of
 from thresholds.rule import FixedRule, InstanceRule
 from thresholds.validation.bootstrap import bootstrap_thresholds
 from thresholds.validation.cross_fit import cross_fit
@@ -51,8 +52,8 @@ _LARGE = (2**16, 16)  # rows and labels: more than a million cells, which NumPy 
 _CUTOFF = 0.2  # Lower scores are absent from sparse ones.
 
 
-@dataclass(frozen=True, repr=False)
-class WarmUp(Shown):
+@record
+class WarmUp(Result):
     """What `warmup` did.
 
     Attributes
@@ -68,11 +69,7 @@ class WarmUp(Shown):
     seconds: float
     folder: str | None
 
-    def _records(self) -> list[dict[str, Any]]:
-        """Return the fields, in one row."""
-        return records_of([self])
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _sentences(self) -> Iterable[str]:
         """Say it in a sentence."""
         where = "not kept on disk" if self.folder is None else f"kept in {self.folder}"
         done = f"{counted(self.compiled, 'kernel')} compiled and {self.loaded:,} loaded"

@@ -190,7 +190,7 @@ def macro_rule(headings: Headings, p: Floats) -> tuple[list[Claim], dict[str, An
         ),
         statement(
             "Library, simulated",
-            "`diagnose_expected` flags labels predicted so often, and only those whose feature is lost",
+            "`diagnose` without labels flags those predicted so often, and only those whose feature is lost",
             f"{believed.sum():,} flagged, {np.sum(believed & ~lost)} wrongly, {np.sum(often & ~believed)} missed",
             holds=not (believed & ~lost).any() and not (often & ~believed).any(),
         ),

@@ -45,8 +45,8 @@ def assert_same(rule: Any, expected: Any) -> None:
     assert rule.objective == expected.objective
     np.testing.assert_array_equal(rule.unsupported, expected.unsupported)
     assert (rule.guard, rule.label_names, rule.missing) == (expected.guard, expected.label_names, expected.missing)
-    assert rule.fitted_on.positives == expected.fitted_on.positives
-    assert rule.fitted_on.known == expected.fitted_on.known
+    np.testing.assert_array_equal(rule.fitted_on.positives, expected.fitted_on.positives)
+    np.testing.assert_array_equal(rule.fitted_on.known, expected.fitted_on.known)
 
 
 @pytest.mark.parametrize("kind", KINDS)

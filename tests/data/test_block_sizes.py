@@ -28,7 +28,6 @@ SMALL = {
     "expectation.counts._CHUNK_CELLS": 300,
     "expectation.counts._LEAST_SAMPLE": 2,
     "expectation.counts._PIECE_CELLS": 5 * N_LABELS,
-    "guards.siblings._SIZES_PER_BLOCK": 2,
     "expectation.dependent._SIZES_AT_ONCE": 3,
     "_engine.cells._BLOCK_CELLS": 3 * N_LABELS,
     "_arrays.matrices._ROWS_AT_ONCE": 16,

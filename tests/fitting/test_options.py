@@ -2,7 +2,7 @@
 
 import argparse
 import inspect
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ from thresholds.cli import fit_options
 from thresholds.cli.parser import parser
 from thresholds.fitting import options as options_of_fits
 from thresholds.fitting.options import DEFAULTS, DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, FitArguments, FitOptions
-from thresholds.guards.names import GUARD_NAMES
-from thresholds.guards.options import GUARDS, Guard
+from thresholds.guards.base import Guard
+from thresholds.guards.names import GUARD_NAMES, GUARDS, GuardName, class_of
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
 RNG = np.random.default_rng(3)
@@ -103,8 +103,9 @@ def test_every_option_has_a_check_a_help_text_and_a_sentence_in_the_docstring() 
 
 
 def test_every_guard_has_a_name_and_works_without_options() -> None:
-    assert sorted(GUARD_NAMES) == sorted(("auto", *GUARDS)), "names.py and options.py list the same guards"
-    for name, guard in GUARDS.items():
+    assert get_args(GuardName) == GUARD_NAMES, "type checkers know the same names"
+    for name in GUARDS:
+        guard = class_of(name)
         assert str(guard()) == guard.name == name
         assert getattr(thresholds, guard.__name__) is guard, "a guard is a public name"
 

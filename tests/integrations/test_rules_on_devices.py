@@ -105,7 +105,7 @@ def test_fits_to_probabilities(average: Any, beta: float, dtype: Any) -> None:
     assert found.objective == pytest.approx(expected.objective, rel=1e-12)
     assert found.unsupported.tolist() == expected.unsupported.tolist() == [False, True, False, False]
     assert found.thresholds.astype(dtype).tolist() == found.thresholds.tolist()
-    assert found.fitted_on.quantiles == expected.fitted_on.quantiles
+    assert found.fitted_on.quantiles.tolist() == expected.fitted_on.quantiles.tolist()
     assert found.fitted_on.dtype == expected.fitted_on.dtype
     assert read(found.predict(on_device(cells))).tolist() == expected.predict(cells).tolist()
 

@@ -345,7 +345,7 @@ def test_of_several_sets_the_rule_is_fitted_to_one(tmp_path: Path) -> None:
     sets = {"validation": VALIDATION, "other": TEST}
     run = trainer(callback, tmp_path, eval_dataset=sets, metric_for_best_model="validation_macro_f1")
     run.train()
-    assert callback.rule.fitted_on.positives == tuple(truth(VALIDATION).sum(axis=0))
+    assert callback.rule.fitted_on.positives.tolist() == truth(VALIDATION).sum(axis=0).tolist()
     (other,) = evaluations(run, "eval_other_macro_f1").values()
     assert other == run.predict(TEST).metrics["test_macro_f1"]
     (log,) = [log for log in run.state.log_history if "eval_other_macro_f1" in log]

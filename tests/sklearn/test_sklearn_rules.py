@@ -226,7 +226,7 @@ def test_labels_in_another_order_are_put_in_order(name: str) -> None:
         assert np.array_equal(model.predict(X)[:, turned], decided)
     np.testing.assert_array_equal(model.rule_.profile.quantiles[turned], rule.profile.quantiles)
     if rule.fitted_on is not None:
-        assert tuple(np.array(model.rule_.fitted_on.positives)[turned]) == rule.fitted_on.positives
+        assert model.rule_.fitted_on.positives[turned].tolist() == rule.fitted_on.positives.tolist()
 
 
 def test_a_rule_that_is_refused_changes_nothing() -> None:

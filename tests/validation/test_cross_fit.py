@@ -893,9 +893,9 @@ def test_counts_out_of_fold_stay_with_their_labels() -> None:
     places = np.array([3, 0, 4, 1, 2])
     moved = rule.reordered(places).out_of_fold
     by_label = rule.out_of_fold.by_label
-    assert moved.by_label.tp == tuple(by_label.tp[k] for k in places)
-    assert moved.by_label.predicted == tuple(by_label.predicted[k] for k in places)
-    assert moved.by_label.positives == tuple(by_label.positives[k] for k in places)
+    assert moved.by_label.tp.tolist() == by_label.tp[places].tolist()
+    assert moved.by_label.predicted.tolist() == by_label.predicted[places].tolist()
+    assert moved.by_label.positives.tolist() == by_label.positives[places].tolist()
     assert moved.f == rule.out_of_fold.f
     unknown = dataclasses.replace(rule.out_of_fold, by_label=None)
     assert dataclasses.replace(rule, out_of_fold=unknown).reordered(places).out_of_fold == unknown

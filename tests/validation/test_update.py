@@ -108,9 +108,9 @@ def test_figures_are_those_of_the_decisions_out_of_fold() -> None:
     by_label = found.rule.out_of_fold.by_label
     assert by_label is not None
     assert by_label.n_samples == len(truth)
-    assert by_label.tp == tuple((predicted & (truth > 0)).sum(axis=0))
-    assert by_label.predicted == tuple(predicted.sum(axis=0))
-    assert by_label.positives == tuple(truth.sum(axis=0))
+    assert by_label.tp.tolist() == (predicted & (truth > 0)).sum(axis=0).tolist()
+    assert by_label.predicted.tolist() == predicted.sum(axis=0).tolist()
+    assert by_label.positives.tolist() == truth.sum(axis=0).tolist()
     assert found.rule.objective == thresholds.metrics.f1_score(truth, found.rule.predict(scores), average="macro")
 
 

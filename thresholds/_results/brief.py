@@ -1,13 +1,12 @@
 """The `repr` of a value, in brief: of arrays and names the first few."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from itertools import islice
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds._results.fields import own_first
 
 _LONGEST_TEXT = 60  # characters of a text
 _VALUES_SHOWN = 4  # of an array, or of names
@@ -16,20 +15,15 @@ _VALUES_SHOWN = 4  # of an array, or of names
 def in_brief(value: object) -> str:
     """Return the `repr` of a value without defaults: of arrays and tuples the first few items, and their number."""
     if is_dataclass(value) and not isinstance(value, type):
-        values = ((item, getattr(value, item.name)) for item in own_first(type(value)) if item.repr)
+        values = ((item, getattr(value, item.name)) for item in fields(value) if item.repr)
         shown = [
             f"{item.name}={in_brief(field_value)}"
             for item, field_value in values
             if not _checks.is_default(field_value, item.default)
         ]
         return f"{type(value).__name__}({', '.join(shown)})"
-    if isinstance(value, np.ndarray) and value.dtype.names is not None:
-        return f"<{value.size:,} rows>"
-    if isinstance(value, np.ndarray) and value.ndim > 1:
-        return f"<{value.dtype} {value.shape}>"
     if isinstance(value, np.ndarray):
-        shown = [in_brief(item) for item in value[:_VALUES_SHOWN].tolist()]
-        return f"[{_listed(shown, value.size)}]"
+        return _some_of(value.tolist(), "[", "]")
     if isinstance(value, tuple):
         return _some_of(value, "(", ",)" if len(value) == 1 else ")")
     if isinstance(value, Mapping):

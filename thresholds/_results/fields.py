@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
+from itertools import islice
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -25,6 +26,9 @@ Form = Literal["plain", "cut", "figure"]
 Check = Callable[[Any, str], Any]
 Class = TypeVar("Class")
 _MISSING: Any = dataclasses.MISSING
+
+_LONGEST_TEXT = 60  # characters of a text
+_VALUES_SHOWN = 4  # of an array, or of names
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ def _field(
     about: About, default: Any, compare: bool, in_repr: bool, kw_only: bool, factory: Any = _MISSING
 ) -> Any:
     """Return a field of a data class that is described."""
-    return field(  # type: ignore[call-overload]
+    return field(
         default=default,
         default_factory=factory,
         compare=compare,
@@ -140,7 +144,7 @@ class Record:
 
     def __post_init__(self) -> None:
         """Check what is given, and make the arrays read-only."""
-        for name, about, default in _described(type(self)):
+        for name, about, default in described(self):
             given = getattr(self, name)
             if about.check is not None and not _checks.is_default(given, default):
                 object.__setattr__(self, name, about.check(given, name))
@@ -153,7 +157,7 @@ class Record:
 
     def _freeze(self) -> None:
         """Make the arrays read-only; those of labels are copies."""
-        for name, about, _ in _described(type(self)):
+        for name, about, _ in described(self):
             array = self.__dict__.get(name)
             if about.of_labels and isinstance(array, np.ndarray) and array.flags.writeable:
                 object.__setattr__(self, name, array.copy())
@@ -174,7 +178,7 @@ class Record:
     def taken(self, places: Ints) -> Self:
         """Return the same of some labels, in that order: label j is the one that is at `places[j]` here."""
         moved: dict[str, Any] = {}
-        for name, about, _ in _described(type(self)):
+        for name, about, _ in described(self):
             own = getattr(self, name)
             if own is None:
                 continue
@@ -192,7 +196,7 @@ class Record:
         NaN is None, and infinite numbers are "inf" and "-inf"; of a saved rule, +inf is None where it means never.
         """
         found = {}
-        for item in own_first(type(self)):
+        for item in own_first(self):
             about = _about(item)
             own = getattr(self, item.name)
             if about.is_saved and not (own is None and about.is_left_out):
@@ -218,8 +222,6 @@ class Record:
 
     def __repr__(self) -> str:
         """Return the fields in brief: of arrays and names the first few."""
-        from thresholds._results.brief import in_brief
-
         return in_brief(self)
 
 
@@ -264,9 +266,15 @@ def plain(value: Any, form: Form = "figure") -> Any:
     return value
 
 
-@cache
-def own_first(cls: Any) -> Sequence["dataclasses.Field[Any]"]:
+def own_first(instance: object) -> Sequence["dataclasses.Field[Any]"]:
     """Return the fields of a data class as they are read: those of a class before those that it inherits."""
+    cls: Any = type(instance)
+    return _own_first(cls)
+
+
+@cache
+def _own_first(cls: Any) -> Sequence["dataclasses.Field[Any]"]:
+    """Return the fields of a class, its own first."""
     by_name = {item.name: item for item in fields(cls)}
     of_classes = [vars(each).get("__annotations__", ()) for each in cls.__mro__]
     names = dict.fromkeys(name for found in of_classes for name in found if name in by_name)
@@ -345,6 +353,12 @@ def _about(item: "dataclasses.Field[Any]") -> About:
 _UNDESCRIBED = About(form="figure")
 
 
+def described(instance: object) -> Sequence[tuple[str, About, Any]]:
+    """Return the fields of a record that are described, with their defaults."""
+    cls: Any = type(instance)
+    return _described(cls)
+
+
 @cache
 def _described(cls: Any) -> Sequence[tuple[str, About, Any]]:
     """Return the fields of a class that are described, with their defaults."""
@@ -358,7 +372,7 @@ def _described(cls: Any) -> Sequence[tuple[str, About, Any]]:
 def _lengths(instance: Record) -> dict[str, int]:
     """Return the lengths of fields with one entry for each label, and numbers of labels of the parts."""
     found = {}
-    for name, about, _ in _described(type(instance)):
+    for name, about, _ in described(instance):
         own = getattr(instance, name)
         if own is None:
             continue
@@ -389,3 +403,47 @@ def _are_equal(first: Any, second: Any) -> bool:
     if isinstance(first, list | tuple) and type(first) is type(second):
         return len(first) == len(second) and all(map(_are_equal, first, second))
     return bool(first == second)
+
+
+def in_brief(value: object) -> str:
+    """Return the `repr` of a value without defaults: of arrays and tuples the first few items, and their number."""
+    if is_dataclass(value) and not isinstance(value, type):
+        values = ((item, getattr(value, item.name)) for item in own_first(value) if item.repr)
+        shown = [
+            f"{item.name}={in_brief(field_value)}"
+            for item, field_value in values
+            if not _checks.is_default(field_value, item.default)
+        ]
+        return f"{type(value).__name__}({', '.join(shown)})"
+    if isinstance(value, np.ndarray) and value.dtype.names is not None:
+        return f"<{value.size:,} rows>"
+    if isinstance(value, np.ndarray) and value.ndim > 1:
+        return f"<{value.dtype} {value.shape}>"
+    if isinstance(value, np.ndarray):
+        shown = [in_brief(item) for item in value[:_VALUES_SHOWN].tolist()]
+        return f"[{_listed(shown, value.size)}]"
+    if isinstance(value, tuple):
+        return _some_of(value, "(", ",)" if len(value) == 1 else ")")
+    if isinstance(value, Mapping):
+        items = islice(value.items(), 2 * _VALUES_SHOWN)
+        shown = [f"{in_brief(name)}: {in_brief(item)}" for name, item in items]
+        return f"{{{_listed(shown, len(value))}}}"
+    return _cut(repr(value), _LONGEST_TEXT)
+
+
+def _some_of(values: Sequence[object], start: str, end: str) -> str:
+    """Return the first few of some values, and their number if there are more."""
+    return (
+        f"{start}{_listed([in_brief(value) for value in values[:_VALUES_SHOWN]], len(values))}{end}"
+    )
+
+
+def _listed(shown: Sequence[str], n_values: int) -> str:
+    """List values that are shown, and say how many they are if there are more."""
+    more = [f"... {n_values:,} in all"] if n_values > len(shown) else []
+    return ", ".join([*shown, *more])
+
+
+def _cut(text: str, length: int) -> str:
+    """Return a text, of a long one the beginning."""
+    return text if len(text) <= length else f"{text[:length]}..."

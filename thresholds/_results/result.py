@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._results.fields import Record, _described
+from thresholds._results.fields import Record, described
 from thresholds.errors import need
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Result(Record):
             return self.table
         of_labels = {
             name: getattr(self, name)
-            for name, about, _ in _described(type(self))
+            for name, about, _ in described(self)
             if about.of_labels and name != "label_names" and getattr(self, name) is not None
         }
         if of_labels:
@@ -78,10 +78,7 @@ class Result(Record):
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame."""
-        need("pandas", "to_frame()")
-        import pandas as pd
-
-        return pd.DataFrame(self._rows())
+        return as_frame(self._rows())
 
     def __str__(self) -> str:
         """Return `to_text()`."""
@@ -125,6 +122,14 @@ class Drawable:
         from thresholds._results.drawing import draw
 
         return draw(self, self._display, ax, options)
+
+
+def as_frame(rows: Any) -> Any:
+    """Return a pandas DataFrame."""
+    need("pandas", "to_frame()")
+    import pandas as pd
+
+    return pd.DataFrame(rows)
 
 
 def names_of(label_names: Sequence[str] | None, n_labels: int) -> npt.NDArray[Any]:

@@ -89,7 +89,7 @@ def number_of(rows: Rows) -> int:
 def first_values(rows: Rows, name: str, n: int) -> list[Any]:
     """Return the first n values of a column, plain ones."""
     if isinstance(rows, np.ndarray | Mapping):
-        values = rows[name][:n]  # type: ignore[call-overload]
+        values = rows[name][:n]
         return values.tolist() if isinstance(values, np.ndarray) else list(values)
     return [getattr(row, name) for row in rows[:n]]
 

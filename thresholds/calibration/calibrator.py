@@ -330,7 +330,7 @@ class Calibrator(Shown):
             label_names=None if names is None else tuple(names[k] for k in places.tolist()),
             absent=self.absent[places],
             _curves=self._curves.reordered(places),
-            profile=None if self.profile is None else self.profile.reordered(places),
+            profile=None if self.profile is None else self.profile.taken(places),
             by_class=None if self.by_class is None else self.by_class.reordered(places),
         )
 

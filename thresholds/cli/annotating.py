@@ -56,7 +56,7 @@ def _without_rule(
 
 def _saved(options: argparse.Namespace) -> "tuple[LabelledFile, Rule, Ints, str]":
     """Match the rule and the file, and choose the rows to judge it on."""
-    from thresholds.rule import load_rule
+    from thresholds.loading import load_rule
 
     fit_options.refuse_unused(options, ("n_jobs",), _WITHOUT_RULE, "--rule")
     rule = load_rule(options.rule)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def predict(options: argparse.Namespace) -> None:
     """Apply a rule to a file of scores and write the decisions, a block of rows at a time."""
     from thresholds.files import check_suffix, write_blocks
-    from thresholds.rule import load_rule
+    from thresholds.loading import load_rule
 
     rule = load_rule(options.rule)
     check_suffix(options.output)
@@ -53,12 +53,12 @@ def predict(options: argparse.Namespace) -> None:
 def monitor(options: argparse.Namespace) -> None:
     """Print what has changed in a file of scores since a rule was fitted."""
     from thresholds.files import described, dtype_of
-    from thresholds.rule import load_rule
-    from thresholds.rule.watching.check import check_rows, required
+    from thresholds.loading import load_rule
+    from thresholds.rule.watching.check import check_rows, required_profile
     from thresholds.rule.watching.row_sample import RowSample
 
     rule = load_rule(options.rule)
-    profile = required(rule.profile, options.rule)
+    profile = required_profile(rule, options.rule)
     alpha = _checks.share(options.alpha, "--alpha")
     source = reading.opened(options, rule)
 
@@ -163,8 +163,7 @@ class _Deciding:
         from thresholds.rule.watching.check import check_rows
         from thresholds.rule.watching.noticing import FEWEST_ROWS, out_of_range
 
-        profile = self.rule.profile
-        if profile is not None and sample is not None and n_rows >= FEWEST_ROWS:
+        if sample is not None and n_rows >= FEWEST_ROWS:
             check = check_rows(self.rule, sample.rows())
             self.warnings = [finding.sentence for finding in check.grave]
             self.notes = [found.sentence for found in check.findings if found not in check.grave]
@@ -202,7 +201,7 @@ def _refuse_bad(
 def diff(options: argparse.Namespace) -> None:
     """Print what changed between two saved rules, and on scores what that does to decisions."""
     from thresholds.comparison.differences import diff_rules
-    from thresholds.rule import load_rule
+    from thresholds.loading import load_rule
 
     about_file = {
         "--score-column": options.score_key,

@@ -19,7 +19,7 @@ _OF_FIT = {"missing": 0.0, "all": False}  # with what they usually are
 
 def compare(options: argparse.Namespace) -> None:
     """Print rules side by side, judged on the test rows."""
-    from thresholds.rule import load_rule
+    from thresholds.loading import load_rule
 
     given = options.rules or []
     n_rules = len(given)

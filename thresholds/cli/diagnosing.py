@@ -29,7 +29,7 @@ class _Case(NamedTuple):
 def diagnose(options: argparse.Namespace) -> None:
     """Print which labels may be relied on, which a rule predicts far too often, and why."""
     from thresholds.diagnosis import diagnose
-    from thresholds.rule import load_rule
+    from thresholds.loading import load_rule
 
     if options.action is not None and options.repair is None:
         raise InputError(

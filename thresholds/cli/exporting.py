@@ -11,7 +11,7 @@ _SUFFIX = ".onnx"
 
 def export(options: argparse.Namespace) -> None:
     """Write a saved rule as an ONNX model."""
-    from thresholds.rule import load_rule
+    from thresholds.loading import load_rule
 
     suffix = Path(options.output).suffix
     if suffix != _SUFFIX:

@@ -255,7 +255,8 @@ def _refuse_unknown_rows(data: "ScoreFile", rows: "Ints", which: str) -> None:
 
 def threshold_rule(path: str) -> "ThresholdRule":
     """Read a rule of thresholds."""
-    from thresholds.rule import ThresholdRule, load_rule
+    from thresholds.loading import load_rule
+    from thresholds.rule import ThresholdRule
 
     rule = load_rule(path)
     if not isinstance(rule, ThresholdRule):
@@ -306,7 +307,7 @@ def with_source(rule: "Rule", data: "ScoreFile", which: str, options: argparse.N
         logits=options.logits,
         date=time.strftime("%Y-%m-%d", time.gmtime()),
     )
-    return replace(rule, made_by=made_by)  # type: ignore[type-var]
+    return replace(rule, made_by=made_by)
 
 
 def title(data: "ScoreFile") -> str:

@@ -21,8 +21,8 @@ _OF_FIT = {"missing": 0.0}  # with what it usually is
 def report(options: argparse.Namespace) -> None:
     """Judge a rule, write the page, and print its first screen."""
     need("jinja2", "thresholds report")
+    from thresholds.loading import load_rule
     from thresholds.report.report import TITLE, make_report, refuse_other_endings
-    from thresholds.rule import load_rule
 
     # The rules and the rows.
     refuse_other_endings(options.output, "--output")

@@ -16,7 +16,7 @@ doubled or changed on the way.
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,24 +27,25 @@ from thresholds.counts.kind import Kind, Totals
 from thresholds.counts.ranges import ScoreRanges
 from thresholds.errors import need
 
-if TYPE_CHECKING:
-    from thresholds.counts.counts import Counts
-
 _COLUMNS = ("label", "lowest", "highest", "positives", "weight")
 _VERSION = 2
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # by which bits of a checksum are mixed
 
 
-def to_table(counts: "Counts") -> Any:
+class Head(NamedTuple):
+    """What a table is about: what counts have beside their bins."""
+
+    kind: Kind
+    totals: Totals
+    most: int | None
+    ranges: ScoreRanges | None
+
+
+def to_table(head: Head, bins: Histograms) -> Any:
     """Return counts as a `pyarrow.Table`."""
     need("pyarrow", "to_arrow()")
     import pyarrow as pa
 
-    if counts.finest is not None:
-        raise InputError(
-            "counts have scores where they are needed, expected those before with_scores: a table is for what is added"
-        )
-    bins = counts.bins
     columns = {
         "label": np.append(-1, bins.label).astype(np.int32),
         "lowest": np.append(0.0, bins.lowest.astype(np.float64)),
@@ -55,22 +56,13 @@ def to_table(counts: "Counts") -> Any:
     about = {
         "version": _VERSION,
         "checksum": _checksum(list(columns.values())),
-        "kind": _about_kind(counts.kind),
-        "totals": _about_totals(counts.totals),
-        "most": counts.most,
-        "ranges": None if counts.ranges is None else _about_ranges(counts.ranges),
+        "kind": _about_kind(head.kind),
+        "totals": _about_totals(head.totals),
+        "most": head.most,
+        "ranges": None if head.ranges is None else _about_ranges(head.ranges),
     }
     texts = [_sealed(about), *[None] * bins.label.size]
     return pa.table({**columns, "about": pa.array(texts, pa.string())})
-
-
-class Head(NamedTuple):
-    """What a table is about: what counts have beside their bins."""
-
-    kind: Kind
-    totals: Totals
-    most: int | None
-    ranges: ScoreRanges | None
 
 
 def from_tables(data: object) -> tuple[list[Head], Histograms]:

@@ -1,21 +1,16 @@
 """Scores calibrated by counts of rows."""
 
-from typing import TYPE_CHECKING
-
 from thresholds import _checks
 from thresholds._checks import InputError
 from thresholds.calibration.binned import Binned
 from thresholds.calibration.calibrator import By, Calibrator, Method, calibrate_binned
-
-if TYPE_CHECKING:
-    from thresholds.counts.counts import Counts
+from thresholds.counts.problem import CountedProblem
 
 
-def calibrate(counts: "Counts", method: Method, by: By) -> Calibrator:
+def calibrate(problem: CountedProblem, method: Method, by: By) -> Calibrator:
     """Fit a map that turns scores into probabilities to the bins of all rows."""
     _checks.option(method, "method", ("isotonic", "platt"))
     _checks.option(by, "by", ("shrink", "label", "pooled"))
-    problem = counts.problem()
     if not problem.counts_rows:
         raise InputError(
             "counts are of weighted rows, expected those of rows without sample_weight: how much weights differ is not"

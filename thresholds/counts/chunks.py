@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, Unpack
 from thresholds._arrays.threads import Bar
 from thresholds._checks import Average, InputError, numbers, shown
 from thresholds.counts.counts import Counts, added_counts, in_form_of
-from thresholds.counts.fitting import fit_counts, needed_for, refuse_for_counts
+from thresholds.counts.fitting import refuse_for_counts
 from thresholds.counts.ranges import ScoreRanges
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
@@ -167,7 +167,7 @@ def _fit_counted(source: object, map: Map, about: _About, options: FitOptions) -
 
     try:
         counts = add_up(None)
-        while (needed := needed_for(counts, options)) is not None:
+        while (needed := counts.needed_by(options)) is not None:
             found = add_up(needed)
             try:
                 counts = counts.with_scores(found)
@@ -175,7 +175,7 @@ def _fit_counted(source: object, map: Map, about: _About, options: FitOptions) -
                 raise InputError(
                     "source has other rows the second time it is read, expected the same: with map rows are read twice"
                 ) from None
-        return fit_counts(counts, options)
+        return counts.fitted_by(options)
     finally:
         if bar is not None:
             bar.close()

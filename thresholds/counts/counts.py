@@ -9,12 +9,12 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average, InputError, shown
 from thresholds._engine.histograms import MOST_BINS, Histograms, added, histograms
+from thresholds._results.words import counted
 from thresholds.counts.kind import Kind, Totals
 from thresholds.counts.parts import MOST_UNITS, has_no_rows, one_row_like, part_of, scores_within
 from thresholds.counts.problem import CountedProblem
 from thresholds.counts.ranges import ScoreRanges
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
-from thresholds.results import counted
 from thresholds.rule import Rule, ThresholdRule
 
 if TYPE_CHECKING:
@@ -318,9 +318,7 @@ class Counts:
         InputError
             As `fit`.
         """
-        from thresholds.counts.fitting import needed_for
-
-        return needed_for(self, FitOptions(average=average, **options))
+        return self.needed_by(FitOptions(average=average, **options))
 
     @with_fit_options(DEFAULTS)
     def fit(self, average: Average = "macro", **options: Unpack[FitArguments]) -> ThresholdRule:
@@ -344,9 +342,32 @@ class Counts:
         InputError
             As `fit_empirical`; for what is refused; and for counts in bins, where `needed_for` says what is lacking.
         """
+        return self.fitted_by(FitOptions(average=average, **options))
+
+    def needed_by(self, options: FitOptions) -> ScoreRanges | None:
+        """Return in which ranges every score is to be counted for a fit; None where the counts suffice."""
+        from thresholds.counts.fitting import bins_to_fit
+
+        return self.lacking(bins_to_fit(self._problem_of(options), options))
+
+    def fitted_by(self, options: FitOptions) -> ThresholdRule:
+        """Fit the thresholds of all rows that were counted."""
         from thresholds.counts.fitting import fit_counts
 
-        return fit_counts(self, FitOptions(average=average, **options))
+        if self.needed_by(options) is not None:
+            raise InputError(
+                "counts are in bins, in some of which the best thresholds may lie, expected every score there to be"
+                " counted, too: with_scores, in the ranges that needed_for returns"
+            )
+        return fit_counts(self._problem_of(options), options)
+
+    def _problem_of(self, options: FitOptions) -> CountedProblem:
+        """Return what a fit takes, if counts tell all that its options ask."""
+        from thresholds.counts.fitting import refuse_for_counts
+
+        refuse_for_counts(options)
+        keeps_sparse = options.keep_sparse is not False and self.kind.is_sparse
+        return self.problem(keep_sparse=keeps_sparse)
 
     def needed_to_judge(self, *rules: Rule) -> ScoreRanges | None:
         """Return in which ranges every score is to be counted before rules can be judged by these counts.
@@ -379,9 +400,9 @@ class Counts:
         >>> bool((counts.confusion(rule).tp == decided.tp).all())
         True
         """
-        from thresholds.counts.judging import needed_to_judge
+        from thresholds.counts.judging import bins_to_judge
 
-        return needed_to_judge(self, rules)
+        return self.lacking(bins_to_judge(self.problem(), rules))
 
     def confusion(self, rule: Rule) -> "ConfusionCounts":
         """Count what a rule decides about the rows, label by label.
@@ -412,7 +433,7 @@ class Counts:
         """
         from thresholds.counts.judging import confusion
 
-        return confusion(self, rule)
+        return confusion(self.problem(), rule)
 
     def diagnose(
         self,
@@ -460,7 +481,7 @@ class Counts:
         from thresholds.diagnosis.evidence import criteria_of
 
         criteria = criteria_of(alpha, min_auroc, overprediction, min_f, min_skill)
-        return diagnose(self, rule, criteria, n_jobs=n_jobs, progress=progress)
+        return diagnose(self.problem(), rule, criteria, n_jobs=n_jobs, progress=progress)
 
     def calibrate(self, method: Any = "isotonic", by: Any = "shrink") -> "Calibrator":
         """Fit a map that turns scores into probabilities, as `calibrate` does, to the bins.
@@ -490,7 +511,7 @@ class Counts:
         """
         from thresholds.counts.calibrating import calibrate
 
-        return calibrate(self, method, by)
+        return calibrate(self.problem(), method, by)
 
     def to_arrow(self) -> Any:
         """Return the counts as a `pyarrow.Table`, which any engine that has Arrow can carry.
@@ -502,9 +523,14 @@ class Counts:
         -------
         pyarrow.Table
         """
-        from thresholds.counts.arrow import to_table
+        from thresholds.counts.arrow import Head, to_table
 
-        return to_table(self)
+        if self.finest is not None:
+            raise InputError(
+                "counts have scores where they are needed, expected those before with_scores: a table is for what is"
+                " added"
+            )
+        return to_table(Head(self.kind, self.totals, self.most, self.ranges), self.bins)
 
     @classmethod
     def from_arrow(cls, data: object) -> "Counts":

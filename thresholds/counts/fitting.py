@@ -1,42 +1,26 @@
 """Fitting counts: which scores have to be known one by one, and the rule of all rows."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from thresholds._arrays.types import Booleans
 from thresholds._checks import InputError
 from thresholds._engine.best_cuts import best_among
+from thresholds._engine.choosing import CountLimits
 from thresholds._engine.cuts import Cuts
 from thresholds.counts.open_bins import open_bins, open_near
 from thresholds.counts.problem import CountedProblem
-from thresholds.counts.ranges import ScoreRanges
 from thresholds.fitting.empirical import rule_of
 from thresholds.fitting.options import FitOptions
-from thresholds.fitting.searches import Found, aim_of, limits_of, of_guard
-from thresholds.guards.base import GuardedFit
-from thresholds.guards.fitting import guarded_fit
-from thresholds.guards.limited import breaks_limits, limited_fit
-from thresholds.guards.limits import Limits
+from thresholds.fitting.searches import FoundCuts, found_by_guard, limits_of, search_options
+from thresholds.guards.fitting import GuardedFit, guarded_fit
+from thresholds.guards.limits import Limits, limited_cuts
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.fitted_on import SAMPLE_CELLS
 
-if TYPE_CHECKING:
-    from thresholds.counts.counts import Counts
 
-
-def needed_for(counts: "Counts", options: FitOptions) -> ScoreRanges | None:
-    """Return in which ranges every score is to be counted for a fit; None where the counts suffice."""
-    problem = _problem(counts, options)
-    return _needed(counts, problem, options)
-
-
-def fit_counts(counts: "Counts", options: FitOptions) -> ThresholdRule:
-    """Fit the thresholds of all rows that were counted."""
-    problem = _problem(counts, options)
-    if _needed(counts, problem, options) is not None:
-        raise InputError(
-            "counts are in bins, in some of which the best thresholds may lie, expected every score there to be"
-            " counted, too: with_scores, in the ranges that needed_for returns"
-        )
+def fit_counts(problem: CountedProblem, options: FitOptions) -> ThresholdRule:
+    """Fit the thresholds of all rows that were counted, score by score where that matters."""
     found = _search(problem, options)
     in_brief = FittedOn.from_scores(
         problem.scores,
@@ -50,18 +34,18 @@ def fit_counts(counts: "Counts", options: FitOptions) -> ThresholdRule:
     return replace(rule, made_by=replace(rule.made_by, function="Counts.fit"))
 
 
-def _search(problem: CountedProblem, options: FitOptions) -> Found:
+def _search(problem: CountedProblem, options: FitOptions) -> FoundCuts:
     """Choose the cut of every label."""
     optimum = _optimum(problem, options)
     if options.guarded_by is None:
-        return Found(optimum)
+        return FoundCuts(optimum)
     limits = limits_of(problem, options)
     if options.chosen_guard is not None:
-        return of_guard(problem, options, _guarded(problem, options, limits))
+        return found_by_guard(problem, options, _guarded(problem, options, limits))
     allowed = limits.candidates(problem, problem.finest)
     best = best_among(allowed, "macro", options.beta)
-    fit = limited_fit(problem, optimum, best, limits, options.placement, options.n_jobs)
-    return of_guard(problem, options, fit)
+    cuts = limited_cuts(problem, limits, search_options(options), optimum, best)
+    return found_by_guard(problem, options, GuardedFit(cuts, optimum))
 
 
 def _optimum(problem: CountedProblem, options: FitOptions) -> Cuts:
@@ -72,20 +56,20 @@ def _optimum(problem: CountedProblem, options: FitOptions) -> Cuts:
 
 def _guarded(problem: CountedProblem, options: FitOptions, limits: Limits) -> GuardedFit:
     """Choose the cuts of a guard, which reads the bins that it reads of rows."""
-    guard, aim = options.chosen_guard, aim_of(options)
+    guard, optimum = options.chosen_guard, _optimum(problem, options)
     assert guard is not None, "asked for where there is one"
     bins = problem.bins.merged()
-    return guarded_fit(problem, guard, limits, aim, _optimum(problem, options), bins)
+    return guarded_fit(problem, guard, limits, search_options(options), optimum, bins)
 
 
-def _needed(counts: "Counts", problem: CountedProblem, options: FitOptions) -> ScoreRanges | None:
-    """Return in which ranges every score is to be counted.
+def bins_to_fit(problem: CountedProblem, options: FitOptions) -> Booleans:
+    """Tell of each bin, (n_bins,), whether every score in it is to be counted for a fit.
 
     What is open is read off the bins of all scores, so that it stays the same once some scores are known.
     """
     above = problem.missing if problem.keep_sparse else None
     limits = limits_of(problem, options)
-    of_counts = limits.of_counts(problem.n_labels) if limits.any else None
+    of_counts = limits.counts if limits.any else None
     is_guarded = options.chosen_guard is not None
     wanted = open_bins(
         problem.bins,
@@ -96,18 +80,12 @@ def _needed(counts: "Counts", problem: CountedProblem, options: FitOptions) -> S
     )
     if is_guarded and of_counts is not None:
         # Labels whose cuts by the guard break limits are cut near them.
-        guarded = _guarded(problem, options, Limits())
-        broken = breaks_limits(guarded.guarded_cuts, limits, guarded.optimum.positives)
+        free = Limits(CountLimits.none(problem.n_labels))
+        guarded = _guarded(problem, options, free)
+        broken = limits.are_broken(guarded.guarded_cuts, guarded.optimum.positives)
         predicted = guarded.guarded_cuts.predicted
         wanted |= open_near(problem.bins, options.beta, predicted, broken, of_counts, above=above)
-    return counts.lacking(wanted)
-
-
-def _problem(counts: "Counts", options: FitOptions) -> CountedProblem:
-    """Return what a fit takes, if counts tell all that its options ask."""
-    refuse_for_counts(options)
-    keeps_sparse = options.keep_sparse is not False and counts.kind.is_sparse
-    return counts.problem(keep_sparse=keeps_sparse)
+    return wanted
 
 
 def refuse_for_counts(options: FitOptions) -> None:

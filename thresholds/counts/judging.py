@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,18 +10,14 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Booleans, Floats
 from thresholds._checks import InputError, shown
 from thresholds._engine.histograms import Histograms
+from thresholds._results.words import counted
 from thresholds.counts.problem import CountedProblem
-from thresholds.counts.ranges import ScoreRanges
 from thresholds.diagnosis.diagnosing import conclude_from
 from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.result import Diagnosis
 from thresholds.guards.cuts import CountsAt, count_at
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.results import counted
 from thresholds.rule import Rule
-
-if TYPE_CHECKING:
-    from thresholds.counts.counts import Counts
 
 IN_BINS = (
     "judged by counts: what the rule decides is counted exactly; what the scores know of the labels is read from bins,"
@@ -30,31 +25,23 @@ IN_BINS = (
 )
 
 
-def needed_to_judge(counts: "Counts", rules: Sequence[Rule]) -> ScoreRanges | None:
-    """Return in which ranges every score is to be counted before rules can be judged; None where counts suffice."""
-    problem = counts.problem()
+def bins_to_judge(problem: CountedProblem, rules: Sequence[Rule]) -> Booleans:
+    """Tell of each bin, (n_bins,), whether thresholds of rules part its scores."""
     bins = problem.bins
     # The last stands for labels without a bin.
     is_wanted = np.zeros(bins.lowest.size + 1, np.bool_)
     for rule in rules:
-        for scores in _switches(rule, counts, problem):
+        for scores in _switches(rule, problem):
             at = count_at(bins, scores)
             is_wanted[at.bin[_are_within_bins(at, bins, scores)]] = True
-    return counts.lacking(is_wanted[:-1])
-
-
-def confusion(counts: "Counts", rule: Rule) -> ConfusionCounts:
-    """Count what a rule decides, label by label, in the weights of the rows."""
-    problem = counts.problem()
-    return _decided(counts, problem, rule)
+    return is_wanted[:-1]
 
 
 def diagnose(
-    counts: "Counts", rule: Rule, criteria: Criteria, *, n_jobs: int | None, progress: bool
+    problem: CountedProblem, rule: Rule, criteria: Criteria, *, n_jobs: int | None, progress: bool
 ) -> Diagnosis:
     """Diagnose the labels of a rule by counts of rows that weigh 1 each."""
-    problem = counts.problem()
-    decided = _decided(counts, problem, rule)
+    decided = confusion(problem, rule)
     if not problem.counts_rows:
         raise InputError(
             "counts are of weighted rows, expected those of rows without sample_weight: whether scores know a label is"
@@ -73,12 +60,12 @@ def diagnose(
     return diagnosis if (bins.lowest == bins.highest).all() else replace(diagnosis, note=IN_BINS)
 
 
-def _decided(counts: "Counts", problem: CountedProblem, rule: Rule) -> ConfusionCounts:
-    """Count what a rule decides about rows that are counted."""
+def confusion(problem: CountedProblem, rule: Rule) -> ConfusionCounts:
+    """Count what a rule decides, label by label, in the weights of the rows."""
     # A label is predicted from its first switch on, no more from the second on, again from the third on.
     bins = problem.finest
     tp, predicted = np.zeros((2, problem.n_labels), np.int64)
-    for number, scores in enumerate(_switches(rule, counts, problem)):
+    for number, scores in enumerate(_switches(rule, problem)):
         at = count_at(bins, scores)
         if _are_within_bins(at, bins, scores).any():
             raise InputError(
@@ -100,9 +87,9 @@ def _are_within_bins(at: CountsAt, bins: Histograms, scores: Floats) -> Booleans
     return np.asarray((at.tied > 0) & (lowest < scores))
 
 
-def _switches(rule: Rule, counts: "Counts", problem: CountedProblem) -> Iterator[Floats]:
+def _switches(rule: Rule, problem: CountedProblem) -> Iterator[Floats]:
     """Return the first, second, ... score of each label at which a rule begins, or ends, to predict it, (n_labels,)."""
-    _refuse(rule, counts)
+    _refuse(rule, problem)
     switches = _in_order_of(rule, problem).switch_scores()
     assert switches is not None, "refused before"
     for number in range(max(own.size for own in switches)):
@@ -110,22 +97,22 @@ def _switches(rule: Rule, counts: "Counts", problem: CountedProblem) -> Iterator
         yield rounded_up(np.array(scores), problem.dtype)
 
 
-def _refuse(rule: object, counts: "Counts") -> None:
+def _refuse(rule: object, problem: CountedProblem) -> None:
     """Refuse what is no rule of these labels that cuts scores."""
     if not isinstance(rule, Rule):
         raise InputError(f"rule is {shown(rule)}, expected a rule")
-    if rule.n_labels is not None and rule.n_labels != counts.n_labels:
+    if rule.n_labels is not None and rule.n_labels != problem.n_labels:
         raise InputError(
-            f"rule has {counted(rule.n_labels, 'label')}, expected {counts.n_labels} as the counts have"
+            f"rule has {counted(rule.n_labels, 'label')}, expected {problem.n_labels} as the counts have"
         )
     if rule.switch_scores() is None:
         raise InputError(
             f"rule is a {type(rule).__name__}, which decides by all scores of a row, and counts have no rows;"
             " expected a rule that decides by each label's own score"
         )
-    if counts.kind.is_sparse and rule.missing != counts.missing:
+    if problem.is_sparse and rule.missing != problem.missing:
         raise InputError(
-            f"rule has missing={rule.missing}, expected {counts.missing} as the counts have"
+            f"rule has missing={rule.missing}, expected {problem.missing} as the counts have"
         )
 
 

@@ -11,7 +11,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError, different, places
 from thresholds._engine.problem import Problem
-from thresholds.results import counted
+from thresholds._results.words import counted
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class CountedProblem(Problem):
     """A problem whose cells are known by label only, in bins of scores: their weights are multiples of `unit`."""
 
     totals: Totals = field(kw_only=True)
+    is_sparse: bool = field(kw_only=True)  # whether scores were left out
     bins: Histograms = field(kw_only=True)  # of all scores
     finest: Histograms = field(kw_only=True)  # the same, score by score where these were counted
 
@@ -64,6 +65,7 @@ class CountedProblem(Problem):
             label_names=kind.label_names,
             keep_sparse=keep_sparse,
             unknown=None if totals.all_known else truth,
+            is_sparse=kind.is_sparse,
             totals=totals._replace(of_labels=of_labels, weight=totals.weight // divisor),
             bins=bins.divided_by(divisor),
             finest=finest.divided_by(divisor),

@@ -8,8 +8,8 @@ from thresholds._arrays.grouped import follow, precede
 from thresholds._arrays.types import Booleans, Ints, Scores
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.staircase import Columns
+from thresholds._results.words import counted
 from thresholds.counts.kind import Kind
-from thresholds.results import counted
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Integers, Ints, Matrix, SmallInts
 from thresholds._checks import InputError
 from thresholds._kernels.folds import deal_out, labels_of_groups, units_by_label
+from thresholds._results.words import counted
 from thresholds.data.growing import GrowingVector
-from thresholds.results import counted
 
 N_SPLITS = 5  # folds of a cross-validation, unless another number is given; as in scikit-learn
 # Of folds and other draws, unless another is given: a figure that is reported stays the same.

@@ -38,8 +38,13 @@ from thresholds._engine.histograms import Histograms, over_histograms
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Steps
 from thresholds._kernels.bootstrap import resample
-from thresholds.guards.shrink import PRIOR_ROWS, RATIOS, f_at_ratios
-from thresholds.guards.siblings import BANDWIDTH, Siblings
+from thresholds.guards.shrink import (
+    BANDWIDTH,
+    PRIOR_ROWS,
+    RATIOS,
+    f_at_ratios,
+    means_of_siblings,
+)
 
 EXPONENT = 2 / 3  # of the number of rows, in how the loss falls
 
@@ -126,9 +131,7 @@ def _loss(
     """Return the loss of each label, and the F that its fitted threshold is expected to have; 0 without positives."""
     others = np.flatnonzero(~is_useless)
     of_others = positives[others].astype(np.float64)
-    siblings = Siblings(of_others, RATIOS.size)
-    siblings.add(0, own_f[others])
-    means, size = siblings.means(), siblings.size_of_label
+    siblings = means_of_siblings(of_others, own_f[others])  # (n_others, n_ratios)
     own_share = of_others / (of_others + PRIOR_ROWS)
     loss = np.empty(positives.size)
     f_now = np.empty_like(loss)
@@ -137,7 +140,7 @@ def _loss(
         expected = own_f[labels].copy()
         among = slice(*np.searchsorted(others, [labels.start, labels.stop]))
         own, at = own_share[among, np.newaxis], others[among] - labels.start
-        expected[at] = own * expected[at] + (1 - own) * means[size[among]]
+        expected[at] = own * expected[at] + (1 - own) * siblings[among]
 
         # What cuts are expected to reach.
         reached = _read(expected, ratios[labels])  # (n_labels of the block, 1 + n_bootstraps)

@@ -14,13 +14,13 @@ import numpy as np
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.labels import alike
 from thresholds._checks.unknown import reads_absent
+from thresholds._results.words import counted
 from thresholds.files.source import Source, Wanted
 from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, ROWS, SCORES, called
 from thresholds.files.tables.csv_layout import is_like_number, is_number
 from thresholds.files.tables.roles import SEPARATORS, ColumnChoice, is_index, with_types
 from thresholds.files.tables.table import Table
 from thresholds.files.unknown import is_truth
-from thresholds.results import counted
 
 _NUMBERS_IN_TEXT = re.compile(r"\s*[\[({].*\d\.\d")  # lists, or objects, as Python writes them
 _DIGITS_FIRST = re.compile(r"\s*[-+]?[.,]?\d")  # as a number begins

@@ -9,6 +9,7 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, in_order, places
+from thresholds._results.words import counted
 from thresholds.files.keys import places_of
 from thresholds.files.order import (
     Labels,
@@ -19,7 +20,6 @@ from thresholds.files.order import (
 from thresholds.files.score_file import collected
 from thresholds.files.source import Block, Source, Wanted
 from thresholds.files.unknown import as_read
-from thresholds.results import counted
 
 
 def joined(scores: Source, truth: Source) -> Source:

@@ -1,7 +1,7 @@
 """All rows of a file: what `thresholds.read` returns, and commands work on."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field, fields
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,17 @@ from thresholds._arrays.sparse import is_sparse, stored_cells
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds._engine.unknown import UNKNOWN
+from thresholds._results.fields import plain, record
+from thresholds._results.result import Result
+from thresholds._results.text import wrapped
+from thresholds._results.words import counted
 from thresholds.data.growing import Gathered
 from thresholds.files.source import Block, Source
 from thresholds.files.unknown import count_unknown, noted
-from thresholds.results import Shown, Table, as_plain_values, counted, wrapped
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ScoreFile(Shown):
+@record
+class ScoreFile(Result):
     """What a file of scores holds, as `thresholds.read` returns it.
 
     Attributes
@@ -54,12 +57,13 @@ class ScoreFile(Shown):
     keys: Dense | None = None
     sample_weight: Floats | None = None
 
+    def _freeze(self) -> None:
+        """Leave the arrays as they are: they are the caller's, to work on."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: what there is, arrays by their shape."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {
-            name: as_plain_values(getattr(value, "shape", value)) for name, value in values.items()
-        }
+        return {name: plain(getattr(value, "shape", value)) for name, value in values.items()}
 
     def __repr__(self) -> str:
         """Say what there is in brief."""
@@ -67,7 +71,7 @@ class ScoreFile(Shown):
         truth = "" if self.y_true is None else f", y_true=<{dtype_of(self.y_true)}>"
         return f"{type(self).__name__}(name={shown(self.name)}, {scores}{truth})"
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _sentences(self) -> Iterable[str]:
         """Return what commands say of a file, and which rows it names."""
         yield described(self, self.y_score.shape, dtype_of(self.y_score), self.truth_key)
         splits = {"to fit on (calib_idx)": self.calib_idx, "to judge on (test_idx)": self.test_idx}
@@ -79,7 +83,7 @@ class ScoreFile(Shown):
         if named:
             yield ", ".join(named)
 
-    def _records(self) -> dict[str, Any]:
+    def _rows(self) -> dict[str, Any]:
         """Return the number of scores that each label has, and of positives."""
         n_samples, n_labels = self.y_score.shape
         n_scores = np.full(n_labels, n_samples)
@@ -115,7 +119,7 @@ class ScoreFile(Shown):
         return fit, judge, f"{key} of the file, and the rows it leaves"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record
 class LabelledFile(ScoreFile):
     """A score file with truth."""
 

@@ -15,7 +15,7 @@ from thresholds._checks import InputError, shown
 from thresholds._checks.cells import first_bad_cell, first_value
 from thresholds._checks.unknown import Unknown, and_one_more, is_unknown, unknown_values
 from thresholds._engine.unknown import UNKNOWN
-from thresholds.results import percent
+from thresholds._results.words import percent
 
 
 def as_read(

@@ -187,7 +187,7 @@ def _named(fitted: Rule, options: FitOptions) -> Rule:
     }
     made_by = MadeBy.from_call(fit, given)
     named = {"rule": options.rule, **made_by.options}
-    return replace(fitted, made_by=replace(made_by, options=named))  # type: ignore[type-var]
+    return replace(fitted, made_by=replace(made_by, options=named))
 
 
 def fit_named_outside_folds(
@@ -290,7 +290,7 @@ def _calibrated(problem: Problem, options: FitOptions, shared: Shared) -> Rule:
     of_probabilities = _of_probabilities(problem, options, known, with_objective=True)
     # What is known of the fit is known of the scores.
     nothing = {"fitted_on": None, "made_by": None, "profile": None}
-    inner: Any = replace(of_probabilities, **nothing)  # type: ignore[type-var]
+    inner: Any = replace(of_probabilities, **nothing)
     rule = CalibratedRule(calibrator, inner)
     if is_sparse(problem.scores):
         return with_record(rule, problem)

@@ -47,7 +47,7 @@ def with_cap(rule: FittedRule, problem: Problem, options: FitOptions) -> FittedR
     if k is None:
         return rule
     # What is known of the fit is known of the capped decisions.
-    within: Any = replace(rule, fitted_on=None, made_by=None, profile=None)  # type: ignore[type-var]
+    within: Any = replace(rule, fitted_on=None, made_by=None, profile=None)
     if rule.average is None:
         capped = CappedRule(within, k)
         weights = problem.sample_weight
@@ -124,8 +124,8 @@ def _gains(problem: Problem, counts: _Counts, curves: _Curves, rule: Rule) -> Ga
     if rule.average == "weighted":
         worth = worth * counts.positives
     of_labels = (curves.at, curves.level, curves.slope, worth, even)
-    lists = (tuple(np.broadcast_to(values, n_labels).tolist()) for values in of_labels)
-    return GainByScore(curves.of_shares, *lists)
+    arrays = (np.broadcast_to(values, n_labels) for values in of_labels)
+    return GainByScore(curves.of_shares, *arrays)
 
 
 def _counts_by_label(rule: Rule, problem: Problem) -> _Counts:

@@ -283,7 +283,7 @@ def _fit_on_device(
     _checks.one_name_each(names, cells.shape[1])
     if average == "samples":
         _, expected = expecting.best_sets(cells, beta, zero_division)
-        return InstanceRule(beta, zero_division, names, expected)
+        return InstanceRule(beta, zero_division, names, objective=expected)
     cuts, sums = expecting.best_cuts(cells, beta, average == "micro")
     counts, nothing, dtype = (
         ConfusionCounts(sums, cells.shape[0]),

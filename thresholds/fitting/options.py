@@ -30,8 +30,7 @@ from thresholds.fitting.rules import (
 from thresholds.guards.names import GUARD_NAMES
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
-    from thresholds.guards.base import BaseGuard
-    from thresholds.guards.options import Guard
+    from thresholds.guards.base import BaseGuard, Guard
 
 Check = Callable[[object, str], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -65,7 +64,7 @@ def _n_jobs(value: Any, _: str) -> Any:
 
 def _guard(value: Any, _: str) -> Any:
     """Check which guard."""
-    from thresholds.guards.options import check_guard
+    from thresholds.guards.base import check_guard
 
     check_guard(value)
     return value
@@ -361,7 +360,7 @@ class FitOptions:
         """The guard with its options; "auto" is the one that suits what is maximised."""
         if self.guard is None:
             return None
-        from thresholds.guards.options import chosen_guard
+        from thresholds.guards.base import chosen_guard
 
         # A guard moves thresholds: it would break a budget, and a promise of micro is one of the
         # thresholds that were tested.

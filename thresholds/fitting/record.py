@@ -1,7 +1,7 @@
 """What a rule keeps of its fit: the data in brief, what made it, what the scores looked like, and what was reached."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from thresholds._arrays.types import Ints
 from thresholds._engine.problem import Problem
@@ -49,21 +49,21 @@ def with_record(
     objective = f_measure(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
     )
-    record = {
+    record: dict[str, Any] = {
         "objective": objective,
         "fitted_on": data_in_brief(problem, positives_of(problem)),
         "made_by": made_by,
         "profile": fit_profile(rule, problem, judged.by_label.predicted),
     }
-    return replace(rule, **record)  # type: ignore[type-var]
+    return replace(rule, **record)
 
 
 def with_brief_record(rule: FittedRule, problem: Problem) -> FittedRule:
     """Return a rule with what it keeps of its fit but for what it reaches there, with decisions about few rows."""
     from thresholds.metrics.judging import positives_of
 
-    record = {
+    record: dict[str, Any] = {
         "fitted_on": data_in_brief(problem, positives_of(problem)),
         "profile": profile_of(rule, problem.scores, weights=problem.sample_weight),
     }
-    return replace(rule, **record)  # type: ignore[type-var]
+    return replace(rule, **record)

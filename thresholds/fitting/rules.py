@@ -5,13 +5,13 @@ name says what is maximised, then how: "macro, shrink". To add a rule, add a `Na
 to `fitting/by_name.py` if that is new.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from thresholds import _checks
 from thresholds._checks import Average, InputError
-from thresholds.results import Shown, Table
+from thresholds._results.fields import record
+from thresholds._results.result import Result
 
 Method = Literal["thresholds", "top_k", "fixed", "regions", "expected", "calibrated"]
 Calibration = Literal["platt", "isotonic"]
@@ -40,8 +40,8 @@ _TWICE = "twice that of the rule without a guard"
 _COUNTED = "n m"
 
 
-@dataclass(frozen=True, repr=False)
-class NamedRule(Shown):
+@record
+class NamedRule(Result):
     """A rule that can be had by its name.
 
     Attributes
@@ -108,11 +108,11 @@ class NamedRule(Shown):
         }
         return super().to_dict() | needs
 
-    def _records(self) -> list[dict[str, Any]]:
+    def _rows(self) -> list[dict[str, Any]]:
         """Return what is known of it, in one row."""
         return [self.to_dict()]
 
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _sentences(self) -> Iterable[str]:
         """Say what it decides by, in what sense it is best, what it is indifferent to, and what it costs."""
         lines = [
             f"{self.name}: {self.about}",

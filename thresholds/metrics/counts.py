@@ -5,8 +5,8 @@ counts have one definition each, here, and are NaN where they are 0/0.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -16,15 +16,24 @@ from thresholds._arrays.sparse import entries_of_rows, is_sparse, to_dense
 from thresholds._arrays.types import Bytes, Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 from thresholds._engine.f_measure import f_of_counts
-from thresholds.results import Shown, Table, figure, n_more
+from thresholds._results.fields import record
+from thresholds._results.result import Result
+from thresholds._results.tables import Column, count, f_measure
 
 Labels: TypeAlias = range | list[int] | list[str]
 
 _MOST = 2**62  # that sums of int64 may reach
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ConfusionCounts(Shown):
+_COLUMNS = (
+    Column("label", is_words=True),
+    *(Column(name, name, count) for name in ("tp", "fp", "fn", "tn")),
+    *(Column(name, name, f_measure) for name in ("precision", "recall", "f1")),
+)
+
+
+@record
+class ConfusionCounts(Result):
     """True and false positives and negatives of each group: of each label or class, or of each row.
 
     Counts by label of chunks of rows add up, with `+` or `sum`, to what the rows together give. The ratios are arrays
@@ -37,6 +46,8 @@ class ConfusionCounts(Shown):
     predicted, positives : (n_groups,) tp + fp and tp + fn
     labels : the columns or classes that are the groups; None for rows
     """
+
+    _columns: ClassVar[Sequence[Column]] = _COLUMNS
 
     sums: Numbers  # (3, n_groups): true positives, predictions, positives
     # Of all cells of a group; (n_groups,) where groups differ, as some truth is not known.
@@ -109,32 +120,15 @@ class ConfusionCounts(Shown):
         sums = self.sums if total < _MOST else self.sums.astype(np.float64)
         return replace(self, sums=sums.sum(axis=1, keepdims=True), total=total, labels=None)
 
-    def _records(self) -> dict[str, Any]:
-        """Return columns, one row a group."""
-        return self._columns(self.sums.shape[1])
+    def _freeze(self) -> None:
+        """Leave the arrays as they are: counts are made wherever rows are judged, some of parts of others."""
 
-    def _columns(self, n: int) -> dict[str, Any]:
-        """Return columns (n,) about the first n groups: counts, and the ratios that are read most."""
-        first = self.take(slice(n))
-        names = range(n) if self.labels is None else self.labels[:n]
-        counts = {"tp": first.tp, "fp": first.fp, "fn": first.fn, "tn": first.tn}
-        ratios = {"precision": first.precision(), "recall": first.recall(), "f1": first.f_score()}
+    def _rows(self) -> dict[str, Any]:
+        """Return columns, one row a group: counts, and the ratios that are read most."""
+        names = range(self.sums.shape[1]) if self.labels is None else self.labels
+        counts = {"tp": self.tp, "fp": self.fp, "fn": self.fn, "tn": self.tn}
+        ratios = {"precision": self.precision(), "recall": self.recall(), "f1": self.f_score()}
         return {"label": list(names), **counts, **ratios}
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
-        """Lay the first k groups out."""
-        n_groups = self.sums.shape[1]
-        columns = self._columns(min(k, n_groups))
-        names = [str(label) for label in columns.pop("label")]
-        cells = [
-            [
-                f"{value:,.10g}" if name in ("tp", "fp", "fn", "tn") else figure(value)
-                for value in column
-            ]
-            for name, column in columns.items()
-        ]
-        head = [("label", *columns)]
-        yield Table(head, [*zip(names, *cells, strict=True)], note=n_more(n_groups, k))
 
     def precision(self) -> Floats:
         """Return tp / (tp + fp), the share of predictions that are right, in [0, 1]; 0/0 without predictions."""

@@ -13,7 +13,7 @@ from thresholds._results.result import Result
 from thresholds._results.tables import Column, Table, records_of, tabulate
 from thresholds._results.words import n_more
 from thresholds.metrics import targets, undefined
-from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each, f_score
+from thresholds.metrics.averages import PRECISION, RECALL, Ratio, average_of, each, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.targets import LabelMatrices, Targets
 
@@ -273,12 +273,12 @@ def _note(counts: ConfusionCounts, groups: str, beta: float, value: float) -> st
     return f"0/0 among the {groups}, {became}: {', '.join(undefined_figures)}."
 
 
-def _n_undefined(figure: Figure, counts: ConfusionCounts) -> int:
+def _n_undefined(figure: Ratio, counts: ConfusionCounts) -> int:
     """Count the groups of which a figure is 0/0."""
     return int(np.isnan(figure.ratio(counts)).sum())
 
 
-def _over(figure: Figure, counts: ConfusionCounts, groups: str, value: float) -> str:
+def _over(figure: Ratio, counts: ConfusionCounts, groups: str, value: float) -> str:
     """Say how many groups the mean of a figure is taken over; `value` is that of 0/0."""
     total = counts.tp.size
     all_groups = _how_many(total, groups)

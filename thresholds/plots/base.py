@@ -14,9 +14,10 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._checks import InputError
+from thresholds._results.result import as_frame
+from thresholds._results.words import counted
 from thresholds.errors import need
 from thresholds.plots.style import COLUMN, PAGE, dress, in_force
-from thresholds.results import as_frame, counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +58,7 @@ class Display(ABC):
         return width * self._height
 
     @abstractmethod
-    def _records(self) -> Any:
+    def _rows(self) -> Any:
         """Return what is drawn, as rows of values in a form that `pandas.DataFrame` takes."""
 
     @abstractmethod
@@ -66,7 +67,7 @@ class Display(ABC):
 
     def to_frame(self) -> Any:
         """Return what is drawn as a pandas DataFrame."""
-        return as_frame(self._records())
+        return as_frame(self._rows())
 
     def __repr__(self) -> str:
         """Return the name of the display, and how many panels it has."""

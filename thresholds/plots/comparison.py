@@ -8,12 +8,13 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints, Texts
 from thresholds._checks import InputError
+from thresholds._results.result import rows_of
+from thresholds._results.words import in_percent
 from thresholds.comparison.agreement import Agreement, written
 from thresholds.comparison.result import CALLED, MEASURED, Comparison
 from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind, one_or_more
 from thresholds.plots.lines_of_names import height_of, intervals, marks, name_lines
-from thresholds.results import in_percent, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,7 +166,7 @@ class ComparisonDisplay(Display):
         name, _, rest = CALLED[measure].partition(", ")
         return f"{name} F{self.beta:g}" + (f", {rest}" if rest else "")
 
-    def _records(self) -> Any:
+    def _rows(self) -> Any:
         """Return one row for each rule and measure."""
         n_rules, n_measures = self.value.shape
         return rows_of(
@@ -321,7 +322,7 @@ class AgreementDisplay(Display):
         """Return the height of a panel of that width, in inches: names of rules, and a line for each."""
         return _OF_NAMES + _CELL * self._n_shown
 
-    def _records(self) -> Any:
+    def _rows(self) -> Any:
         """Return the pairs, each once."""
         first, second = np.triu_indices(self.rules.size, 1)
         return rows_of(

@@ -7,13 +7,14 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints, Texts
+from thresholds._results.result import rows_of
+from thresholds._results.words import counted
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.states import STATES
 from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.crowds import name_border, name_points, points
 from thresholds.plots.scales import logarithmic, within
-from thresholds.results import counted, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,7 +169,7 @@ class OverpredictionDisplay(Display):
         share = self.predicted[in_state].sum() / max(self.predicted.sum(), 1)
         return f"{state} ({_MEANINGS[state]}): {n_labels}, {share:.0%}"
 
-    def _records(self) -> Any:
+    def _rows(self) -> Any:
         """Return one row a label."""
         names = ("name", "n_positives", "predicted", "overprediction", "state")
         return rows_of({name: getattr(self, name) for name in names})

@@ -8,12 +8,13 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Texts
 from thresholds._checks import InputError
+from thresholds._results.result import rows_of
+from thresholds._results.words import counted
 from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, RuleDifference
 from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.crowds import name_border, name_points, points
 from thresholds.plots.scales import logarithmic, within
-from thresholds.results import counted, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,7 +174,7 @@ class DifferenceDisplay(Display):
             if is_beyond.any():
                 name_border(axes, side, f"{text} {when}: {np.count_nonzero(is_beyond):,}")
 
-    def _records(self) -> Any:
+    def _rows(self) -> Any:
         """Return one row a label."""
         names = ("name", "old", "new", "reason")
         return rows_of({name: getattr(self, name) for name in names})

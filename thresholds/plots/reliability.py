@@ -15,6 +15,8 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats
 from thresholds._engine.problem import Problem
+from thresholds._results.result import names_of, rows_of
+from thresholds._results.words import in_percent
 from thresholds.calibration import Calibrator
 from thresholds.calibration.binned import binned
 from thresholds.calibration.cells import Cells
@@ -23,7 +25,6 @@ from thresholds.metrics.intervals import share_interval
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.curves import chosen_labels
 from thresholds.plots.style import AFTER, BEFORE, GREY, REFERENCE, Look, drawable
-from thresholds.results import in_percent, names_of, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -220,7 +221,7 @@ class ReliabilityDisplay(Display):
         """How many kinds of probabilities a panel shows."""
         return len({part.kind for part in self.parts})
 
-    def _records(self) -> npt.NDArray[Any]:
+    def _rows(self) -> npt.NDArray[Any]:
         """Return the bins of all parts, one row each."""
         sizes = [part.predicted.size for part in self.parts]
         texts = {

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Texts
 from thresholds._checks import InputError
+from thresholds._results.result import names_of, rows_of
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.states import FLAGGED
 from thresholds.diagnosis.states import STATES as STATE_NAMES
@@ -23,7 +24,6 @@ from thresholds.plots.base import Display, of_kind
 from thresholds.plots.crowds import at_border, name_border, name_points, points
 from thresholds.plots.scales import logarithmic, per_cent
 from thresholds.plots.style import CURVE, GREY, REFERENCE, SKY, STATES, Look
-from thresholds.results import names_of, rows_of
 from thresholds.rule import ThresholdRule
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class ThresholdsDisplay(Display):
             are_shares,
         )
 
-    def _records(self) -> npt.NDArray[Any]:
+    def _rows(self) -> npt.NDArray[Any]:
         """Return one row a label."""
         columns: dict[str, npt.NDArray[Any]] = {
             "name": self.name,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from thresholds.results import on_one_line
+from thresholds._results.text import on_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

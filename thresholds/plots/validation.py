@@ -9,12 +9,13 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints, Texts
+from thresholds._results.result import rows_of
+from thresholds._results.words import in_percent
 from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind, one_or_more
 from thresholds.plots.crowds import name_points, points
 from thresholds.plots.lines_of_names import MOST_LINES, height_of, intervals, marks, name_lines
 from thresholds.plots.scales import logarithmic, per_cent
-from thresholds.results import in_percent, rows_of
 from thresholds.validation.bootstrap import ThresholdBootstrap
 from thresholds.validation.cross_fit import CrossFit
 
@@ -232,7 +233,7 @@ class OptimismDisplay(Display):
         optimism = [np.quantile(self.optimism[labels], _QUANTILES) for labels in classes]
         return middle, np.transpose(optimism)
 
-    def _records(self) -> Any:
+    def _rows(self) -> Any:
         """Return the labels."""
         return rows_of(
             {
@@ -412,6 +413,6 @@ class BootstrapDisplay(Display):
         axes.set_xlim(0, 1)
         axes.set_xlabel(f"F{self.beta:g}")
 
-    def _records(self) -> Any:
+    def _rows(self) -> Any:
         """Return the rows of the table."""
         return self.table

@@ -6,12 +6,12 @@ from typing import Any
 from thresholds import _checks
 from thresholds._arrays.types import Dense
 from thresholds._engine.problem import Problem
+from thresholds._results.result import rows_of
 from thresholds.comparison.differences import RuleDifference, diff_rules
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.report import wording
 from thresholds.report.content import MOVED, Against, Change
 from thresholds.report.figures import Asked, Reached, change_of, measures_of, reached_by
-from thresholds.results import rows_of
 from thresholds.rule import Rule
 
 _MOST_MOVED = 200  # labels that are listed

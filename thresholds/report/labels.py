@@ -5,12 +5,12 @@ import numpy.typing as npt
 
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._engine.f_measure import f_of_counts
+from thresholds._results.result import rows_of
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.sentences import are_on_border, sentence_on_flag
 from thresholds.diagnosis.states import FLAGGED
 from thresholds.report.content import BORDER, DISTRUSTED, LABELS, OPEN, TRUSTED, Group
 from thresholds.report.wording import TITLES, decided_by_others
-from thresholds.results import rows_of
 from thresholds.rule import Rule
 
 _MOST_MARKED = 200  # labels that have a curve whatever is known of them

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -12,6 +12,10 @@ from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, group_numbers
 from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import UNKNOWN, coded
+from thresholds._results.fields import plain, record
+from thresholds._results.result import Result
+from thresholds._results.tables import Column, Table, tabulate
+from thresholds._results.words import in_percent
 from thresholds.atomic import write_atomically
 from thresholds.data.folds import N_SPLITS, SEED, fitted_and_judged, halves
 from thresholds.diagnosis.evidence import checked_skill
@@ -20,8 +24,7 @@ from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.report.content import Content
 from thresholds.report.figures import Asked
-from thresholds.report.gathering import Source, content_of
-from thresholds.results import Result, Table, as_plain_values, in_percent
+from thresholds.report.gathering import Origin, content_of
 from thresholds.rule import Rule
 from thresholds.validation.cross_fit import cross_fit
 
@@ -29,7 +32,7 @@ TITLE = "Which labels may be relied on"
 _ENDINGS = (".html", ".htm")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class Report(Result):
     """Which labels of a rule may be relied on, as one page that is read without the library; `str` is its first screen.
 
@@ -67,13 +70,13 @@ class Report(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the page says as plain values for JSON, without the curves: NaN as None."""
-        return as_plain_values(replace(self.content, curves={}))  # type: ignore[no-any-return]
+        return plain(replace(self.content, curves={}))  # type: ignore[no-any-return]
 
-    def _records(self) -> Dense:
+    def _rows(self) -> Dense:
         """Return the labels."""
         return self.labels
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show the first screen: what the rule does, how good it is, what to do, and k of the worst labels."""
         content = self.content
         summary = content.summary
@@ -85,24 +88,34 @@ class Report(Result):
         yield "\n".join(("What to do:", *(f"- {step}" for step in summary.to_do)))
         worst = self.labels[content.worst[:k]]
         if worst.size:
-            body = [(f"{row['predicted'] - row['tp']:,}", str(row["sentence"])) for row in worst]
             wrong = "wrong marks, by others" if content.by_folds else "wrong marks"
-            yield Table([(wrong, "labels not to be trusted")], body, left=(1,))
+            rows = {"wrong": worst["predicted"] - worst["tp"], "sentence": worst["sentence"]}
+            columns = (
+                Column("wrong", wrong, "{:,}".format),
+                Column("sentence", "labels not to be trusted", is_words=True),
+            )
+            yield tabulate(rows, columns)
 
 
 def _figures(content: Content) -> Table:
     """Lay out the measures of the rule."""
-    head = [("measure", "value", f"{in_percent(content.confidence)} interval", "")]
-    body = [
-        (
-            figure.name,
-            f"{figure.value:.4f}",
-            "" if np.isnan(figure.lower) else f"{figure.lower:.4f} to {figure.upper:.4f}",
-            figure.meaning,
-        )
-        for figure in content.summary.figures
-    ]
-    return Table(head, body, left=(0, 3))
+    figures = content.summary.figures
+    rows = {
+        "name": [figure.name for figure in figures],
+        "value": [figure.value for figure in figures],
+        "interval": [
+            "" if np.isnan(figure.lower) else f"{figure.lower:.4f} to {figure.upper:.4f}"
+            for figure in figures
+        ],
+        "meaning": [figure.meaning for figure in figures],
+    }
+    columns = (
+        Column("name", "measure", is_words=True),
+        Column("value", "value", "{:.4f}".format),
+        Column("interval", f"{in_percent(content.confidence)} interval"),
+        Column("meaning", " ", is_words=True),
+    )
+    return tabulate(rows, columns)
 
 
 def refuse_other_endings(path: str | os.PathLike[str], name: str) -> None:
@@ -203,7 +216,7 @@ def make_report(
         raise InputError("group_name is blank, expected what a group is, such as 'patient'")
     if command is not None:
         command = _checks.text(command, "command")
-    source = Source(_checks.text(title, "title"), _lines(about), command)
+    source = Origin(_checks.text(title, "title"), _lines(about), command)
     for name, value in (("rule", rule), ("against", against)):
         if value is not None and not isinstance(value, Rule):
             raise InputError(f"{name} is {_checks.shown(value)}, expected a rule")

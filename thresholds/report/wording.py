@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Floats
+from thresholds._results.words import are, counted, first_names, percent
 from thresholds.calibration import CalibratedRule
 from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, RuleDifference
 from thresholds.diagnosis.sentences import between
 from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import BORDER, DISTRUSTED, OPEN, TRUSTED, Group
-from thresholds.results import are, counted, first_names, percent
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
 from thresholds.rule.capped import CappedRule
 

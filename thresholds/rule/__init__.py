@@ -1,4 +1,4 @@
-"""How is a rule applied, saved, loaded? With NumPy alone, but for the predictions of an `InstanceRule`.
+"""How is a rule applied, and saved? With NumPy alone, but for the predictions of an `InstanceRule`.
 
 A `ThresholdRule` predicts label j of an instance iff `score[j] >= threshold[j]`, a `RegionRule` iff the score lies in
 one of several intervals; a `TopKRule` predicts the k highest scores of each row; an `InstanceRule` finds the best set
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from thresholds.rule.fitted_on import FittedOn, LabelCounts, OutOfFold
     from thresholds.rule.guard_report import GuardReport
     from thresholds.rule.instance import InstanceRule
-    from thresholds.rule.loading import load_rule
     from thresholds.rule.region import RegionRule
     from thresholds.rule.threshold import FixedRule, ThresholdRule
     from thresholds.rule.top_k import TopKRule
@@ -34,7 +33,6 @@ __all__ = [
     "ScoreChangeWarning",
     "ThresholdRule",
     "TopKRule",
-    "load_rule",
 ]
 
 _HOME = {
@@ -49,7 +47,6 @@ _HOME = {
     "ScoreChangeWarning": "watching.noticing",
     "ThresholdRule": "threshold",
     "TopKRule": "top_k",
-    "load_rule": "loading",
 }
 
 # Whoever has one kind of rule loads no other.

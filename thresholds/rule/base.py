@@ -34,16 +34,6 @@ def _profile(values: Any) -> "ScoreProfile":
     return ScoreProfile.from_dict(values)
 
 
-# What is known of a fit: rules that decide alike are equal, whatever they know, and older files may lack it.
-_OF_FIT: dict[str, Any] = {
-    "default": None,
-    "later": True,
-    "compare": False,
-    "repr": False,
-    "kw_only": True,
-}
-
-
 def _objective(given: Any, name: str) -> float | None:
     """Check what was reached, None where nothing was fitted."""
     return None if given is None else _checks.finite(given, name)
@@ -83,14 +73,20 @@ class Rule(Result, ABC):
 
     _shown: ClassVar[int] = 10
 
-    # What every rule may know of its fit.
+    # What every rule may know of its fit: rules that decide alike are equal, whatever they know of it.
     objective: float | None = value(_objective, default=None, kw_only=True)
-    fitted_on: FittedOn | None = part(FittedOn.from_dict, **_OF_FIT)
-    out_of_fold: OutOfFold | None = part(OutOfFold.from_dict, **_OF_FIT)
-    made_by: MadeBy | None = part(MadeBy.from_dict, **_OF_FIT)
-    profile: "ScoreProfile | None" = part(_profile, **_OF_FIT)
-    guarantees: ClassVar[Any] = None  # which only thresholds may have
-
+    fitted_on: FittedOn | None = part(
+        FittedOn.from_dict, default=None, later=True, compare=False, repr=False, kw_only=True
+    )
+    out_of_fold: OutOfFold | None = part(
+        OutOfFold.from_dict, default=None, later=True, compare=False, repr=False, kw_only=True
+    )
+    made_by: MadeBy | None = part(
+        MadeBy.from_dict, default=None, later=True, compare=False, repr=False, kw_only=True
+    )
+    profile: "ScoreProfile | None" = part(
+        _profile, default=None, later=True, compare=False, repr=False, kw_only=True
+    )
     # What it decides about.
 
     @property
@@ -122,6 +118,11 @@ class Rule(Result, ABC):
     def zero_division(self) -> float:
         """The F of a label, or row, with neither positives nor predictions."""
         return 0.0
+
+    @property
+    def guarantees(self) -> Any:
+        """The floors that are guaranteed on new rows, which only thresholds may have; None where nothing is."""
+        return None
 
     # How it decides.
 
@@ -277,8 +278,8 @@ class Rule(Result, ABC):
         -----
         ScoreChangeWarning
             Once, when scores differ gravely from those that the rule was fitted on, as far as 100 to 1,000 rows tell:
-            probabilities for logits, other columns, a rule that predicts twice as many labels a row. Of fewer than 50
-            rows, only when most scores lie outside the range of the fit.
+            probabilities for logits, other columns, a rule that predicts a fifth more labels a row, or fewer. Of fewer
+            than 50 rows, only when most scores lie outside the range of the fit.
 
         Examples
         --------
@@ -451,12 +452,13 @@ class Rule(Result, ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`; `load_rule` takes them."""
-        return HEADER | {"kind": self.kind} | super().to_dict()
+        return {**HEADER, "kind": self.kind, **super().to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule of this kind from what `to_dict` gave; `load_rule` takes any kind, and rules within rules."""
-        return built(cls, values, "values", refuse_within)
+        rule: Self = built(cls, values, "values", refuse_within)
+        return rule
 
     @classmethod
     def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
@@ -514,7 +516,7 @@ def _average(given: Any, name: str) -> str | None:
 
 
 @record
-class FittedRule(Rule):
+class ScoreRule(Rule):
     """A rule that decides about scores as they are, and knows what was maximised."""
 
     missing: float = value(_missing, default=0.0, form="cut", kw_only=True)

@@ -142,7 +142,7 @@ class Guarantees(Result):
 
     def with_names(self, label_names: Sequence[str] | None) -> Self:
         """Return the same with names for its labels, in order."""
-        return replace(self, label_names=label_names)
+        return replace(self, label_names=None if label_names is None else tuple(label_names))
 
     def in_words(self) -> str:
         """Say what is promised, for how many labels, and what happens to the others, in a sentence or two."""

@@ -1,6 +1,5 @@
 """Predicting: scores come in as a caller has them, and decisions about them go out in the same kind."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,11 @@ def predict(
 
     `how` goes to `rule.decide`. An error calls the scores by `name`.
     """
-    again = partial(predict, rule, name=name, dense=dense, **how)
-    if is_dask_array(y_score):
+
+    def again(part: object) -> Any:
+        return predict(rule, part, name=name, dense=dense, **how)
+
+    if is_dask_array(y_score) and how.get("tail") is None:
         return by_blocks(again, y_score, np.uint8, rule, "rule")
     row = as_row(y_score, rule, name)
     if row is not None:

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from thresholds import _checks
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
+from thresholds._results.words import counted
 from thresholds.diagnosis import Diagnosis
-from thresholds.results import counted
 from thresholds.rule import Rule, ThresholdRule
 
 # Why an attribute that is about a rule is not there, once another rule has taken its place.

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError, group_numbers
+from thresholds._results.words import counted
 from thresholds.data.folds import N_SPLITS, STRATIFIED, multilabel_folds, split_rows
-from thresholds.results import counted
 
 Pairs = list[tuple[Ints, Ints]]
 

@@ -13,7 +13,7 @@ from thresholds._arrays.threads import Bar, check_n_jobs, read_ahead, workers
 from thresholds._arrays.types import Dense, Floats
 from thresholds._checks import InputError, shown
 from thresholds._checks.unknown import unknown_values
-from thresholds.results import counted
+from thresholds._results.words import counted
 from thresholds.sources.folder import Folder, Spill
 from thresholds.sources.growing import GrowingRows
 from thresholds.sources.rows import Rows, n_rows_of

@@ -9,10 +9,10 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import Average, InputError
+from thresholds._results.words import counted
 from thresholds.fitting.by_name import fit
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
-from thresholds.results import counted
 from thresholds.sources.growing import GrowingRows
 from thresholds.sources.rows import Rows
 

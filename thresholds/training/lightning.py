@@ -24,8 +24,8 @@ from thresholds._checks.unknown import unknown_values
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
+from thresholds.loading import rule_of
 from thresholds.rule import Rule
-from thresholds.rule.loading import rule_of
 from thresholds.training.accumulator import Accumulator
 from thresholds.training.checksums import Checksums, are_others, checksums
 from thresholds.training.epoch import EpochFit

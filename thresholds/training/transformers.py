@@ -29,7 +29,8 @@ from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
-from thresholds.rule import Rule, load_rule
+from thresholds.loading import load_rule
+from thresholds.rule import Rule
 from thresholds.training.accumulator import Accumulator
 from thresholds.training.checksums import Checksums, are_others, checksums
 from thresholds.training.epoch import IN_SAMPLE, EpochFit

@@ -32,7 +32,7 @@ from thresholds.fitting.options import (
     check_options,
     with_fit_options,
 )
-from thresholds.guarantees.copies import warn_of_copies
+from thresholds.guarantees.independent_rows import warn_of_copies
 from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
@@ -449,7 +449,7 @@ def cross_fit_rows(
             assert isinstance(fold_rule, ThresholdRule), "folds have rules of one kind"
             fold_thresholds[k] = fold_rule.thresholds
     return CrossFit(
-        rule=replace(fitted, **record),  # type: ignore[type-var]
+        rule=replace(fitted, **record),
         in_sample=in_sample(fitted, problem, fit),
         out_of_fold=kept.f,
         folds=folds,

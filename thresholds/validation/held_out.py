@@ -126,7 +126,7 @@ def rules_of_folds(
 
 def _without_record(rule: Rule) -> Rule:
     """Drop what a rule keeps of the rows of its fit: of very many labels that is most of its memory."""
-    return replace(rule, fitted_on=None, profile=None)  # type: ignore[type-var]
+    return replace(rule, fitted_on=None, profile=None)
 
 
 def decided_out_of_fold(rules: Sequence[Rule], problem: Problem, folds: Folds) -> Matrix:

@@ -28,7 +28,8 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_of_odds
 from thresholds.fitting.options import BY_LABEL, FitArguments
 from thresholds.fitting.rules import LIMITS
-from thresholds.guards.options import GUARDS, Guard
+from thresholds.guards.base import Guard
+from thresholds.guards.names import GUARDS
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import Result, Table, counted, first_names, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule

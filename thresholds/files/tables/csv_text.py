@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from thresholds._checks import InputError, shown
 from thresholds._checks.boundary import unreadable
+from thresholds._results.words import counted
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import NOT_UTF8, PERCENT
 from thresholds.files.tables.csv_layout import Layout, layout_of
 from thresholds.files.tables.table import Piece, Table, table_of
 from thresholds.files.tables.text import Stream, pieces
-from thresholds.results import counted
 
 _PIECE_BYTES = 2**20
 # Of Excel, of databases, and of nobody; beside the words that pyarrow knows, such as NA, NaN, null and #N/A.

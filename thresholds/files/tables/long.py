@@ -18,6 +18,7 @@ from thresholds._arrays.types import Booleans, Dense, Ints, Matrix
 from thresholds._checks import InputError, listed, names_of_labels, shown
 from thresholds._checks.unknown import reads_absent
 from thresholds._engine.unknown import UNKNOWN
+from thresholds._results.words import counted
 from thresholds.errors import need
 from thresholds.files import accounting
 from thresholds.files.keys import as_one, shown_key
@@ -49,7 +50,6 @@ from thresholds.files.tables.rows import (
 from thresholds.files.tables.table import Batch, Table
 from thresholds.files.tables.truth import UNCLEAR, Words, indicator, places_of
 from thresholds.files.unknown import hint_of
-from thresholds.results import counted
 
 
 class LongColumns(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 from thresholds._arrays.types import Dense, Floats, Matrix
 from thresholds._checks import InputError, listed, names_of_labels, places
 from thresholds._checks.cells import label_at
+from thresholds._results.words import counted
 from thresholds.data import label_lists
 from thresholds.files import accounting, keys
 from thresholds.files.order import Labels, are_sorted_as_text
@@ -35,7 +36,6 @@ from thresholds.files.tables.truth import (
     without_others,
 )
 from thresholds.files.unknown import hint_of
-from thresholds.results import counted
 
 
 def scores_of_rows(table: Table, wanted: Wanted) -> Source:

@@ -14,6 +14,7 @@ from thresholds._checks import InputError, different, places, shown
 from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.options import LARGEST_EXACT_INTEGER
 from thresholds._checks.unknown import reads_absent, unknown_values
+from thresholds._results.words import counted
 from thresholds.data import label_lists
 from thresholds.files import accounting
 from thresholds.files.order import Labels, refuse_no_order
@@ -23,7 +24,6 @@ from thresholds.files.tables.csv_layout import is_number
 from thresholds.files.tables.roles import ColumnChoice
 from thresholds.files.tables.table import Batch, Table
 from thresholds.files.unknown import as_read, hint_of, is_truth, refuse_unknown_in_lists
-from thresholds.results import counted
 
 Decode = Callable[[Batch], Matrix]
 

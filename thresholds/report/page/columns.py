@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Floats
+from thresholds._results.text import on_one_line
 from thresholds.diagnosis.states import NOT_OVER, STATES
 from thresholds.metrics.curves import Curve
 from thresholds.report.content import BORDER, DISTRUSTED, OPEN, TRUSTED, Content
 from thresholds.report.page.forms import forms_of
 from thresholds.report.page.packing import Column, fewest_bytes, texts
-from thresholds.results import on_one_line
 
 # Words that are kept as their places here: the worst first, as the table sorts them.
 WORDS = {

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Ints
-from thresholds.results import shortened
+from thresholds._results.text import shortened
 
 Ends = tuple[int, int]  # characters of a name, from its start and up to its end
 Form = tuple[str | int | Ends | None, ...]

@@ -14,11 +14,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from thresholds._results.text import on_one_line
+from thresholds._results.words import in_percent, percent
 from thresholds.errors import need
 from thresholds.report.content import Content
 from thresholds.report.page.columns import curve_columns, label_columns, titles_of
 from thresholds.report.page.packing import in_base64, packed
-from thresholds.results import in_percent, on_one_line, percent
 
 # Bytes of a page: at most `MOST_BYTES`, and for each label above `MANY_LABELS` so many more. Curves are left out where
 # they would make it larger; names never are.
