@@ -1029,7 +1029,7 @@ def test_without_truth_fit_names_no_command_that_needs_it(tmp_path: Path, capsys
     assert run("fit", tmp_path / "s.npz", "--expected", "-o", tmp_path / "rule.json") == 0
     said, more = capsys.readouterr().out.splitlines()[-3::2]
     assert said.startswith("1 platypus takes")
-    assert more == "for more: thresholds.diagnose_expected, in Python"
+    assert more == "for more: thresholds.diagnose(None, scores, rule), in Python"
 
 
 def test_fit_names_the_platypuses_it_has_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

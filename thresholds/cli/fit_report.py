@@ -193,7 +193,7 @@ def _counted(states: Any) -> dict[str, int]:
 def _more(fitted: Fitted, options: argparse.Namespace) -> str:
     """Say how to see more of a diagnosis: by a command that reads the same scores and truth."""
     if fitted.data.y_true is None:
-        return "thresholds.diagnose_expected, in Python"
+        return "thresholds.diagnose(None, scores, rule), in Python"
     of_files = [name for name, option in OPTIONS.items() if option.heading == FILES]
     read = words_of(options, [name for name in of_files if name != "missing"])
     command = ["thresholds", "diagnose", options.file, "--rule", options.output, *read]

@@ -156,16 +156,17 @@ def _diagnosed(about_rows: dict[str, Any], rule: "Rule") -> "Diagnosis | Expecte
 
     Rows that have weights are not diagnosed, as verdicts are about rows, each of which counts once.
     """
-    from thresholds.diagnosis import diagnose, diagnose_expected
+    from thresholds.diagnosis import diagnose
 
     if about_rows["sample_weight"] is not None:
         return None
+    found: Diagnosis | ExpectedDiagnosis | None = None
     if about_rows["y_true"] is not None:
         judged = {name: about_rows[name] for name in ("y_true", "y_score", "unknown")}
-        return diagnose(rule=rule, progress=sys.stderr.isatty(), **judged)
-    if getattr(rule.uncapped, "expected", None) is not None:
-        return diagnose_expected(about_rows["y_score"], rule)
-    return None
+        found = diagnose(rule=rule, progress=sys.stderr.isatty(), **judged)
+    elif getattr(rule.uncapped, "expected", None) is not None:
+        found = diagnose(None, about_rows["y_score"], rule)
+    return found
 
 
 def _on_expectation(options: argparse.Namespace) -> Fitted:
