@@ -79,7 +79,7 @@ def within(problem: Problem, average: str, most: int, plain_seconds: float) -> t
     return line, found.is_optimal
 
 
-def best_within(problem: Problem, most: int, average: str) -> budget.CutsWithin:
+def best_within(problem: Problem, most: int, average: str) -> budget.CutsInBudget:
     """Search within a budget, among the steps that a sort finds."""
     return budget.best_cuts_within(all_steps(problem), most, average, 1.0, 0.0)
 

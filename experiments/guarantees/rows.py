@@ -33,7 +33,8 @@ from mapie.risk_control import MultiLabelClassificationController
 from scipy.special import expit, logit, ndtr
 
 from thresholds._engine.problem import Problem
-from thresholds.guarantees.rows import RowSearch
+from thresholds._engine.search_options import SearchOptions
+from thresholds.guarantees.floors_of_rows import RowFloors, fit_with_row_floors
 
 RUNS = 2000
 MAPIE_RUNS = 400
@@ -119,13 +120,10 @@ def _means(rows: Rows, cut: float) -> tuple[float, float, float, float]:
 
 def ours(rows: Rows, average: str, per_label: bool, of: str, confidence: float | str) -> Floats:
     """Return our thresholds."""
-    floors = {"min_precision": None, "min_recall": None, f"min_{of}": FLOORS[of]}
-    problem = Problem.of(rows.truth, rows.scores)
-    search = RowSearch(
-        problem, average, beta=1.0, zero_division=0.0, per_label=per_label, placement="low",
-        confidence=confidence, n_jobs=1, **floors,
-    )  # fmt: skip
-    return search.best().thresholds
+    asked = {"min_precision": None, "min_recall": None, f"min_{of}": FLOORS[of]}
+    floors = RowFloors(average, **asked, confidence=confidence)
+    problem, options = Problem.of(rows.truth, rows.scores), SearchOptions(average, n_jobs=1)
+    return fit_with_row_floors(problem, floors, options, per_label=per_label).thresholds
 
 
 def mapies(rows: Rows, of: str, method: str, bound: str | None) -> Floats:

@@ -1,6 +1,6 @@
 """Experiment: would a start at a fixed probability find more precision that can be shown?
 
-The sequences of `thresholds.guarantees.fixed_sequence` start at ranks. Where the labels of the highest rows are wrong,
+The sequences of `thresholds.guarantees.tests_of_labels` start at ranks. Where the labels of the highest rows are wrong,
 or one coarse value holds them, MAPIE's sequence with five starts at fixed probabilities finds more (violations.txt). A
 start at a fixed score is exact by itself: the highest threshold below it that is bad is fixed by the law, and is passed
 with a probability of at most its share. This weighs what it would bring, and cost, by the mean F1 of the population:
@@ -29,7 +29,7 @@ import numpy as np
 from laws import Floats, Law, Scores, Truth
 
 from thresholds.guarantees.exact_tests import p_of_floor
-from thresholds.guarantees.fixed_sequence import starts_of
+from thresholds.guarantees.tests_of_labels import starts_of
 
 RUNS, OTHERS, MOST_ROWS = 1000, 60, 6000
 Start = tuple[str, float, float]  # "rows" above it or "probability", how many or how much, its share of the error

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tests.naive import cuts as naive
-from thresholds._engine.choosing import Limits
+from thresholds._engine.choosing import CountLimits
 from thresholds._engine.problem import Problem
 
 Array = np.ndarray[Any, Any]
@@ -94,7 +94,7 @@ class Data:
     beta: float
     weights: Array | None  # (n_samples,)
     known: Array  # (n_samples, n_labels) bool
-    limits: Limits
+    limits: CountLimits
 
     @property
     def unknown_truth(self) -> Array:
@@ -138,7 +138,7 @@ class Data:
             scores=self.scores[rows][:, labels],
             weights=None if self.weights is None else self.weights[rows],
             known=self.known[rows][:, labels],
-            limits=Limits._make(limit[labels] for limit in self.limits),
+            limits=CountLimits._make(limit[labels] for limit in self.limits),
         )
 
 
@@ -160,4 +160,4 @@ def draw(kind: str, seed: int, shape: tuple[int, int] | None = None) -> Data:
     if not has_weight.any():
         weights = None
     limits = np.array([LIMITS[name] for name in rng.choice(list(LIMITS), m)])
-    return Data(truth, scores, float(rng.choice([0.5, 1.0, 2.0, 0.7])), weights, known, Limits(*limits.T))
+    return Data(truth, scores, float(rng.choice([0.5, 1.0, 2.0, 0.7])), weights, known, CountLimits(*limits.T))

@@ -10,7 +10,7 @@ from tests.engine.checks import CHECKS, check_equal, check_steps
 from tests.engine.draws import SCORES, draw
 from thresholds._engine import best_cuts as engine
 from thresholds._engine.best_cuts import Aim, all_steps, best_cuts, best_cuts_within, best_joint_cuts
-from thresholds._engine.choosing import Limits, best_joint_steps
+from thresholds._engine.choosing import CountLimits, best_joint_steps
 from thresholds._engine.columns import over_labels
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import joined
@@ -51,7 +51,7 @@ def test_a_limit_that_a_cut_just_reaches_is_kept(which: int, by: str) -> None:
                 reached = predicted / label.positives, tp / label.positives, tp / predicted
                 for place in (0, 1, 2) if which == 3 else (which,):
                     of_label[place] = reached[place]
-        data = replace(data, limits=Limits(*limits.T))
+        data = replace(data, limits=CountLimits(*limits.T))
         CHECKS["within limits"](data, data.problem, data.labels, 1, seed)
 
 

@@ -16,13 +16,13 @@ from thresholds._engine.histograms import Histograms, histograms
 from thresholds._engine.problem import Problem
 from thresholds.calibration.binned import Binned
 from thresholds.calibration.calibrator import calibrate_binned
+from thresholds.diagnosis.diagnosing import conclude_from
 from thresholds.diagnosis.evidence import Criteria, evidence_of
-from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.empirical import rule_of
 from thresholds.fitting.options import FitOptions
-from thresholds.fitting.searches import Found, aim_of, limits_of, of_guard
-from thresholds.guards.fitting import guarded_fit
-from thresholds.guards.limited import limited_fit
+from thresholds.fitting.searches import FoundCuts, found_by_guard, limits_of, search_options
+from thresholds.guards.fitting import GuardedFit, guarded_fit
+from thresholds.guards.limits import limited_cuts
 from thresholds.metrics.judging import judge
 
 Array = NDArray[Any]
@@ -131,17 +131,17 @@ def fitted(problem: Counted, options: FitOptions) -> thresholds.ThresholdRule:
     exact = histograms(problem, None)
     steps = exact.steps.cuttable(problem)
     optimum = best_among(steps, options.average, options.beta)
-    limits, aim, guard = limits_of(problem, options), aim_of(options), options.chosen_guard
+    limits, search, guard = limits_of(problem, options), search_options(options), options.chosen_guard
     if options.guarded_by is None:
-        found = Found(optimum)
+        found = FoundCuts(optimum)
     elif guard is not None:
-        guarded = guarded_fit(problem, guard, limits, aim, optimum, histograms(problem))
-        found = of_guard(problem, options, guarded)
+        guarded = guarded_fit(problem, guard, limits, search, optimum, histograms(problem))
+        found = found_by_guard(problem, options, guarded)
     else:
         allowed = limits.candidates(problem, exact)
         best = allowed.at(best_steps(allowed, options.beta**2))
-        limited = limited_fit(problem, optimum, best, limits, aim.placement, aim.n_jobs)
-        found = of_guard(problem, options, limited)
+        cuts = limited_cuts(problem, limits, search, optimum, best)
+        found = found_by_guard(problem, options, GuardedFit(cuts, optimum))
     return rule_of(problem, options, found, kept={})
 
 

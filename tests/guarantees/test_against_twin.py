@@ -8,7 +8,7 @@ import pytest
 import thresholds
 from tests.naive import guarantees as twin
 from tests.naive.exhaustive import Array, f_beta
-from thresholds.guarantees.fixed_sequence import starts_of
+from thresholds.guarantees.tests_of_labels import starts_of
 
 LABELS = 30
 

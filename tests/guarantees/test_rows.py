@@ -17,15 +17,13 @@ from tests.naive import guarantees_of_rows as twin
 from tests.words import flat
 from thresholds import fit_empirical
 from thresholds._engine.problem import Problem
+from thresholds._engine.search_options import SearchOptions
 from thresholds.cli import main
-from thresholds.guarantees import paths
 from thresholds.guarantees.bets import Gamblers
-from thresholds.guarantees.gains import RowFloor
-from thresholds.guarantees.paths import joint_path, shared_path
-from thresholds.guarantees.precision_of_rows import shown_along
-from thresholds.guarantees.rows import RowSearch
-from thresholds.guarantees.tallies import tallies
-from thresholds.guarantees.units import Units
+from thresholds.guarantees.floors_of_rows import RowFit, RowFloors, fit_with_row_floors, recall_cut
+from thresholds.guarantees.independent_rows import SamplingUnits
+from thresholds.guarantees.paths import counts_along, joint_path, shared_path
+from thresholds.guarantees.tests_of_rows import RowFloor, certified_points
 
 pytestmark = pytest.mark.each_value
 
@@ -44,21 +42,32 @@ def drawn(n: int, seed: int, coarse: bool = False, together: float = 0.5) -> tup
     return truth, (np.round(scores) if coarse else scores)
 
 
-def search(truth: Array, scores: Array, average: str = "micro", **asked: object) -> RowSearch:
-    """What is to be promised."""
-    wanted: dict[str, object] = {
-        "per_label": False,
-        "min_precision": None,
-        "min_recall": None,
-        "confidence": 0.9,
-        "beta": 1.0,
-        "zero_division": 0.0,
-        "placement": "low",
-        "n_jobs": 1,
-    }
-    groups = asked.pop("groups", None)
-    problem = Problem.of(truth.astype(int), scores, groups=groups)
-    return RowSearch(problem, average, **wanted | asked)  # type: ignore[arg-type]
+def problem_of(truth: Array, scores: Array, groups: Any = None) -> Problem:
+    """A problem of drawn rows."""
+    return Problem.of(truth.astype(int), scores, groups=groups)
+
+
+def floors_of(average: Any, min_precision: Any = None, min_recall: Any = None, confidence: Any = 0.9) -> RowFloors:
+    """What is to be guaranteed."""
+    return RowFloors(average, min_precision, min_recall, confidence)
+
+
+def fitted(
+    truth: Array, scores: Array, average: Any = "micro", *, per_label: bool = False, groups: Any = None, **asked: Any
+) -> RowFit:
+    """Thresholds that are shown to keep floors."""
+    problem = problem_of(truth, scores, groups)
+    return fit_with_row_floors(problem, floors_of(average, **asked), options_of(average), per_label=per_label)
+
+
+def options_of(average: Any, placement: Any = "low") -> SearchOptions:
+    """How it is searched."""
+    return SearchOptions(average, placement=placement, n_jobs=1)
+
+
+def cut_for_recall(problem: Problem, average: str, **asked: Any) -> float | None:
+    """The highest cut that is shown to keep a floor of recall."""
+    return recall_cut(problem, floors_of(average, **asked), SamplingUnits.from_problem(problem)).cut
 
 
 # What is counted in a row
@@ -123,8 +132,7 @@ def test_recall_is_promised_from_the_cut_of_the_twin_down(seed: int, coarse: boo
     verdicts = list(shown.values())  # from the highest cut down
     assert verdicts == sorted(verdicts)
     wanted = max((cut for cut, is_shown in shown.items() if is_shown), default=None)
-    found = search(truth, scores, average, min_recall=floor)
-    assert found._recalled(Units.of(found.problem)).cut == wanted
+    assert cut_for_recall(problem_of(truth, scores), average, min_recall=floor) == wanted
 
 
 def test_recall_of_groups_counts_their_means() -> None:
@@ -133,10 +141,8 @@ def test_recall_of_groups_counts_their_means() -> None:
     groups = np.arange(240) // 3 % 70
     shown = twin.shown_recall_cuts(truth, scores, 0.6, True, 0.1, groups.tolist())
     wanted = max(cut for cut, is_shown in shown.items() if is_shown)
-    found = search(truth, scores, "samples", min_recall=0.6, groups=groups)
-    assert found._recalled(Units.of(found.problem)).cut == wanted
-    alone = search(truth, scores, "samples", min_recall=0.6)
-    assert alone._recalled(Units.of(alone.problem)).cut != wanted
+    assert cut_for_recall(problem_of(truth, scores, groups), "samples", min_recall=0.6) == wanted
+    assert cut_for_recall(problem_of(truth, scores), "samples", min_recall=0.6) != wanted
 
 
 @pytest.mark.parametrize("average", ["micro", "samples"])
@@ -146,8 +152,8 @@ def test_expected_recall_is_that_of_the_twin(seed: int, average: str) -> None:
     truth, scores = drawn(60, seed, coarse=seed % 2 == 1)
     floor = (0.5, 0.75, 0.875, 0.625)[seed]
     wanted = twin.highest_expected_cut(truth, scores, Fraction(floor), average == "samples")
-    found = search(truth, scores, average, min_recall=floor, confidence="expected")
-    assert found._recalled(Units.of(found.problem)).cut == wanted
+    problem = problem_of(truth, scores)
+    assert cut_for_recall(problem, average, min_recall=floor, confidence="expected") == wanted
 
 
 # Precision at one cut
@@ -158,17 +164,17 @@ def test_expected_recall_is_that_of_the_twin(seed: int, average: str) -> None:
 def test_precision_is_promised_at_the_cuts_of_the_twin(coarse: bool, average: str) -> None:
     """The twin tests one cut after another until one fails."""
     truth, scores = drawn(300, 11, coarse)
-    found = search(truth, scores, average, min_precision=0.7)
-    units = Units.of(found.problem)
+    problem = problem_of(truth, scores)
+    units = SamplingUnits.from_problem(problem)
     scouts, tested = units.between(0, 30), units.between(30, 300)
-    path = shared_path(found.problem, scouts)
+    path = shared_path(problem, scouts)
     floor = RowFloor("precision", 0.7, average == "samples")
-    promised = shown_along(found.problem, path, floor, 0.1, scouts, tested, (average, 1.0, 0.0))  # type: ignore[arg-type]
-    cuts = path.falls.threshold
-    assert promised.shown.any()
-    start = int(np.flatnonzero(promised.shown)[0])
+    points = certified_points(problem, path, floor, 0.1, scouts, tested, options_of(average))
+    cuts = path[:, 0]
+    assert points.shown.any()
+    start = int(np.flatnonzero(points.shown)[0])
     wanted = twin.shown_precision_cuts(truth, scores, 0.7, average == "samples", 0.1, 30, cuts.tolist(), start)
-    assert cuts[promised.shown].tolist() == wanted
+    assert cuts[points.shown].tolist() == wanted
 
     # The fit takes the best F of these, on all rows.
     f = {cut: _f(truth, scores, cut, average) for cut in wanted}
@@ -188,16 +194,15 @@ def test_which_cuts_are_tested_is_not_seen_from_the_rows_that_test() -> None:
     truth, scores = drawn(300, 2)
     other = truth.copy()
     problem = Problem.of(truth.astype(int), scores)
-    units = Units.of(problem)
-    tested = units.between(30, 300).rows
+    units = SamplingUnits.from_problem(problem)
+    tested = units.between(150, 300).rows
     other[tested] = 1 - other[tested]
     flipped = Problem.of(other.astype(int), scores)
     scouts = units.between(0, 30)
-    np.testing.assert_array_equal(shared_path(problem, scouts).falls, shared_path(flipped, scouts).falls)
+    np.testing.assert_array_equal(shared_path(problem, scouts), shared_path(flipped, scouts))
     half = units.between(0, 150).rows
-    np.testing.assert_array_equal(
-        joint_path(problem.at_rows(half), "low", 1).falls, joint_path(problem.at_rows(half), "low", 1).falls
-    )
+    halves = (joint_path(some.at_rows(half), options_of("micro")) for some in (problem, flipped))
+    np.testing.assert_array_equal(*halves)
 
 
 # The path of joint micro
@@ -207,12 +212,11 @@ def test_which_cuts_are_tested_is_not_seen_from_the_rows_that_test() -> None:
 def test_points_of_the_path_maximise_what_joint_micro_does(seed: int) -> None:
     """Above the lowest positives, each point has a ratio r for which every label's tp - r predicted is highest."""
     truth, scores = drawn(60, seed)
-    path = joint_path(Problem.of(truth.astype(int), scores), "score", 1)
+    along = joint_path(problem_of(truth, scores), options_of("micro", "score"))
     ratios = np.array(twin.best_ratios(truth, scores))
     between = (ratios + np.append(ratios[1:], 0)) / 2  # (n_ratios,)
     most = sum(_surplus(truth[:, j], scores[:, j], between) for j in range(N_LABELS))  # (n_ratios,)
     lowest = np.array([scores[truth[:, j] > 0, j].min() for j in range(N_LABELS)])
-    along = thresholds_along(path)
     on_hulls = [point for point in along if (point >= lowest).all()]
     assert len(on_hulls) > 5
     for point in on_hulls:
@@ -221,11 +225,6 @@ def test_points_of_the_path_maximise_what_joint_micro_does(seed: int) -> None:
         assert (reached >= most - 1e-9).any()
     assert (along[1:] <= along[:-1]).all()
     np.testing.assert_array_equal(along[-1], scores.min(axis=0))
-
-
-def thresholds_along(path: paths.Path) -> Array:
-    """Return the thresholds of all labels at each point, (n_points, N_LABELS)."""
-    return np.array([path.at(point, N_LABELS) for point in range(path.n_points)])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
@@ -238,15 +237,15 @@ def test_rows_are_counted_at_every_point_as_if_it_were_a_rule(per_label: bool, f
     problem = Problem.of(
         form(np.where(hidden, -1, truth)), form(scores), unknown=-1, keep_sparse=form is sparse.csr_array
     )
-    units = Units.of(problem)
-    path = joint_path(problem, "low", 1) if per_label else shared_path(problem, units)
-    (tally,) = tallies(problem, path, units)
+    units = SamplingUnits.from_problem(problem)
+    path = joint_path(problem, options_of("micro")) if per_label else shared_path(problem, units)
+    (counts,) = counts_along(problem, path, units)
 
     can_be = ~hidden & ((scores > 0) | (form is np.asarray))
-    predicted = (scores >= thresholds_along(path)[:, np.newaxis]) & can_be  # (n_points, n_rows, N_LABELS)
-    np.testing.assert_array_equal(tally.predicted, predicted.sum(axis=2).T[units.rows])
-    np.testing.assert_array_equal(tally.tp, (predicted & (truth > 0)).sum(axis=2).T[units.rows])
-    np.testing.assert_array_equal(tally.positives[:, 0], (truth * ~hidden).sum(axis=1)[units.rows])
+    predicted = (scores >= path[:, np.newaxis]) & can_be  # (n_points, n_rows, N_LABELS)
+    np.testing.assert_array_equal(counts.predicted, predicted.sum(axis=2).T[units.rows])
+    np.testing.assert_array_equal(counts.tp, (predicted & (truth > 0)).sum(axis=2).T[units.rows])
+    np.testing.assert_array_equal(counts.positives[:, 0], (truth * ~hidden).sum(axis=1)[units.rows])
     assert 0 < predicted.mean() < 1
 
 
@@ -278,7 +277,7 @@ def test_promises_are_broken_no_more_often_than_stated(average: str, per_label: 
     broken = promised = 0
     for seed in range(100):
         truth, scores = drawn(200, 1000 + seed)
-        fit = search(truth, scores, average, per_label=per_label, confidence=0.8, **asked).best()
+        fit = fitted(truth, scores, average, per_label=per_label, confidence=0.8, **asked)
         if not fit.guarantees.promised:
             continue
         promised += 1
@@ -302,7 +301,7 @@ def test_floor_of_the_rows_of_the_fit_is_kept_too() -> None:
     """What is shown holds in the sample with room to spare."""
     truth, scores = drawn(400, 8)
     for average in ("micro", "samples"):
-        fit = search(truth, scores, average, min_precision=0.6, min_recall=0.6).best()
+        fit = fitted(truth, scores, average, min_precision=0.6, min_recall=0.6)
         assert fit.guarantees.promised
         kept = _reached(truth, scores, fit.thresholds, average)
         assert min(kept.values()) > 0.6
@@ -369,7 +368,7 @@ def test_rows_that_would_be_needed_are_about_enough() -> None:
     truth, scores = drawn(4000, 5)
 
     def fit(n: int) -> object:
-        return search(truth[:n], scores[:n], "samples", min_recall=0.95).best().guarantees
+        return fitted(truth[:n], scores[:n], "samples", min_recall=0.95).guarantees
 
     needed = fit(20).needed  # type: ignore[attr-defined]
     assert 20 < needed < 1000
@@ -397,8 +396,8 @@ def test_groups_of_one_row_are_rows() -> None:
     """They promise the same."""
     truth, scores = drawn(200, 6)
     for options in ({"min_precision": 0.6}, {"min_recall": 0.7}):
-        plain = search(truth, scores, **options).best()
-        grouped = search(truth, scores, groups=np.arange(200), **options).best()
+        plain = fitted(truth, scores, **options)
+        grouped = fitted(truth, scores, groups=np.arange(200), **options)
         np.testing.assert_array_equal(plain.thresholds, grouped.thresholds)
 
 
@@ -408,7 +407,7 @@ def test_cells_of_unknown_truth_belong_to_nobody(options: dict[str, float], per_
     """Whatever their scores are, as long as these are none of those that fix which cuts are tested."""
     truth, scores = drawn(400, 5)
     hidden = np.random.default_rng(1).random(truth.shape) < 0.2
-    hidden[Units.of(Problem.of(truth.astype(int), scores)).between(0, 200).rows] = False
+    hidden[SamplingUnits.from_problem(Problem.of(truth.astype(int), scores)).between(0, 200).rows] = False
     with_gaps = np.where(hidden, np.nan, truth)
     lifted = np.where(hidden, scores.max(), scores)
     given = {"unknown": "nan", "per_label": per_label, "confidence": 0.9, **options}
@@ -454,11 +453,11 @@ def test_thresholds_of_precision_are_those_that_were_tested(placement: str) -> N
     """No placement moves them: new scores may lie in the gap."""
     truth, scores = drawn(300, 9)
     problem = Problem.of(truth.astype(int), scores)
-    scouts = Units.of(problem).between(0, 30)
+    scouts = SamplingUnits.from_problem(problem).between(0, 30)
     rule = fit_empirical(
         truth.astype(int), scores, "micro", per_label=False, min_precision=0.6, confidence=0.9, placement=placement  # type: ignore[arg-type]
     )  # fmt: skip
-    assert rule.thresholds[0] in shared_path(problem, scouts).falls.threshold
+    assert rule.thresholds[0] in shared_path(problem, scouts)
 
 
 # The rule

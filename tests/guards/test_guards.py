@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -20,13 +20,12 @@ from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
 from tests.words import flat
 from thresholds import Shrink, fit_empirical
-from thresholds._engine import histograms as histograms_module
 from thresholds._engine.histograms import histograms
 from thresholds._engine.problem import Problem as EngineProblem
 from thresholds.guards import fitting
-from thresholds.guards.base import BaseGuard, GuardedCuts
+from thresholds.guards.base import BaseGuard, GuardedCuts, GuardInput
 from thresholds.guards.cuts import cut_at_ranks
-from thresholds.guards.siblings import Siblings
+from thresholds.guards.shrink import means_of_siblings
 
 pytestmark = pytest.mark.each_value
 
@@ -382,9 +381,10 @@ class AtRank(BaseGuard):
     name: ClassVar[str] = "at rank"
     rank: float = 1.0
 
-    def cuts(self, found: Any, problem: Any, *_: object) -> GuardedCuts:
-        ranks, one_row = np.full(problem.n_labels, self.rank), np.ones(problem.n_labels)
-        return cut_at_ranks(found, problem, ranks, one_row)
+    def cuts(self, given: GuardInput) -> GuardedCuts:
+        n_labels = given.problem.n_labels
+        ranks, one_row = np.full(n_labels, self.rank), np.ones(n_labels)
+        return cut_at_ranks(given.histograms, given.problem, ranks, one_row)
 
 
 def test_a_guard_is_a_class_with_one_method() -> None:
@@ -549,24 +549,7 @@ def test_siblings_on_a_grid_are_nearly_those_of_each_size() -> None:
     own, positives = rng.random((1000, 7)), np.exp(rng.uniform(0, 7, 1000))
     near = np.exp(-0.5 * ((np.log(positives)[:, np.newaxis] - np.log(positives)) / 0.7) ** 2)
     expected = near @ own / near.sum(axis=1, keepdims=True)
-    siblings = Siblings(positives, 7)
-    siblings.add(0, own)
-    means = siblings.means()[siblings.size_of_label]
-    np.testing.assert_allclose(means, expected, atol=3e-4)
-
-    in_parts = Siblings(positives, 7)
-    for first, last in ((0, 50), (50, 600), (600, 1000)):
-        in_parts.add(first, own[first:last])
-    np.testing.assert_array_equal(in_parts.means()[siblings.size_of_label], means)
-
-
-def test_ratios_of_some_labels_at_a_time_are_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
-    for at_once in (1, 2, 4096):
-        monkeypatch.setattr(histograms_module, "_LABELS_AT_ONCE", at_once)
-        found.append(np.concatenate([shrunk(problem).thresholds for problem in PROBLEMS]))
-    for other in found[1:]:
-        np.testing.assert_array_equal(found[0], other)
+    np.testing.assert_allclose(means_of_siblings(positives, own), expected, atol=3e-4)
 
 
 def test_a_bin_of_several_scores_is_predicted_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,10 @@ from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
 from thresholds import fit_empirical
 from thresholds._engine import best_cuts
+from thresholds._engine.choosing import CountLimits
 from thresholds._engine.histograms import histograms
 from thresholds._engine.problem import Problem
-from thresholds.guards.limits import Limits, nearest
+from thresholds.guards.limits import Limits, nearest_steps
 
 pytestmark = pytest.mark.each_value
 
@@ -238,8 +239,9 @@ def test_the_nearest_step_is_nearest_in_ratio() -> None:
     truth = np.repeat([1, 0, 1], [2, 12, 26])[:, np.newaxis]
     scores = -np.arange(40.0)[:, np.newaxis]
     problem = Problem.of(truth, scores)
-    allowed = Limits(min_precision=0.5).candidates(problem, histograms(problem, None))  # 2 and 24 to 40
-    cuts = nearest(allowed, np.array([7]))  # 24 / 7 < 7 / 2
+    limits = Limits(CountLimits.none(1)._replace(least_precision=np.array([0.5])))
+    allowed = limits.candidates(problem, histograms(problem, None))  # 2 and 24 to 40
+    cuts = nearest_steps(allowed, np.array([7]))  # 24 / 7 < 7 / 2
     assert cuts.predicted.tolist() == [24]
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._engine.choosing import Limits, best_joint_steps, best_steps
+from thresholds._engine.choosing import CountLimits, best_joint_steps, best_steps
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.cuts import joined as joined_cuts
@@ -54,7 +54,7 @@ def best_cuts(
 
 def best_cuts_within(
     problem: Problem,
-    limits: Limits,
+    limits: CountLimits,
     beta: float,
     *,
     n_jobs: int | None = -1,
@@ -127,14 +127,14 @@ class EachLabel:
 class WithinLimits:
     """The search for the best cut of each label, and the best that keeps its limits."""
 
-    def __init__(self, problem: Problem, limits: Limits, beta: float) -> None:
+    def __init__(self, problem: Problem, limits: CountLimits, beta: float) -> None:
         self._search = _Search(problem, Aim(beta**2))
         self._limits = limits
 
     def __call__(self, columns: Columns, memory: Memory) -> tuple[Cuts, Cuts]:
         """Return both of some labels."""
         free = self._search.best(columns, memory)
-        limits = self._limits.of_labels(columns.first, columns.first + columns.n_labels)
+        limits = self._limits.of_labels(slice(columns.first, columns.first + columns.n_labels))
         # Only labels whose best cut breaks their limits are searched again.
         breaks = ~limits.allow(free.tp, free.predicted, free.positives)
         if not breaks.any():
@@ -217,19 +217,19 @@ class _Search:
         self.by_sorting = is_small(problem)
         self._problem = problem
 
-    def best(self, columns: Columns, memory: Memory, limits: Limits | None = None) -> Cuts:
+    def best(self, columns: Columns, memory: Memory, limits: CountLimits | None = None) -> Cuts:
         """Return the best cut of each label by itself."""
         steps = self.steps(columns, memory, limits)
         return steps.at(best_steps(steps, self.aim.beta2))
 
-    def steps(self, columns: Columns, memory: Memory, limits: Limits | None = None) -> Steps:
+    def steps(self, columns: Columns, memory: Memory, limits: CountLimits | None = None) -> Steps:
         """Return the steps of some labels among which the best are: all of them by sorting, else few."""
         columns = predictable(self._problem, columns)
         if self.by_sorting:
             return _kept(steps_by_sorting(columns), limits)
         return self._by_kernels(columns, memory, limits)
 
-    def _by_kernels(self, columns: Columns, memory: Memory, limits: Limits | None) -> Steps:
+    def _by_kernels(self, columns: Columns, memory: Memory, limits: CountLimits | None) -> Steps:
         """Search some labels with the kernels, and sort those that are too hard for these."""
         # Numba is imported here, where it is first needed.
         from thresholds._engine import kernels
@@ -238,7 +238,7 @@ class _Search:
         is_weighted = columns.weights is not None
         if memory.room is None or memory.room.bucket.size < longest:
             memory.room = kernels.room_for(longest, columns.scores.dtype, weighted=is_weighted)
-        kept = Limits.none(columns.n_labels) if limits is None else limits
+        kept = CountLimits.none(columns.n_labels) if limits is None else limits
         *found, n_steps, positives = kernels.useful_steps(
             columns.scores,
             columns.truth,
@@ -263,6 +263,6 @@ class _Search:
         return steps
 
 
-def _kept(steps: Steps, limits: Limits | None) -> Steps:
+def _kept(steps: Steps, limits: CountLimits | None) -> Steps:
     """Leave out the steps that break limits."""
     return steps if limits is None else steps.where(limits.allow_steps(steps))

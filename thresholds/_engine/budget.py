@@ -273,7 +273,7 @@ def _some(totals: _Totals, wanted: Booleans | Ints) -> _Totals:
     return _Totals(predicted[wanted], regret[wanted], before[wanted], choice[wanted])
 
 
-class CutsWithin(NamedTuple):
+class CutsInBudget(NamedTuple):
     """The cuts of labels within a budget, and what is known of them."""
 
     cuts: Cuts
@@ -285,7 +285,7 @@ class CutsWithin(NamedTuple):
 
 def best_cuts_within(
     steps: Steps, most: int, average: Average, beta: float, zero_division: float
-) -> CutsWithin:
+) -> CutsInBudget:
     """Return the cuts of highest F-beta that predict at most so much, in the unit of the weights; of all steps.
 
     Where the best cuts without a budget keep it, they are taken, with their ties.
@@ -294,7 +294,7 @@ def best_cuts_within(
     chosen = best_joint_steps(steps, beta**2)[0] if jointly else best_steps(steps, beta**2)
     free = steps.at(chosen)
     if int(free.predicted.sum()) <= most:
-        return CutsWithin(free, None, True)
+        return CutsInBudget(free, None, True)
     steps = steps.where(_may_pay(steps, most, None if jointly else beta))
     if jointly:
         return _micro_within(steps, most, beta)
@@ -315,7 +315,7 @@ def _may_pay(steps: Steps, most: int, beta: float | None) -> Booleans:
 
 def _mean_within(
     steps: Steps, most: int, average: Average, beta: float, zero_division: float
-) -> CutsWithin:
+) -> CutsInBudget:
     """Return the cuts of the highest mean of F over labels."""
     shares = _shares(average, steps.positives)  # (n_labels,)
     choices = _choices_of(steps, np.zeros(0))
@@ -328,10 +328,10 @@ def _mean_within(
     )
     choices = replace(choices, value=f * shares[choices.label])
     found = best_within(choices, most)
-    return CutsWithin(_cuts(steps, choices, found.chosen), found.bound, found.is_optimal)
+    return CutsInBudget(_cuts(steps, choices, found.chosen), found.bound, found.is_optimal)
 
 
-def _micro_within(steps: Steps, most: int, beta: float) -> CutsWithin:
+def _micro_within(steps: Steps, most: int, beta: float) -> CutsInBudget:
     """Return the cuts of the highest micro F.
 
     F = (1 + b^2) tp / (b^2 P + predicted) by Dinkelbach's iteration, as without a budget, each of
@@ -351,7 +351,7 @@ def _micro_within(steps: Steps, most: int, beta: float) -> CutsWithin:
 
     ratio, chosen = highest_ratio(choose, fixed)
     bound = (1 + beta**2) * _least_ratio(all_tp, most, fixed, ratio)
-    return CutsWithin(_cuts(steps, all_tp, chosen), bound, found.is_optimal)
+    return CutsInBudget(_cuts(steps, all_tp, chosen), bound, found.is_optimal)
 
 
 def _least_ratio(all_tp: Choices, most: int, fixed: float, ratio: float) -> float:

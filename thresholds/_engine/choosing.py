@@ -11,7 +11,7 @@ from thresholds._engine.staircase import Steps
 Chosen = TypeVar("Chosen")
 
 
-class Limits(NamedTuple):
+class CountLimits(NamedTuple):
     """What a cut of each label must keep, (n_labels,) each."""
 
     most_over: Floats  # predictions over positives, at most; +inf for no limit
@@ -19,13 +19,19 @@ class Limits(NamedTuple):
     least_precision: Floats
 
     @classmethod
-    def none(cls, n_labels: int) -> "Limits":
+    def none(cls, n_labels: int) -> "CountLimits":
         """Return limits that every cut keeps."""
         return cls(np.full(n_labels, np.inf), np.zeros(n_labels), np.zeros(n_labels))
 
-    def of_labels(self, first: int, last: int) -> "Limits":
-        """Return the limits of labels `first:last`."""
-        return Limits._make(limit[first:last] for limit in self)
+    @property
+    def any(self) -> bool:
+        """Whether there is a limit."""
+        most_over, *least = self
+        return bool((most_over < np.inf).any() or any((floor > 0).any() for floor in least))
+
+    def of_labels(self, labels: slice | Ints) -> "CountLimits":
+        """Return the limits of some labels."""
+        return CountLimits._make(limit[labels] for limit in self)
 
     def allow(self, tp: Ints, predicted: Ints, positives: Ints) -> Booleans:
         """Tell which counts keep the limits, one for each: (n_labels,) all. 0/0 keeps every limit."""
@@ -39,8 +45,7 @@ class Limits(NamedTuple):
     def allow_steps(self, steps: Steps) -> Booleans:
         """Tell which steps keep the limits of their labels, (n_steps,)."""
         label = steps.label
-        own = Limits(*(limit[label] for limit in self))
-        return own.allow(steps.tp, steps.predicted, steps.positives[label])
+        return self.of_labels(label).allow(steps.tp, steps.predicted, steps.positives[label])
 
 
 def best_steps(steps: Steps, beta2: float) -> Ints:

@@ -31,7 +31,7 @@ from thresholds._results.result import Drawable, Result, rows_of
 from thresholds._results.tables import Column, Table, count, tabulate
 from thresholds._results.words import counted, first_names, in_percent
 from thresholds.calibration import BaseRates, CalibratedRule
-from thresholds.calibration.base_rates import rates_of
+from thresholds.calibration.label_shift import rates_of
 from thresholds.fitting.odds import change_between
 from thresholds.metrics.judging import as_csr, stacked_rows
 from thresholds.rule import RegionRule, Rule, ThresholdRule

@@ -21,7 +21,7 @@ from thresholds._results.words import (
     shown_name,
 )
 from thresholds.comparison.agreement import Agreement
-from thresholds.diagnosis.result import backwards_in_brief
+from thresholds.diagnosis.states import backwards_in_brief
 from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
 from thresholds.metrics.jackknife import Interval
 

@@ -22,7 +22,7 @@ from thresholds.comparison.result import (
     Measures,
     RuleGain,
 )
-from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
+from thresholds.diagnosis.evidence import Criteria, LabelEvidence, are_backwards, evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
@@ -134,7 +134,7 @@ def _reached(
     }
 
 
-def _flagged(decided: Any, unweighted: Problem, evidence: Evidence) -> dict[str, Any]:
+def _flagged(decided: Any, unweighted: Problem, evidence: LabelEvidence) -> dict[str, Any]:
     """Count the labels that `diagnose` flags."""
     counts = count_by_label(unweighted.truth, decided, None)
     state = states_of(counts, evidence, Criteria())  # (n_labels,)
@@ -196,7 +196,7 @@ def _differences(
 
 
 def _about_data(
-    rules: Mapping[str, Rule], problem: Problem, evidence: Evidence, missing: float
+    rules: Mapping[str, Rule], problem: Problem, evidence: LabelEvidence, missing: float
 ) -> dict[str, Any]:
     """Return what a comparison says of rows and labels, and which rules were fitted on them."""
     gold = count_truth(problem)

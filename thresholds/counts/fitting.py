@@ -6,16 +6,15 @@ from typing import Any
 from thresholds._arrays.types import Booleans
 from thresholds._checks import InputError
 from thresholds._engine.best_cuts import best_among
+from thresholds._engine.choosing import CountLimits
 from thresholds._engine.cuts import Cuts
 from thresholds.counts.open_bins import open_bins, open_near
 from thresholds.counts.problem import CountedProblem
 from thresholds.fitting.empirical import rule_of
 from thresholds.fitting.options import FitOptions
-from thresholds.fitting.searches import Found, aim_of, limits_of, of_guard
-from thresholds.guards.base import GuardedFit
-from thresholds.guards.fitting import guarded_fit
-from thresholds.guards.limited import breaks_limits, limited_fit
-from thresholds.guards.limits import Limits
+from thresholds.fitting.searches import FoundCuts, found_by_guard, limits_of, search_options
+from thresholds.guards.fitting import GuardedFit, guarded_fit
+from thresholds.guards.limits import Limits, limited_cuts
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.fitted_on import SAMPLE_CELLS
 
@@ -35,18 +34,18 @@ def fit_counts(problem: CountedProblem, options: FitOptions) -> ThresholdRule:
     return replace(rule, made_by=replace(rule.made_by, function="Counts.fit"))
 
 
-def _search(problem: CountedProblem, options: FitOptions) -> Found:
+def _search(problem: CountedProblem, options: FitOptions) -> FoundCuts:
     """Choose the cut of every label."""
     optimum = _optimum(problem, options)
     if options.guarded_by is None:
-        return Found(optimum)
+        return FoundCuts(optimum)
     limits = limits_of(problem, options)
     if options.chosen_guard is not None:
-        return of_guard(problem, options, _guarded(problem, options, limits))
+        return found_by_guard(problem, options, _guarded(problem, options, limits))
     allowed = limits.candidates(problem, problem.finest)
     best = best_among(allowed, "macro", options.beta)
-    fit = limited_fit(problem, optimum, best, limits, options.placement, options.n_jobs)
-    return of_guard(problem, options, fit)
+    cuts = limited_cuts(problem, limits, search_options(options), optimum, best)
+    return found_by_guard(problem, options, GuardedFit(cuts, optimum))
 
 
 def _optimum(problem: CountedProblem, options: FitOptions) -> Cuts:
@@ -57,10 +56,10 @@ def _optimum(problem: CountedProblem, options: FitOptions) -> Cuts:
 
 def _guarded(problem: CountedProblem, options: FitOptions, limits: Limits) -> GuardedFit:
     """Choose the cuts of a guard, which reads the bins that it reads of rows."""
-    guard, aim = options.chosen_guard, aim_of(options)
+    guard, optimum = options.chosen_guard, _optimum(problem, options)
     assert guard is not None, "asked for where there is one"
     bins = problem.bins.merged()
-    return guarded_fit(problem, guard, limits, aim, _optimum(problem, options), bins)
+    return guarded_fit(problem, guard, limits, search_options(options), optimum, bins)
 
 
 def bins_to_fit(problem: CountedProblem, options: FitOptions) -> Booleans:
@@ -70,7 +69,7 @@ def bins_to_fit(problem: CountedProblem, options: FitOptions) -> Booleans:
     """
     above = problem.missing if problem.keep_sparse else None
     limits = limits_of(problem, options)
-    of_counts = limits.of_counts(problem.n_labels) if limits.any else None
+    of_counts = limits.counts if limits.any else None
     is_guarded = options.chosen_guard is not None
     wanted = open_bins(
         problem.bins,
@@ -81,8 +80,9 @@ def bins_to_fit(problem: CountedProblem, options: FitOptions) -> Booleans:
     )
     if is_guarded and of_counts is not None:
         # Labels whose cuts by the guard break limits are cut near them.
-        guarded = _guarded(problem, options, Limits())
-        broken = breaks_limits(guarded.guarded_cuts, limits, guarded.optimum.positives)
+        free = Limits(CountLimits.none(problem.n_labels))
+        guarded = _guarded(problem, options, free)
+        broken = limits.are_broken(guarded.guarded_cuts, guarded.optimum.positives)
         predicted = guarded.guarded_cuts.predicted
         wanted |= open_near(problem.bins, options.beta, predicted, broken, of_counts, above=above)
     return wanted

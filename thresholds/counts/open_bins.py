@@ -12,7 +12,7 @@ import numpy as np
 
 from thresholds._arrays.grouped import follow, highest_of_groups, precede
 from thresholds._arrays.types import Booleans, Floats, Ints
-from thresholds._engine.choosing import Limits, best_joint_steps
+from thresholds._engine.choosing import CountLimits, best_joint_steps
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.staircase import Steps
 
@@ -38,7 +38,7 @@ def open_bins(
     beta: float,
     *,
     above: float | None = None,
-    limits: Limits | None = None,
+    limits: CountLimits | None = None,
 ) -> Booleans:
     """Tell which bins have to be known score by score, (n_bins,), so that the best cuts are found.
 
@@ -76,7 +76,7 @@ def _open_each(bins: Histograms, cases: _Cases) -> Booleans:
     return cases.may_be_cut & (_ratio(cases, cases.fewest) >= best * (1 - _ROUNDING))
 
 
-def _open_within(bins: Histograms, cases: _Cases, limits: Limits) -> Booleans:
+def _open_within(bins: Histograms, cases: _Cases, limits: CountLimits) -> Booleans:
     """Tell the same of the best cut that keeps the limits, or of the lowest cut that predicts no more than allowed."""
     within = _within(bins, cases, limits)
     best = highest_of_groups(
@@ -95,9 +95,9 @@ class _Within(NamedTuple):
     is_last: Booleans  # the bin in which no more may be predicted, and the one before
 
 
-def _within(bins: Histograms, cases: _Cases, limits: Limits) -> _Within:
+def _within(bins: Histograms, cases: _Cases, limits: CountLimits) -> _Within:
     """Tell which bins have cuts that keep the limits of their labels."""
-    own = Limits(*(limit[cases.label] for limit in limits))
+    own = limits.of_labels(cases.label)
     positives = bins.positives[cases.label]
     ends = own.allow(cases.tp, cases.predicted, positives) & cases.ends_are_cuts
     # The best case has all positives of the bin, and predicts nothing else of it.
@@ -115,7 +115,7 @@ def open_near(
     beta: float,
     predicted: Ints,
     labels: Booleans,
-    limits: Limits,
+    limits: CountLimits,
     *,
     above: float | None = None,
 ) -> Booleans:

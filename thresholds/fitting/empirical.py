@@ -10,7 +10,6 @@ below each, and a `ThresholdRule`. What only some options need is imported where
 """
 
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
@@ -24,7 +23,14 @@ from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
 from thresholds.fitting.options import FitOptions, OfThresholds, check_options
 from thresholds.fitting.record import data_in_brief, fit_profile
-from thresholds.fitting.searches import Found, aim_of, floors_of, limits_of, of_guard, search_of
+from thresholds.fitting.searches import (
+    FoundCuts,
+    floors_of,
+    found_by_guard,
+    limits_of,
+    search_of,
+    search_options,
+)
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import ThresholdRule
@@ -32,8 +38,8 @@ from thresholds.rule.made_by import MadeBy
 from thresholds.sources.taking import takes_source
 
 if TYPE_CHECKING:
-    from thresholds._engine.budget import CutsWithin
-    from thresholds.guards.options import Guard
+    from thresholds._engine.budget import CutsInBudget
+    from thresholds.guards.base import Guard
     from thresholds.metrics.judging import Judged
     from thresholds.rule.budget import Budget
     from thresholds.rule.capped import CappedRule
@@ -244,13 +250,13 @@ def fit_empirical(
 
 
 def check_groups(problem: Problem, options: FitOptions) -> None:
-    """Refuse groups that nothing looks at; warn where rows of which something is promised seem to lack them."""
+    """Refuse groups that nothing looks at; warn where rows of which something is guaranteed seem to lack them."""
     if problem.groups is not None and not options.looks_at_groups:
         raise InputError(
             "groups is given without a guard or confidence, and nothing else looks at groups; expected None"
         )
     if options.confidence is not None:
-        from thresholds.guarantees.copies import warn_of_copies
+        from thresholds.guarantees.independent_rows import warn_of_copies
 
         warn_of_copies(problem)
 
@@ -260,12 +266,12 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     return rule_of(problem, options, _search(problem, options))
 
 
-def _search(problem: Problem, options: FitOptions) -> Found:
+def _search(problem: Problem, options: FitOptions) -> FoundCuts:
     """Choose the cut of every label: the step of its staircase below which it is predicted no more."""
     if options.promises_rows:
-        return _promised(problem, options)
+        return _with_row_floors(problem, options)
     if not options.per_label:
-        return Found(_shared(problem, options))
+        return FoundCuts(_shared(problem, options))
     if options.confidence is not None:
         return _with_floors(problem, options)
     if options.guarded_by is None and options.max_predicted is not None:
@@ -273,35 +279,22 @@ def _search(problem: Problem, options: FitOptions) -> Found:
     search = search_of(problem, options)
     assert search is not None, "all other fits were made above"
     run: Any = {"n_jobs": options.n_jobs, "progress": options.progress}
-    return search.found(over_labels(problem, search, **run))
+    return search.choose(over_labels(problem, search.ask, **run))
 
 
 def rule_of(
-    problem: Problem, options: FitOptions, found: Found, *, kept: dict[str, Any] | None = None
+    problem: Problem, options: FitOptions, found: FoundCuts, *, kept: dict[str, Any] | None = None
 ) -> ThresholdRule:
     """Make a rule of what was found.
 
     `kept` is what it keeps of the data, `fitted_on` and `profile`; None to read that off the scores.
     """
-    cuts, thresholds, report, guarantees, within = found
+    cuts, thresholds, report, guarantees, in_budget = found
 
     # Place each threshold in the gap below its cut; a guard has placed its own, and what was tested stays where it is.
-    make = partial(
-        ThresholdRule,
-        thresholds=cuts.placed(problem, options.placement) if thresholds is None else thresholds,
-        label_names=problem.label_names,
-        average=options.average,
-        beta=options.beta,
-        unsupported=cuts.positives == 0,
-        missing=problem.missing,
-        guard=options.guarded_by,
-        per_label=options.per_label,
-        zero_division=options.zero_division,
-        placement=options.placement,
-        guard_report=report,
-        guarantees=guarantees,
-        made_by=MadeBy.from_call(fit_empirical, options.arguments),
-    )
+    if thresholds is None:
+        thresholds = cuts.placed(problem, options.placement)
+    decider = ThresholdRule(thresholds, missing=problem.missing)
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
     if cuts.tp.size and problem.exactly_weighted:
@@ -313,7 +306,7 @@ def rule_of(
     else:
         from thresholds.metrics.judging import f_measure
 
-        judged = _judged(make(), problem, options)
+        judged = _judged(decider, problem, options)
         objective = f_measure(
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
         )
@@ -324,15 +317,32 @@ def rule_of(
         predicted = counts.sums[1]  # (n_labels,), or by row where floats were added up
         if of_rows is not None:
             predicted = of_rows.predicted * problem.row_weights
-        budget = _budget(options.max_predicted, objective, problem, int(predicted.sum()), within)
+        budget = _budget(options.max_predicted, objective, problem, int(predicted.sum()), in_budget)
 
     # What the scores look like is kept, so that others can be compared with them.
     predicted = counts.predicted.copy()
     del counts, of_rows  # room for what is made of very many labels
     if kept is None:
-        profile = fit_profile(make(), problem, predicted)
+        profile = fit_profile(decider, problem, predicted)
         kept = {"fitted_on": data_in_brief(problem, cuts.positives), "profile": profile}
-    return make(objective=objective, budget=budget, **kept)
+    return ThresholdRule(
+        thresholds,
+        label_names=problem.label_names,
+        average=options.average,
+        beta=options.beta,
+        objective=objective,
+        unsupported=cuts.positives == 0,
+        missing=problem.missing,
+        guard=options.guarded_by,
+        per_label=options.per_label,
+        zero_division=options.zero_division,
+        placement=options.placement,
+        guard_report=report,
+        budget=budget,
+        guarantees=guarantees,
+        made_by=MadeBy.from_call(fit_empirical, options.arguments),
+        **kept,
+    )
 
 
 def _judged(rule: ThresholdRule, problem: Problem, options: FitOptions) -> "Judged":
@@ -343,40 +353,38 @@ def _judged(rule: ThresholdRule, problem: Problem, options: FitOptions) -> "Judg
     return judge(rule, problem, by_row=by_row, n_jobs=options.n_jobs)
 
 
-def _with_floors(problem: Problem, options: FitOptions) -> Found:
+def _with_floors(problem: Problem, options: FitOptions) -> FoundCuts:
     """Choose among thresholds that are shown to keep floors on new rows, under a guard or the best."""
-    from thresholds.guarantees.floors import Floors
+    from thresholds.guarantees.floors_of_labels import LabelFloors
     from thresholds.guards.fitting import fit_with_floors
 
     min_precision, min_recall = floors_of(problem, options)
     confidence: Any = options.confidence
-    floors = Floors.of(problem, min_precision, min_recall, float(confidence), options.family)
+    floors = LabelFloors.from_problem(
+        problem, min_precision, min_recall, float(confidence), options.family
+    )
     limits = limits_of(problem, options)
-    guarded, shown = fit_with_floors(problem, options.chosen_guard, limits, floors, aim_of(options))
-    found = of_guard(problem, options, guarded)
+    guarded, certified = fit_with_floors(
+        problem, options.chosen_guard, limits, floors, search_options(options)
+    )
+    found = found_by_guard(problem, options, guarded)
     assert found.thresholds is not None, "a guard places its own"
-    of_labels = floors.guarantees(shown, found.thresholds, problem.label_names)
+    of_labels = floors.guarantees(certified, found.thresholds, problem.label_names)
     return found._replace(guarantees=of_labels)
 
 
-def _promised(problem: Problem, options: FitOptions) -> Found:
-    """Choose thresholds whose micro precision or recall, or mean over rows, is promised on new rows."""
-    from thresholds.guarantees.rows import RowSearch
+def _with_row_floors(problem: Problem, options: FitOptions) -> FoundCuts:
+    """Choose thresholds whose micro precision or recall, or mean over rows, is shown on new rows."""
+    from thresholds.guarantees.floors_of_rows import RowFloors, fit_with_row_floors
 
     checked: Any = options  # Floors are numbers, and there is a confidence.
-    thresholds, of_rows = RowSearch(
-        problem,
-        average=checked.average,
-        beta=options.beta,
-        zero_division=options.zero_division,
-        per_label=options.per_label,
-        placement=options.placement,
-        min_precision=checked.min_precision,
-        min_recall=checked.min_recall,
-        confidence=checked.confidence,
-        n_jobs=options.n_jobs,
-    ).best()
-    return Found(_uncounted(problem, thresholds, thresholds), thresholds, guarantees=of_rows)
+    floors = RowFloors(
+        checked.average, checked.min_precision, checked.min_recall, checked.confidence
+    )
+    thresholds, guarantees = fit_with_row_floors(
+        problem, floors, search_options(options), per_label=options.per_label
+    )
+    return FoundCuts(_uncounted(problem, thresholds, thresholds), thresholds, guarantees=guarantees)
 
 
 def _shared(problem: Problem, options: FitOptions) -> Cuts:
@@ -412,7 +420,7 @@ def _most_units(problem: Problem, options: FitOptions) -> int | None:
     return min(units, _MOST_UNITS)
 
 
-def _within_budget(problem: Problem, options: FitOptions) -> Found:
+def _within_budget(problem: Problem, options: FitOptions) -> FoundCuts:
     """Choose the cuts of highest F-beta within a budget of predictions."""
     from thresholds._engine.budget import best_cuts_within
 
@@ -420,7 +428,7 @@ def _within_budget(problem: Problem, options: FitOptions) -> Found:
     most = _most_units(problem, options)
     assert most is not None, "there is one"
     within = best_cuts_within(steps, most, options.average, options.beta, options.zero_division)
-    return Found(within.cuts, within=within)
+    return FoundCuts(within.cuts, in_budget=within)
 
 
 def _budget(
@@ -428,7 +436,7 @@ def _budget(
     objective: float,
     problem: Problem,
     units: int,
-    within: "CutsWithin | None",
+    in_budget: "CutsInBudget | None",
 ) -> "Budget":
     """Say how a budget was kept, by so many units predicted: with cuts within it, or with a shared one.
 
@@ -437,7 +445,7 @@ def _budget(
     from thresholds.rule.budget import Budget
 
     predicted = float(units * Fraction(problem.unit))
-    if within is None or within.bound is None:
+    if in_budget is None or in_budget.bound is None:
         # The best of shared cuts was found among all that keep the budget; or the best of all cuts keep it.
         return Budget(most, predicted, objective, objective, is_optimal=True)
-    return Budget(most, predicted, objective, within.bound, within.is_optimal)
+    return Budget(most, predicted, objective, in_budget.bound, in_budget.is_optimal)

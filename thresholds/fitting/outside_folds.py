@@ -40,18 +40,18 @@ def fit_outside_folds(
     outside = [rows for rows, _ in pairs]
     parts = [problem.view_of_rows(rows, copies_truth=False) for rows in outside]
     searches = [search_of(part, options, ratio=whole.ratio) for part in parts]
-    made: list[Any] = [search for search in searches if search is not None]
+    made = [search for search in searches if search is not None]
     of_all, of_outside = over_folds(
         problem,
         folds,
-        [whole, *questions],
-        made,
+        [whole.ask, *questions],
+        [search.ask for search in made],
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
-    rules = [rule_of(problem, options, whole.found(of_all[0]))]
+    rules = [rule_of(problem, options, whole.choose(of_all[0]))]
     for part, search, answers in zip(parts, made, of_outside, strict=True):
-        found = search.found(answers)
+        found = search.choose(answers)
         kept = {"fitted_on": data_in_brief(part, found.cuts.positives)}
         rules.append(rule_of(part, options, found, kept=kept))
     return rules, of_all[1:]

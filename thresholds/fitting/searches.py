@@ -3,45 +3,45 @@
 `cross_fit` asks the same of the rows outside each fold, label by label, while these are at hand.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from thresholds._arrays.types import Floats
-from thresholds._engine.best_cuts import best_of
+from thresholds._engine.best_cuts import WithinLimits, best_of
 from thresholds._engine.columns import Memory
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
+from thresholds._engine.search_options import SearchOptions
 from thresholds._engine.staircase import Columns
 from thresholds.fitting.options import FitOptions
 
 if TYPE_CHECKING:
-    from thresholds._engine.budget import CutsWithin
-    from thresholds.guards.base import GuardedFit
+    from thresholds._engine.budget import CutsInBudget
+    from thresholds.guards.fitting import GuardedFit
     from thresholds.guards.limits import Limits
     from thresholds.rule.guarantees import Guarantees
     from thresholds.rule.guard_report import GuardReport
     from thresholds.rule.row_guarantees import RowGuarantees
 
 
-class Found(NamedTuple):
+class FoundCuts(NamedTuple):
     """The cuts of all labels, and what was found with them."""
 
     cuts: Cuts
     thresholds: Floats | None = None  # (n_labels,) where they are placed already
     report: "GuardReport | None" = None
     guarantees: "Guarantees | RowGuarantees | None" = None
-    within: "CutsWithin | None" = None
+    in_budget: "CutsInBudget | None" = None
 
 
-class Search(Protocol):
+class Search(NamedTuple):
     """What a fit asks of some labels, and what it makes of all answers, which come in the order of the labels."""
 
-    ratio: float | None  # T / (B P + K) as it is guessed, where all labels are searched jointly
-
-    def __call__(self, columns: Columns, memory: Memory) -> Any:
-        """Read some labels."""
-
-    def found(self, answers: list[Any]) -> Found:
-        """Choose the cuts of all labels."""
+    ask: Callable[[Columns, Memory], Any]
+    choose: Callable[[list[Any]], FoundCuts]
+    ratio: float | None = None  # T / (B P + K) as guessed, where all labels are searched jointly
 
 
 def search_of(
@@ -54,78 +54,73 @@ def search_of(
     has_other_way = options.promises_rows or options.confidence is not None
     if not options.per_label or options.max_predicted is not None or has_other_way:
         return None
-    if options.guarded_by is not None:
-        return _Guarded(problem, options, ratio)
-    return _Best(problem, options, ratio)
+    if options.guarded_by is not None and options.chosen_guard is None:
+        return _search_within_limits(problem, options)
+    run: Any = {"n_jobs": options.n_jobs, "progress": options.progress}
+    best: Any = best_of(problem, options.average, options.beta, ratio=ratio, **run)
+    if options.guarded_by is None:
+        return Search(best, lambda answers: FoundCuts(best.cuts(answers)), best.ratio)
+
+    # A guard reads histograms beside the best cuts.
+    from thresholds._engine.histograms import joined
+    from thresholds.guards.fitting import bins_for_guards, guarded_fit
+
+    read = bins_for_guards(problem)
+
+    def ask(columns: Columns, memory: Memory) -> Any:
+        return best(columns, memory), read(columns, memory)
+
+    def choose(answers: list[Any]) -> FoundCuts:
+        of_best, bins = (list(column) for column in zip(*answers, strict=True))
+        guard, limits = options.chosen_guard, limits_of(problem, options)
+        assert guard is not None, "there is one"
+        given = guard, limits, search_options(options), best.cuts(of_best), joined(bins)
+        return found_by_guard(problem, options, guarded_fit(problem, *given))
+
+    return Search(ask, choose, best.ratio)
 
 
-class _Best:
-    """The search for the best step of each label by itself; for micro, for those that are best together."""
+def _search_within_limits(problem: Problem, options: FitOptions) -> Search:
+    """Return the search for the best cuts within limits of counts."""
+    from thresholds.guards.fitting import GuardedFit
+    from thresholds.guards.limits import limited_cuts
 
-    def __init__(self, problem: Problem, options: FitOptions, ratio: float | None) -> None:
-        self._search: Any = best_of(
-            problem,
-            options.average,
-            options.beta,
-            ratio=ratio,
-            n_jobs=options.n_jobs,
-            progress=options.progress,
-        )
-        self.ratio: float | None = self._search.ratio
+    limits = limits_of(problem, options)
+    best = WithinLimits(problem, limits.counts, options.beta)
 
-    def __call__(self, columns: Columns, memory: Memory) -> Any:
-        """Read some labels."""
-        return self._search(columns, memory)
+    def choose(answers: list[Any]) -> FoundCuts:
+        optimum, within = best.cuts(answers)
+        chosen = limited_cuts(problem, limits, search_options(options), optimum, within)
+        return found_by_guard(problem, options, GuardedFit(chosen, optimum))
 
-    def found(self, answers: list[Any]) -> Found:
-        """Choose the cuts of all labels."""
-        return Found(self._search.cuts(answers))
+    return Search(best, choose)
 
 
-class _Guarded:
-    """The search under a guard, within limits, or both."""
-
-    def __init__(self, problem: Problem, options: FitOptions, ratio: float | None) -> None:
-        from thresholds.guards.fitting import GuardedSearch, LimitedSearch
-
-        self._problem, self._options = problem, options
-        guard, limits, aim = options.chosen_guard, limits_of(problem, options), aim_of(options)
-        self._search: GuardedSearch | LimitedSearch
-        if guard is None:
-            self._search = LimitedSearch(problem, limits, aim)
-        else:
-            self._search = GuardedSearch(problem, guard, limits, aim, ratio)
-        self.ratio = self._search.ratio
-
-    def __call__(self, columns: Columns, memory: Memory) -> Any:
-        """Read some labels."""
-        return self._search(columns, memory)
-
-    def found(self, answers: list[Any]) -> Found:
-        """Choose the cuts of all labels."""
-        return of_guard(self._problem, self._options, self._search.fit(answers))
-
-
-def aim_of(options: FitOptions) -> Any:
-    """Return what a guarded fit maximises."""
-    from thresholds.guards.fitting import Aim
-
-    return Aim(options.average, options.beta, options.placement, options.n_jobs, options.progress)
+def search_options(options: FitOptions) -> SearchOptions:
+    """Return the options that every search reads."""
+    return SearchOptions(
+        average=options.average,
+        beta=options.beta,
+        zero_division=options.zero_division,
+        placement=options.placement,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
 
 
 def limits_of(problem: Problem, options: FitOptions) -> "Limits":
     """Return the limits on the rows of the fit; floors that are to hold on new rows are none."""
+    from thresholds._engine.choosing import CountLimits
     from thresholds.guards.limits import Limits
 
-    limits = Limits(options.max_overprediction)
-    if options.confidence is not None:
-        return limits
-    min_precision, min_recall = floors_of(problem, options)
-    if options.min_precision is not None:
-        limits = limits._replace(min_precision=min_precision)
-    if options.min_recall is not None:
-        limits = limits._replace(min_recall=min_recall)
-    return limits
+    limits = CountLimits.none(problem.n_labels)
+    if options.max_overprediction is not None:
+        limits.most_over[:] = options.max_overprediction
+    if options.confidence is None:
+        min_precision, min_recall = floors_of(problem, options)
+        limits.least_precision[:] = np.nan_to_num(min_precision)
+        limits.least_recall[:] = np.nan_to_num(min_recall)
+    return Limits(limits)
 
 
 def floors_of(problem: Problem, options: FitOptions) -> tuple[Floats, Floats]:
@@ -139,9 +134,7 @@ def floors_of(problem: Problem, options: FitOptions) -> tuple[Floats, Floats]:
     )
 
 
-def of_guard(problem: Problem, options: FitOptions, guarded: "GuardedFit") -> Found:
+def found_by_guard(problem: Problem, options: FitOptions, guarded: "GuardedFit") -> FoundCuts:
     """Return what a guard found, or limits."""
-    report = guarded.report(
-        problem, options.guarded_by, options.beta, options.zero_division, options.placement
-    )
-    return Found(guarded.cuts, report.guarded, report)
+    report = guarded.report(problem, options.guarded_by, search_options(options))
+    return FoundCuts(guarded.cuts, report.guarded, report)

@@ -24,16 +24,14 @@ _MOST_STAKED = 0.95  # of what would lose all capital in one row
 _FIRST_CHANGE = 16  # rows after which stakes are set by what was seen
 _PRIOR_VARIANCE = 0.25  # counted as that of one row
 
-Variance = Floats | float
 
-
-def stake(variance: Variance, n: int, most_lost: float, delta: float) -> Floats:
+def stake(variance: Floats | float, n: int, most_lost: float, delta: float) -> Floats:
     """Return what is staked on each of n rows whose gains have that variance, and are at least `-most_lost`."""
     wanted = np.sqrt(2 * math.log(1 / delta) / (n * np.asarray(variance, np.float64)))
     return np.minimum(wanted, _MOST_STAKED / most_lost)
 
 
-def spread(n: int, total: Variance, of_squares: Variance) -> Floats:
+def variance_of(n: int, total: Floats | float, of_squares: Floats | float) -> Floats:
     """Return the variance of n gains by their sum and the sum of their squares, and of one prior row."""
     about_mean = np.maximum(of_squares - np.square(total) / max(n, 1), 0.0)
     return np.asarray((_PRIOR_VARIANCE + about_mean) / (n + 1))
@@ -52,13 +50,21 @@ def growth(mean: Floats, variance: Floats, stakes: Floats) -> Floats:
     return np.asarray(stakes * mean - stakes**2 * (variance + mean**2) / 2)
 
 
-def rows_needed(mean: Variance, variance: Variance, most_lost: float, delta: float) -> Floats:
+def rows_needed(
+    mean: Floats | float, variance: Floats | float, most_lost: float, delta: float
+) -> Floats:
     """Return about how many rows with such gains would show that their mean is positive; inf if it is not."""
     mean, variance = np.asarray(mean, np.float64), np.asarray(variance, np.float64)
     best = np.minimum(np.maximum(mean, 0.0) / (variance + mean**2), _MOST_STAKED / most_lost)
     rate = growth(mean, variance, best)
     with np.errstate(divide="ignore"):
         return np.ceil(math.log(1 / delta) / np.maximum(rate, 0.0))
+
+
+def is_positive(gains: Floats, stakes: Floats, delta: float) -> bool:
+    """Whether bets with given stakes show that the mean of gains, (n_rows,) each, is positive."""
+    highest = np.log1p(stakes * gains).cumsum().max()
+    return bool(gains.sum() > 0 and highest >= -math.log(delta))
 
 
 class Gamblers:
@@ -70,10 +76,10 @@ class Gamblers:
         self._most_lost = most_lost
         self._delta = delta
         self._n_seen = 0
-        self._n_bet = 0
-        self._next_change = 0
         self._total = np.zeros(n_cuts)
         self._of_squares = np.zeros(n_cuts)
+        self._left = [rows.stop - rows.start for rows in epochs(n)]  # rows left in each epoch
+        self._stakes: Floats | None = None  # (n_cuts,) of this epoch, None before its first row
         self._won = np.zeros(n_cuts)  # the sum of the gains that were bet on
         self._log_capital = np.zeros(n_cuts)
         self._highest = np.zeros(n_cuts)
@@ -86,7 +92,7 @@ class Gamblers:
     @property
     def variance(self) -> Floats:
         """The variance of the gains seen."""
-        return spread(self._n_seen, self._total, self._of_squares)
+        return variance_of(self._n_seen, self._total, self._of_squares)
 
     @property
     def stakes(self) -> Floats:
@@ -106,23 +112,18 @@ class Gamblers:
 
     def bet(self, gains: Floats) -> None:
         """Bet on the next rows, (n_rows, n_cuts)."""
-        for start, stop in self._between_changes(len(gains)):
-            piece = gains[start:stop]
+        while len(gains):
+            # Stakes are set by what was seen before the first row of an epoch.
+            if self._stakes is None:
+                self._stakes = self.stakes
+            piece, gains = gains[: self._left[0]], gains[self._left[0] :]
             capital = np.log1p(self._stakes * piece).cumsum(axis=0)
             capital += self._log_capital
             np.maximum(self._highest, capital.max(axis=0), out=self._highest)
             self._log_capital = capital[-1]
             self._won += piece.sum(axis=0)
-            self._n_bet += len(piece)
             self.watch(piece)
-
-    def _between_changes(self, n_rows: int) -> Iterator[tuple[int, int]]:
-        """Return pieces of the next rows, and set the stakes before the first of each epoch."""
-        start = 0
-        while start < n_rows:
-            if self._n_bet == self._next_change:
-                self._stakes = self.stakes
-                self._next_change = max(_FIRST_CHANGE, 2 * self._next_change)
-            stop = min(n_rows, start + self._next_change - self._n_bet)
-            yield start, stop
-            start = stop
+            self._left[0] -= len(piece)
+            if not self._left[0]:
+                self._left.pop(0)
+                self._stakes = None

@@ -16,8 +16,6 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Numbers
 from thresholds.metrics.intervals import p_at_most
 
-# How far from what is needed a bound decides a test: far more than rounding may move it.
-_MARGIN, _MARGIN_OF_ROW = 1e-9, 1e-14
 _MOST_ROWS = 2.0**53  # More rows than can be counted exactly are never enough.
 _ROUNDING = 1e-12  # of hits that are whole but for it
 
@@ -38,37 +36,8 @@ def p_of_floor(hits: Numbers | float, n: Numbers | float, floor: Floats | float)
 def is_shown(
     hits: Numbers | float, n: Numbers | float, floor: Floats | float, delta: Floats | float
 ) -> Booleans:
-    """Tell where hits among n rows show that the floor is kept, with an error of at most `delta`; p <= delta.
-
-    Nearly all tests are decided by bounds on p, which take a fraction of its time. With the normal law Phi and
-    I(h) = h log(h / (n floor)) + (n - h) log((n - h) / (n (1 - floor))), for hits > n floor
-
-        Phi(-sqrt(2 I(hits))) <= p, and p <= Phi(-sqrt(2 I(hits - 1))) where hits - 1 > n floor
-
-    (Zubkov & Serov 2013, theorem 1).
-    """
-    from scipy.special import ndtri
-
-    normal = -ndtri(delta)
-    needed = np.copysign(normal**2 / 2, normal)  # of I
-    hits, n, floor, delta, needed = np.broadcast_arrays(hits, n, floor, delta, needed)
-    shown = np.asarray(floor == 0)
-
-    # Only where the share of hits is above the floor is there anything to test.
-    above = np.flatnonzero((hits > n * floor) & ~shown)
-    hits, n, floor, delta, needed = (v.flat[above] for v in (hits, n, floor, delta, needed))
-    margin = _MARGIN * (1 + np.abs(needed)) + _MARGIN_OF_ROW * n
-    may_pass = divergence(hits, n, floor) >= needed - margin
-    passes = may_pass & (hits - 1 > n * floor)
-    passes[passes] = (
-        divergence(hits[passes] - 1, n[passes], floor[passes]) > (needed + margin)[passes]
-    )
-
-    # Between the bounds: p itself.
-    is_open = may_pass & ~passes
-    passes[is_open] = p_of_floor(hits[is_open], n[is_open], floor[is_open]) <= delta[is_open]
-    shown.flat[above] = passes
-    return shown
+    """Tell where hits among n rows show that the floor is kept, with an error of at most `delta`: p <= delta."""
+    return p_of_floor(hits, n, floor) <= delta
 
 
 def divergence(hits: Numbers, n: Numbers, floor: Floats) -> Floats:
@@ -100,7 +69,7 @@ def least_hits(n: Numbers, floor: Floats, delta: Floats) -> Floats:
 def positives_needed(floor: Floats | float, delta: Floats | float) -> Floats:
     """Return the least n of which n hits show the floor: floor^n <= delta; 0 for a floor of 0, inf for 1.
 
-    For recall so many positives are needed before any cut but "always" can be promised; for precision so many rows,
+    For recall so many positives are needed before any cut but "always" can be shown; for precision so many rows,
     none of them negative.
 
     Examples

@@ -1,120 +1,84 @@
-"""Cuts of all labels that fall together: one threshold that they share, or the path of joint micro F.
+"""Thresholds of all labels that fall together, point by point; and what rows count along them.
 
-A path has C points; from each to the next no threshold rises. It is fixed by some of the rows, and what is promised
-along it is shown on others.
-
-The joint path: where each label takes the cut of highest tp - r predicted, lowering r from 1
-to 0 leads along the vertices of the labels' hulls, in the order of their slopes. It ends at the lowest positive of each
-label; from there all labels go on together, by ranks, to their lowest scores.
-
-Of many labels few fall at a point. So a path is kept as its falls, and takes the memory of scores, not that of points
-times labels.
+A path has points; from each to the next no threshold rises. It is fixed by some of the rows, and what is guaranteed
+along it is shown on others. Either all labels share one threshold, or they go along the path of joint micro F: where
+each label takes the cut of highest tp - r predicted, lowering r from 1 to 0 leads along the vertices of the labels'
+hulls, in the order of their slopes. It ends at the lowest positive of each label; from there all labels go on together,
+by ranks, to their lowest scores.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.matrices import coordinates
 from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Dense, Floats, Ints
-from thresholds._checks import Placement
+from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.histograms import Histograms, over_histograms
 from thresholds._engine.placement import place
 from thresholds._engine.problem import Problem
+from thresholds._engine.search_options import SearchOptions
 from thresholds._engine.staircase import Steps, joined
-from thresholds._engine.unknown import without_entries
+from thresholds._engine.unknown import are_among, without_entries
 from thresholds._kernels.choosing import upper_hulls
-from thresholds.guarantees.units import Units
+from thresholds.guarantees.independent_rows import SamplingUnits
 
 _MOST_POINTS = 256  # each predicts a few per cent more than the one before
 _POINTS_BELOW = 32  # of the joint path, under the lowest positives
+_MOST_COUNTS = 2**21  # of a block: rows times points
+
+RowCells = tuple[Ints, Ints, Floats, Booleans]
 
 
-class Falls(NamedTuple):
-    """The points at which thresholds fall, label by label, all (n_falls,)."""
+def cells_of_rows(problem: Problem, rows: Ints) -> RowCells:
+    """List the cells of some rows that a cut may predict: place of the row, label, score and truth, (n_cells,) each.
 
-    label: Ints
-    point: Ints  # rising within a label
-    threshold: Floats  # from this point on; falling within a label
-
-
-@dataclass(frozen=True)
-class Path:
-    """The thresholds of each label along the path, from the highest down; above its first fall one is +inf."""
-
-    n_points: int
-    falls: Falls  # of each label; of a threshold that all labels share, those of label 0
-    is_shared: bool = False
-
-    def at(self, point: int, n_labels: int) -> Floats:
-        """Return the threshold of each label at a point."""
-        thresholds = np.full(n_labels, np.inf)
-        is_above = self.falls.point <= point  # (n_falls,)
-        # The last of a label stays.
-        thresholds[self.falls.label[is_above]] = self.falls.threshold[is_above]
-        return np.full(n_labels, thresholds[0]) if self.is_shared else thresholds
-
-    def places(self, label: Ints, score: Floats) -> Ints:
-        """Return the first point at which each of some cells is predicted, `n_points` for none; (n_cells,)."""
-        if self.is_shared:
-            label = np.zeros_like(label)
-        # The first fall to the score or below it, if it is one of the same label.
-        at = np.searchsorted(self._in_order, _pairs(label, -score))
-        is_reached = np.append(self.falls.label, -1)[at] == label
-        return np.where(is_reached, np.append(self.falls.point, self.n_points)[at], self.n_points)
-
-    @cached_property
-    def _in_order(self) -> Dense:
-        """The falls as pairs of label and threshold, the latter negated, so that all of them rise."""
-        return _pairs(self.falls.label, -self.falls.threshold)
-
-
-def _pairs(first: Ints, second: Dense) -> Dense:
-    """Return pairs of numbers that are compared by the first, and where that is equal by the second.
-
-    As complex numbers: NumPy orders them so.
+    Of dense scores these are all cells whose truth is known. Of sparse ones they are the stored ones: no cut that is
+    tested leads down to what a sparse matrix leaves out.
     """
-    pairs = np.empty(first.size, np.complex128)
-    pairs.real = first
-    pairs.imag = second
-    return pairs
-
-
-def shared_path(problem: Problem, units: Units) -> Path:
-    """Return thresholds that all labels share: scores of some rows, as geometric ranks pick them."""
-    scores = problem.scores[units.rows]
-    unknown = None if problem.unknown is None else problem.unknown[units.rows]
+    scores, truth = problem.scores[rows], problem.truth[rows]
+    unknown = None if problem.unknown is None else problem.unknown[rows]
     if is_sparse(scores):
-        cells = (scores if unknown is None else without_entries(scores, unknown)).data
-    else:
-        cells = np.asarray(scores if unknown is None else scores[~to_dense(unknown)]).reshape(-1)
-    lowest = problem.missing if is_sparse(scores) else -np.inf
-    cells = np.sort(cells[cells > lowest])[::-1].astype(np.float64)  # (n_cells,) falling
-    cuts = np.unique(cells[_geometric(cells.size)])[::-1]  # (n_points,)
-    falls = Falls(np.zeros(cuts.size, np.int64), np.arange(cuts.size), cuts)
-    return Path(cuts.size, falls, is_shared=True)
+        if unknown is not None:
+            scores = without_entries(scores, unknown)
+        row, label = coordinates(scores)
+        return row, label, scores.data.astype(np.float64), are_among(scores, truth)
+    known = np.ones(scores.shape, np.bool_) if unknown is None else ~to_dense(unknown)
+    row, label = np.nonzero(known)
+    return row, label, scores[known].astype(np.float64), to_dense(truth)[known] != 0
 
 
-def joint_path(problem: Problem, placement: Placement, n_jobs: int | None = -1) -> Path:
-    """Return the path of joint micro F of all rows of a problem."""
+def positives_of_rows(problem: Problem, rows: Ints) -> Ints:
+    """Count the true cells of some rows, those without a score among them: (n_rows,)."""
+    return np.asarray(problem.truth[rows].sum(axis=1, dtype=np.int64)).reshape(-1)
+
+
+def shared_path(problem: Problem, units: SamplingUnits) -> Floats:
+    """Return thresholds that all labels share, (n_points, n_labels): scores of some rows, at geometric ranks."""
+    _, _, score, _ = cells_of_rows(problem, units.rows)
+    lowest = problem.missing if is_sparse(problem.scores) else -np.inf
+    score = np.sort(score[score > lowest])[::-1]  # (n_cells,) falling
+    cuts = np.unique(score[_geometric(score.size)])[::-1]  # (n_points,)
+    return np.broadcast_to(cuts[:, np.newaxis], (cuts.size, problem.n_labels))
+
+
+def joint_path(problem: Problem, options: SearchOptions) -> Floats:
+    """Return thresholds along the path of joint micro F of all rows of a problem, (n_points, n_labels)."""
 
     def descend(found: Histograms, first: int) -> _Descent:
-        return _descent(problem, found, first, placement)
+        return _descent(problem, found, options)
 
-    parts = over_histograms(problem, descend, n_jobs=n_jobs)
+    parts = over_histograms(problem, descend, n_jobs=options.n_jobs)
     hulls, slopes, placed, below = zip(*parts, strict=True)
     steps, slope = joined(hulls), np.concatenate(slopes)  # (n_steps,)
     point, n_points = _points_of(steps, slope)
-
+    path = np.full((n_points, problem.n_labels), np.inf)
     # Of the steps of a label that lead to one point the last stays.
-    label = steps.label
-    is_kept = np.append((label[1:] != label[:-1]) | (point[1:] != point[:-1]), True)[: label.size]
-    along = Falls(label[is_kept], point[is_kept], np.concatenate(placed)[is_kept])
-    under = Falls(*map(np.concatenate, zip(*below, strict=True)))
-    under = under._replace(point=n_points + under.point)
-    return Path(n_points + _POINTS_BELOW, _in_labels(along, under))
+    path[point, steps.label] = np.concatenate(placed)
+    path = np.vstack([path, np.concatenate(below, axis=1)])
+    return np.minimum.accumulate(path)
 
 
 class _Descent(NamedTuple):
@@ -123,29 +87,24 @@ class _Descent(NamedTuple):
     hull: Steps  # the steps at which tp - r predicted is highest for some r
     slope: Floats  # (n_steps,) of the edge that ends at each: tp gained for each prediction
     placed: Floats  # (n_steps,) their thresholds
-    below: Falls  # under the lowest positives
+    below: Floats  # (n_points_below, n_labels) thresholds under the lowest positives
 
 
-def _descent(problem: Problem, found: Histograms, first: int, placement: Placement) -> _Descent:
-    """Return how some labels, the first of which has that number, go down."""
+def _descent(problem: Problem, found: Histograms, options: SearchOptions) -> _Descent:
+    """Return how some labels go down."""
     steps = found.steps.cuttable(problem)
     _, vertex, slope = upper_hulls(steps.offsets, steps.tp, steps.predicted - steps.tp)
     is_vertex = np.zeros(steps.cut.size, np.bool_)
     is_vertex[vertex] = True
     hull = steps.where(is_vertex)
     lower = np.fmax(hull.lower, problem.missing) if problem.keep_sparse else hull.lower
-    placed = place(hull.cut, lower, placement, problem.scores.dtype)
+    placed = place(hull.cut, lower, options.placement, problem.scores.dtype)
 
-    # Where each label that has positives leaves its hull.
-    label = hull.label
-    last = np.flatnonzero(np.diff(label, append=-1))
-    lowest = np.full(found.n_labels, np.inf)
-    lowest[label[last]] = placed[last]
+    # Below its hull, a label that has positives goes on from what it predicts there.
+    last = np.flatnonzero(np.diff(hull.label, append=-1))
     n_predicted = np.ones(found.n_labels)
-    n_predicted[label[last]] = hull.predicted[last]
-    cuts = found.cuts.cuttable(problem)
-    below = _below(cuts, lowest, n_predicted)
-    return _Descent(hull, slope, placed, below._replace(label=first + below.label))
+    n_predicted[hull.label[last]] = hull.predicted[last]
+    return _Descent(hull, slope, placed, _below(found.cuts.cuttable(problem), n_predicted))
 
 
 def _points_of(steps: Steps, slope: Floats) -> tuple[Ints, int]:
@@ -169,34 +128,21 @@ def _points_of(steps: Steps, slope: Floats) -> tuple[Ints, int]:
     return point, ends.size
 
 
-def _below(cuts: Steps, lowest: Floats, n_predicted: Floats) -> Falls:
-    """Return the falls of labels in `_POINTS_BELOW` points from so many predictions of each to all its scores.
+def _below(cuts: Steps, n_predicted: Floats) -> Floats:
+    """Return thresholds from so many predictions of each label to all its scores, (n_points_below, n_labels).
 
-    The numbers of predictions grow geometrically, from 1 where a label has no positives. Nothing falls before it is
-    under the `lowest` threshold so far. `cuts` are those at all scores that may be predicted.
+    The numbers of predictions grow geometrically, from 1 where a label has no positives. `cuts` are those at all scores
+    that may be predicted; a label without one is never predicted here.
     """
-    shares = np.arange(1, _POINTS_BELOW + 1)[:, np.newaxis] / _POINTS_BELOW
-    own = np.flatnonzero(np.diff(cuts.offsets))  # (n_own,) labels that have such scores
-    firsts, lasts = cuts.offsets[own], cuts.offsets[own + 1]
-    sizes = cuts.predicted[lasts - 1]
-
-    # Thresholds at ranks from the top, under those before: (1 + n_points, n_own).
-    fewest = np.clip(n_predicted[own], 1, sizes)
-    ranks = np.rint(fewest ** (1 - shares) * sizes**shares).astype(np.int64)
-    scores = np.empty(ranks.shape)
-    for j, (first, last) in enumerate(zip(firsts.tolist(), lasts.tolist(), strict=True)):
-        at = first + cuts.predicted[first:last].searchsorted(ranks[:, j])
-        scores[:, j] = cuts.cut[at]
-    along = np.minimum.accumulate(np.vstack([lowest[own], scores]))
-    label, point = np.nonzero((along[1:] < along[:-1]).T)
-    return Falls(own[label], point, along[1 + point, label])
-
-
-def _in_labels(first: Falls, then: Falls) -> Falls:
-    """Join falls that lie one under another."""
-    joined = [np.concatenate(values) for values in zip(first, then, strict=True)]
-    order = np.argsort(joined[0], kind="stable")
-    return Falls(*(values[order] for values in joined))
+    shares = np.arange(1, _POINTS_BELOW + 1) / _POINTS_BELOW
+    thresholds = np.full((_POINTS_BELOW, n_predicted.size), np.inf)
+    for label in np.flatnonzero(np.diff(cuts.offsets)):
+        own = slice(cuts.offsets[label], cuts.offsets[label + 1])
+        predicted = cuts.predicted[own]
+        fewest = np.clip(n_predicted[label], 1, predicted[-1])
+        ranks = np.rint(fewest ** (1 - shares) * predicted[-1] ** shares).astype(np.int64)
+        thresholds[:, label] = cuts.cut[own][predicted.searchsorted(ranks)]
+    return thresholds
 
 
 def _geometric(n: int) -> Ints:
@@ -204,3 +150,91 @@ def _geometric(n: int) -> Ints:
     if n == 0:
         return np.empty(0, np.int64)
     return np.unique(np.rint(np.geomspace(1, n, _MOST_POINTS)).astype(np.int64)) - 1
+
+
+def first_points(path: Floats, label: Ints, score: Floats) -> Ints:
+    """Return the first point at which each of some cells is predicted, `n_points` for none; (n_cells,).
+
+    Found by halving: thresholds fall from point to point.
+    """
+    first, last = np.zeros(label.size, np.int64), np.full(label.size, len(path))
+    while (is_open := first < last).any():
+        middle = (first + last) // 2
+        is_reached = path[np.minimum(middle, len(path) - 1), label] <= score
+        last = np.where(is_open & is_reached, middle, last)
+        first = np.where(is_open & ~is_reached, middle + 1, first)
+    return first
+
+
+class CountsAlong(NamedTuple):
+    """What the rows of some units count at every point of a path."""
+
+    units: SamplingUnits
+    tp: Ints  # (n_rows, n_points)
+    predicted: Ints  # (n_rows, n_points)
+    positives: Ints  # (n_rows, 1)
+
+
+def counts_along(problem: Problem, path: Floats, units: SamplingUnits) -> Iterator[CountsAlong]:
+    """Count the rows of units, in their order, at every point of a path, block by block."""
+    n_points = len(path)
+    max_rows = max(1, _MOST_COUNTS // max(n_points, problem.stored_per_row))
+    for block in units.blocks(max_rows):
+        row, label, score, is_true = cells_of_rows(problem, block.rows)
+        point = first_points(path, label, score)  # (n_cells,)
+        is_reached = point < n_points
+
+        shape = (block.rows.size, n_points)
+        yield CountsAlong(
+            block,
+            tp=_reached_so_far(row, point, is_reached & is_true, shape),
+            predicted=_reached_so_far(row, point, is_reached, shape),
+            positives=positives_of_rows(problem, block.rows)[:, np.newaxis],
+        )
+
+
+def _reached_so_far(row: Ints, point: Ints, counted: Booleans, shape: tuple[int, int]) -> Ints:
+    """Return how many of the cells of each row that count have been reached at each point, (n_rows, n_points)."""
+    n_rows, n_points = shape
+    at = row[counted] * n_points + point[counted]
+    reached = np.bincount(at, minlength=n_rows * n_points)
+    return np.asarray(reached.reshape(shape).cumsum(axis=1))
+
+
+class FAlong:
+    """F-beta at every point of a path, of rows that are added: micro, or the mean over rows."""
+
+    def __init__(self, options: SearchOptions, n_points: int) -> None:
+        """Begin without rows."""
+        self._by_row = options.average == "samples"
+        self._of_f = options.beta, options.zero_division
+        self._sums = np.zeros((3, n_points), np.int64)
+        self._f_sum = np.zeros(n_points)
+        self._n_rows = 0
+
+    def add(self, counts: CountsAlong) -> None:
+        """Count more rows."""
+        _, *of_rows = counts
+        tp, predicted, positives = np.broadcast_arrays(*of_rows)
+        if self._by_row:
+            self._f_sum += f_of_counts(tp, predicted, positives, *self._of_f).sum(axis=0)
+        self._sums += np.stack([tp.sum(axis=0), predicted.sum(axis=0), positives.sum(axis=0)])
+        self._n_rows += len(tp)
+
+    def values(self) -> Floats:
+        """Return F of the rows so far, (n_points,)."""
+        if self._by_row:
+            return self._f_sum / max(self._n_rows, 1)
+        tp, predicted, positives = self._sums
+        return f_of_counts(tp, predicted, positives, *self._of_f)
+
+
+def f_along(
+    problem: Problem, path: Floats, parts: Iterable[SamplingUnits], options: SearchOptions
+) -> Floats:
+    """Return F-beta of the rows of some units at every point of a path, (n_points,)."""
+    f = FAlong(options, len(path))
+    for units in parts:
+        for counts in counts_along(problem, path, units):
+            f.add(counts)
+    return f.values()

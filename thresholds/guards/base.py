@@ -1,24 +1,23 @@
-"""What a guard is, and what it makes of labels: a cut of each, and why it was moved."""
+"""What a guard is: what it is given about the labels, and what it returns, a cut of each and why."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
+from thresholds import _checks
 from thresholds._arrays.types import Booleans, Bytes, Floats, Ints
-from thresholds._checks import Placement
+from thresholds._checks import InputError
 from thresholds._engine.cuts import Cuts
-from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
-from thresholds.rule.guard_report import GuardReport
+from thresholds._engine.search_options import SearchOptions
+from thresholds.guards.groups import Alike
+from thresholds.guards.names import GUARDS, GuardName, class_of
 
-if TYPE_CHECKING:
-    from thresholds.guards.groups import Alike
-
-# Why a label is cut elsewhere, as numbers: texts of very many labels would take more memory than all else.
+# Why a label is cut elsewhere, as numbers: arrays of these can be compared and joined.
 REASONS = (
     "",  # It is not.
     "shrunk",
@@ -34,6 +33,17 @@ REASONS = (
 UNMOVED, SHRUNK, POOLED, TIED, NO_POSITIVES, LIMITED, ALWAYS, ALWAYS_LIMITED, NO_HIT = np.arange(
     len(REASONS), dtype=np.uint8
 )
+
+
+@dataclass(frozen=True, slots=True)
+class GuardInput:
+    """What a guard is given about the labels."""
+
+    histograms: Histograms  # of all labels: what weighs at which score
+    problem: Problem
+    optimum: Cuts  # the best cuts in the sample
+    alike: Alike | None  # what rows of groups are worth, None without groups
+    options: SearchOptions  # what is maximised
 
 
 class GuardedCuts(NamedTuple):
@@ -57,75 +67,18 @@ class GuardedCuts(NamedTuple):
         return GuardedCuts(*columns)
 
 
-class GuardedFit(NamedTuple):
-    """What a guard found for all labels: its cuts, and those of the in-sample optimum."""
-
-    guarded_cuts: GuardedCuts
-    optimum: Cuts
-
-    @property
-    def cuts(self) -> Cuts:
-        """The guard's cuts as others have them; each lies at its threshold, with no gap below."""
-        thresholds, tp, predicted, _ = self.guarded_cuts
-        no_lower_score = np.broadcast_to(np.nan, thresholds.shape)
-        return Cuts(thresholds, no_lower_score, tp, predicted, self.optimum.positives)
-
-    def report(
-        self,
-        problem: Problem,
-        guard: str | None,
-        beta: float,
-        zero_division: float,
-        placement: Placement,
-    ) -> GuardReport:
-        """Return what was moved."""
-        before = self.optimum
-        after = self.guarded_cuts
-        number = np.where(before.predicted != after.predicted, after.reason, UNMOVED)
-        reason = np.array(REASONS)[number]
-        positives = before.positives
-        return GuardReport(
-            guard=guard,
-            unguarded=before.placed(problem, placement),
-            guarded=after.thresholds,
-            predicted_before=before.predicted * problem.unit,
-            predicted_after=after.predicted * problem.unit,
-            f_before=f_of_counts(before.tp, before.predicted, positives, beta, zero_division),
-            f_after=f_of_counts(after.tp, after.predicted, positives, beta, zero_division),
-            reason=reason,
-            label_names=problem.label_names,
-            fell_back=after.reason >= ALWAYS,
-        )
-
-
 class BaseGuard(ABC):
-    """What every guard is: a dataclass of options, with a name and one method, `cuts`.
+    """What every guard is: a frozen data class whose fields are its options, with one method, `cuts`.
 
     Every option has a default, since a guard that is asked for by its name is made without any.
-    What callers may ask for is `Guard`, in `guards/options.py`; `guards/__init__.py` says what else
-    a new guard needs.
     """
 
-    name: ClassVar[str]  # one of `guards/names.py`
+    name: ClassVar[str]  # as it is asked for, and as rules say what guards them
     averages: ClassVar[tuple[str, ...]] = ("macro", "weighted")  # with a threshold for each label
 
     @abstractmethod
-    def cuts(
-        self,
-        found: Histograms,
-        problem: Problem,
-        optimum: Cuts,
-        alike: "Alike | None",
-        average: str,
-        beta: float,
-        placement: Placement,
-        n_jobs: int | None,
-    ) -> GuardedCuts:
-        """Choose the cut of every label, from what weighs at which score.
-
-        `optimum` are the best cuts in the sample; `alike` says what rows of groups are worth, None without groups.
-        Limits are kept afterwards, whatever the guard.
-        """
+    def cuts(self, given: GuardInput) -> GuardedCuts:
+        """Choose the cut of every label. Limits are kept afterwards, whatever the guard."""
 
     def __str__(self) -> str:
         """Return the name, and the options that are not the usual ones."""
@@ -138,6 +91,34 @@ class BaseGuard(ABC):
         return f"{self.name} ({', '.join(changed)})" if changed else self.name
 
 
+Guard: TypeAlias = GuardName | BaseGuard | None  # what callers may ask for
+
+
+def check_guard(guard: object) -> None:
+    """Refuse what is no guard."""
+    if not (guard is None or isinstance(guard, BaseGuard)):
+        _checks.option(guard, "guard", (None, *GUARDS, "auto"))
+
+
+def chosen_guard(guard: object, average: str, per_label: bool) -> BaseGuard | None:
+    """Return the guard of a fit; "auto" is the one that suits what is maximised, None if there is none."""
+    check_guard(guard)
+    if guard is None:
+        return None
+    if guard == "auto":
+        kinds = map(class_of, GUARDS)
+        suitable = [kind for kind in kinds if per_label and average in kind.averages]
+        return suitable[0]() if suitable else None
+
+    chosen: BaseGuard = guard if isinstance(guard, BaseGuard) else class_of(str(guard))()
+    if not (per_label and average in chosen.averages):
+        raise InputError(
+            f"guard is {str(chosen)!r} with average {average!r}, per_label={per_label}; expected None or 'auto':"
+            f" {chosen.name} is for {' and '.join(chosen.averages)} with a threshold for each label"
+        )
+    return chosen
+
+
 def joined(parts: Sequence[GuardedCuts]) -> GuardedCuts:
     """Join the cuts of consecutive labels."""
     return GuardedCuts(*map(np.concatenate, zip(*parts, strict=True)))
@@ -147,6 +128,12 @@ def either(where: Booleans, first: GuardedCuts, second: GuardedCuts) -> GuardedC
     """Take the cuts of the first where asked to, else of the second."""
     pairs: Any = zip(first, second, strict=True)
     return GuardedCuts(*(np.where(where, *pair) for pair in pairs))
+
+
+def placed(cuts: Cuts, problem: Problem, options: SearchOptions, reason: np.uint8) -> GuardedCuts:
+    """Return cuts with their thresholds, and one reason for all."""
+    thresholds = cuts.placed(problem, options.placement)
+    return GuardedCuts(thresholds, cuts.tp, cuts.predicted, np.full(cuts.tp.size, reason))
 
 
 def never(n_labels: int, reason: np.uint8) -> GuardedCuts:

@@ -1,14 +1,15 @@
-"""Fitting under a guard, or limits: what is asked of a few labels at a time, then of all."""
+"""Fitting under a guard, or limits, once the best cuts of all labels and their histograms are known."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from thresholds._checks import Placement
-from thresholds._engine.best_cuts import WithinLimits, best_of
+import numpy as np
+
+from thresholds._engine.best_cuts import best_of
 from thresholds._engine.choosing import best_steps
-from thresholds._engine.columns import Memory, over_labels
+from thresholds._engine.columns import ask
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.cuts import joined as joined_cuts
+from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.histograms import (
     MOST_BINS,
     Histograms,
@@ -17,127 +18,102 @@ from thresholds._engine.histograms import (
     over_histograms,
 )
 from thresholds._engine.problem import Problem
-from thresholds._engine.staircase import Columns
-from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
-from thresholds.guards.base import BaseGuard, GuardedFit
+from thresholds._engine.search_options import SearchOptions
+from thresholds.guarantees.floors_of_labels import CertifiedFloors, LabelFloors, joined_floors
+from thresholds.guards.base import (
+    ALWAYS,
+    REASONS,
+    UNMOVED,
+    BaseGuard,
+    GuardedCuts,
+    GuardInput,
+)
 from thresholds.guards.base import joined as joined_guarded
 from thresholds.guards.groups import groups_of, rows_alike
-from thresholds.guards.limited import keep_limits, limited_fit, shown_fit
-from thresholds.guards.limits import Limits
+from thresholds.guards.limits import Limits, certified_limited_cuts, kept_limits
+from thresholds.rule.guard_report import GuardReport
 
 
-class Aim(NamedTuple):
-    """What a fit maximises, and where it puts thresholds."""
+class GuardedFit(NamedTuple):
+    """What a guard found for all labels: its cuts, and those of the in-sample optimum."""
 
-    average: str
-    beta: float
-    placement: Placement
-    n_jobs: int | None
-    progress: bool
+    guarded_cuts: GuardedCuts
+    optimum: Cuts
 
+    @property
+    def cuts(self) -> Cuts:
+        """The guard's cuts as others have them; each lies at its threshold, with no gap below."""
+        thresholds, tp, predicted, _ = self.guarded_cuts
+        no_lower_score = np.broadcast_to(np.nan, thresholds.shape)
+        return Cuts(thresholds, no_lower_score, tp, predicted, self.optimum.positives)
 
-class GuardedSearch:
-    """The search for the cuts of a guard: the best cuts in the sample, and what weighs at which score."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        guard: BaseGuard,
-        limits: Limits,
-        aim: Aim,
-        ratio: float | None = None,
-    ) -> None:
-        """Prepare it; `ratio` is a guess of T / (B P + K), where all labels are searched jointly."""
-        self._problem, self._guard, self._limits, self._aim = problem, guard, limits, aim
-        run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}
-        self._best: Any = best_of(problem, aim.average, aim.beta, ratio=ratio, **run)
-        self.ratio: float | None = self._best.ratio
-        self._read = Reading(problem, MOST_BINS)
-
-    def __call__(self, columns: Columns, memory: Memory) -> tuple[Any, Histograms]:
-        """Read some labels."""
-        return self._best(columns, memory), self._read(columns, memory)
-
-    def fit(self, found: list[tuple[Any, Histograms]]) -> GuardedFit:
-        """Choose the cuts of all labels; what was found is let go."""
-        optimum = self._best.cuts([best for best, _ in found])
-        read = [bins for _, bins in found]
-        found.clear()
-        return guarded_fit(
-            self._problem, self._guard, self._limits, self._aim, optimum, joined(read)
+    def report(self, problem: Problem, guard: str | None, options: SearchOptions) -> GuardReport:
+        """Return what was moved; `guard` is what rules say that guards them."""
+        before, after = self.optimum, self.guarded_cuts
+        reason = np.where(before.predicted != after.predicted, after.reason, UNMOVED)
+        positives, of_f = before.positives, (options.beta, options.zero_division)
+        return GuardReport(
+            guard=guard,
+            unguarded=before.placed(problem, options.placement),
+            guarded=after.thresholds,
+            predicted_before=before.predicted * problem.unit,
+            predicted_after=after.predicted * problem.unit,
+            f_before=f_of_counts(before.tp, before.predicted, positives, *of_f),
+            f_after=f_of_counts(after.tp, after.predicted, positives, *of_f),
+            reason=np.array(REASONS)[reason],
+            label_names=problem.label_names,
+            fell_back=after.reason >= ALWAYS,
         )
+
+
+def bins_for_guards(problem: Problem) -> Reading:
+    """Return what reads the histograms that a guard is given."""
+    return Reading(problem, MOST_BINS)
 
 
 def guarded_fit(
     problem: Problem,
     guard: BaseGuard,
     limits: Limits,
-    aim: Aim,
+    options: SearchOptions,
     optimum: Cuts,
     found: Histograms,
 ) -> GuardedFit:
     """Choose the cuts of all labels under a guard, from the best in the sample and from histograms."""
-    average, beta, placement, n_jobs, _ = aim
     groups = groups_of(problem)
-    alike = None if groups is None else rows_alike(problem, groups, optimum, beta)
-    chosen = guard.cuts(found, problem, optimum, alike, average, beta, placement, n_jobs)
-    chosen = keep_limits(problem, chosen, optimum, limits, placement, n_jobs)
+    alike = None if groups is None else rows_alike(problem, groups, optimum, options.beta)
+    chosen = guard.cuts(GuardInput(found, problem, optimum, alike, options))
+    chosen = kept_limits(problem, limits, options, chosen, optimum.positives)
     return GuardedFit(chosen, optimum)
 
 
-class LimitedSearch:
-    """The search for the best cuts within limits of counts."""
-
-    ratio: float | None = None  # No label needs to know of the others.
-
-    def __init__(self, problem: Problem, limits: Limits, aim: Aim) -> None:
-        self._problem, self._limits, self._aim = problem, limits, aim
-        self._best = WithinLimits(problem, limits.of_counts(problem.n_labels), aim.beta)
-
-    def __call__(self, columns: Columns, memory: Memory) -> tuple[Cuts, Cuts]:
-        """Search some labels."""
-        return self._best(columns, memory)
-
-    def fit(self, found: Sequence[tuple[Cuts, Cuts]]) -> GuardedFit:
-        """Choose the cuts of all labels."""
-        optimum, best = self._best.cuts(found)
-        return limited_fit(
-            self._problem, optimum, best, self._limits, self._aim.placement, self._aim.n_jobs
-        )
-
-
 def fit_with_floors(
-    problem: Problem, guard: BaseGuard | None, limits: Limits, floors: Floors, aim: Aim
-) -> tuple[GuardedFit, ShownFloors]:
+    problem: Problem,
+    guard: BaseGuard | None,
+    limits: Limits,
+    floors: LabelFloors,
+    options: SearchOptions,
+) -> tuple[GuardedFit, CertifiedFloors]:
     """Choose the cuts of every label among those that are shown to keep floors on new rows."""
+    run: Any = {"n_jobs": options.n_jobs, "progress": options.progress}
     if guard is not None:
-        shown = _shown(problem, floors, aim)
-        limits = limits._replace(shown=shown.allowed)
-        search = GuardedSearch(problem, guard, limits, aim)
-        parts = over_labels(problem, search, n_jobs=aim.n_jobs, progress=aim.progress)
-        return search.fit(parts), shown
+        # Which thresholds are shown is known before a guard chooses among them.
+        parts = over_histograms(problem, floors.certify, **run)
+        certified = joined_floors(parts)
+        limits = limits._replace(certified=certified.allowed)
+        best = best_of(problem, options.average, options.beta, **run)
+        cuts, bins = ask(problem, [best, bins_for_guards(problem)], **run)
+        fit = guarded_fit(problem, guard, limits, options, best.cuts(cuts), joined(bins))
+        return fit, certified
 
-    def choose(found: Histograms, first: int) -> tuple[GuardedFit, ShownFloors]:
-        labels = slice(first, first + found.n_labels)
-        own_shown = floors.show(found, labels.start, labels.stop)
-        own_limits = limits.of_labels(labels)._replace(shown=own_shown.allowed)
+    def choose(found: Histograms, first: int) -> tuple[GuardedCuts, Cuts, CertifiedFloors]:
+        certified = floors.certify(found, first)
+        own = limits.of_labels(slice(first, first + found.n_labels))
+        own = own._replace(certified=certified.allowed)
         steps = found.steps.cuttable(problem)
-        optimum = steps.at(best_steps(steps, aim.beta**2))
-        fit = shown_fit(problem, found, optimum, own_limits, aim.beta, aim.placement)
-        return fit, own_shown
+        optimum = steps.at(best_steps(steps, options.beta**2))
+        return certified_limited_cuts(problem, own, options, found), optimum, certified
 
-    run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}
-    pieces = over_histograms(problem, choose, **run)
-    fits, of_floors = zip(*pieces, strict=True)
-    cuts = joined_guarded([fit.guarded_cuts for fit in fits])
-    return GuardedFit(cuts, joined_cuts([fit.optimum for fit in fits])), joined_floors(of_floors)
-
-
-def _shown(problem: Problem, floors: Floors, aim: Aim) -> ShownFloors:
-    """Find the thresholds of all labels that are shown to keep their floors, before a guard chooses among them."""
-
-    def show(found: Histograms, first: int) -> ShownFloors:
-        return floors.show(found, first, first + found.n_labels)
-
-    run: Any = {"n_jobs": aim.n_jobs, "progress": aim.progress}
-    return joined_floors(over_histograms(problem, show, **run))
+    chosen, optimum, of_floors = zip(*over_histograms(problem, choose, **run), strict=True)
+    fit = GuardedFit(joined_guarded(chosen), joined_cuts(optimum))
+    return fit, joined_floors(of_floors)

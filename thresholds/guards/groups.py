@@ -15,13 +15,14 @@ It is k where each row is there k times, and 1 on average where a group says not
 at most as many rows as are true.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.matrices import compressed, transposed
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Ints, Scores
+from thresholds._arrays.matrices import compressed
+from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Scores
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
@@ -93,7 +94,7 @@ def rows_alike(problem: Problem, groups: Ints, optimum: Cuts, beta: float) -> Al
     return Alike(of_groups, of_rows, groups)
 
 
-class Runs(NamedTuple):
+class GroupRuns(NamedTuple):
     """What each group has of each label between two cuts, where it has anything there.
 
     Label j has the groups `starts[j]:starts[j + 1]`, group g of them the runs `offsets[g]:offsets[g + 1]`.
@@ -105,24 +106,24 @@ class Runs(NamedTuple):
     tp: Floats  # (n_runs,)
     predicted: Floats  # (n_runs,)
 
-    def of_labels(self, labels: slice) -> "Runs":
+    def of_labels(self, labels: slice) -> "GroupRuns":
         """Return those of some labels."""
         starts = self.starts[labels.start : labels.stop + 1]
         offsets = self.offsets[starts[0] : starts[-1] + 1]
         own = slice(offsets[0], offsets[-1])
         of_runs = (self.cuts[own], self.tp[own], self.predicted[own])
-        return Runs(starts - starts[0], offsets - offsets[0], *of_runs)
+        return GroupRuns(starts - starts[0], offsets - offsets[0], *of_runs)
 
     @classmethod
-    def of(cls, problem: Problem, groups: Ints, cuts: Floats, rows_per_unit: float) -> "Runs":
+    def from_cells(
+        cls, problem: Problem, groups: Ints, cuts: Floats, rows_per_unit: float
+    ) -> "GroupRuns":
         """Sort the cells of each label by group, and by the cuts that they lie between; cuts fall."""
         rising = np.ascontiguousarray(cuts[::-1])
         in_rows = problem.row_weights * np.float64(rows_per_unit)  # (n_samples,)
         n_places = cuts.size + 1
-        columns = _Columns(problem)
         of_labels = []
-        for j in range(problem.n_labels):
-            rows, scores, true = columns.of_label(j)
+        for rows, scores, true in _cells_of_labels(problem):
             cut = n_places - rising.searchsorted(scores, "right")
             used = (cut < n_places) & (in_rows[rows] > 0)
             rows, cut, true = rows[used], cut[used], true[used]
@@ -152,42 +153,27 @@ def _added_up(place: Ints, tp: Floats, predicted: Floats) -> tuple[Ints, Floats,
     return place[firsts], tp, predicted
 
 
-class _Columns:
-    """The cells of one label after the other."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._truth = compressed(problem.truth, "csc")
-        self._scores = compressed(problem.scores, "csc")
-        self._unknown = None if problem.unknown is None else compressed(problem.unknown, "csc")
-        self._marks = np.zeros(problem.n_samples, np.bool_)
-
-    def of_label(self, j: int) -> tuple[Ints, Scores, Any]:
-        """Return rows, scores and truth of the cells that may lie above a cut; those of unknown truth are left out."""
-        problem = self._problem
-        if is_sparse(self._scores):
-            column = self._scores[:, [j]]
-            rows, scores = column.indices, column.data.astype(problem.dtype)
-            if not problem.keep_sparse:
-                whole = np.full(problem.n_samples, problem.missing, problem.dtype)
-                whole[rows] = scores
-                rows, scores = np.arange(problem.n_samples), whole
+def _cells_of_labels(problem: Problem) -> Iterator[tuple[Ints, Scores, Booleans]]:
+    """Return rows, scores and truth of the cells of each label that may lie above a cut, and whose truth is known."""
+    truth, scores = compressed(problem.truth, "csc"), compressed(problem.scores, "csc")
+    unknown = compressed(problem.unknown, "csc")
+    for j in range(problem.n_labels):
+        rows = np.arange(problem.n_samples)
+        if not is_sparse(scores):
+            own = np.asarray(scores[:, j], problem.dtype)
+        elif problem.keep_sparse:
+            stored = slice(*scores.indptr[j : j + 2])
+            rows, own = scores.indices[stored], scores.data[stored].astype(problem.dtype)
         else:
-            rows = np.arange(problem.n_samples)
-            scores = transposed(self._scores, j, j + 1, problem.dtype)[0]
-        true = self._marked(self._truth, j, rows)
-        if self._unknown is None:
-            return rows, scores, true
-        known = ~self._marked(self._unknown, j, rows)
-        return rows[known], scores[known], true[known]
+            own = np.full(problem.n_samples, problem.missing, problem.dtype)
+            stored = slice(*scores.indptr[j : j + 2])
+            own[scores.indices[stored]] = scores.data[stored]
+        if unknown is not None:
+            is_known = ~_is_marked(unknown, j)[rows]
+            rows, own = rows[is_known], own[is_known]
+        yield rows, own, _is_marked(truth, j)[rows]
 
-    def _marked(self, matrix: Any, j: int, rows: Ints) -> Any:
-        """Return in which of some rows a label has an entry other than 0."""
-        if not is_sparse(matrix):
-            return np.asarray(matrix[:, j] != 0)[rows]
-        column = compressed(matrix[:, [j]], "csc")
-        entries = column.indices[column.data != 0]
-        self._marks[entries] = True
-        found = self._marks[rows]
-        self._marks[entries] = False
-        return found
+
+def _is_marked(matrix: Matrix, label: int) -> Booleans:
+    """Return in which rows a label has an entry other than 0, (n_samples,)."""
+    return np.asarray(to_dense(matrix[:, [label]])[:, 0] != 0)

@@ -1,7 +1,20 @@
-"""What a guard is called by those who ask for it; to list that for a command line loads no search."""
+"""Which guards there are, by name; to list them for a command line loads none."""
 
-from typing import Literal, TypeAlias, get_args
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
 
+# A line adds a guard: its name, the file and the class. Type checkers read the names below it.
+_CLASSES = {
+    "shrink": ("thresholds.guards.shrink", "Shrink"),
+    "pool": ("thresholds.guards.pool", "Pool"),
+}
 GuardName: TypeAlias = Literal["auto", "shrink", "pool"]
 
-GUARD_NAMES: tuple[GuardName, ...] = get_args(GuardName)
+GUARDS = tuple(_CLASSES)
+GUARD_NAMES = ("auto", *GUARDS)  # what may be asked for
+
+
+def class_of(name: str) -> Any:
+    """Return the class of the guard of that name, a `BaseGuard`."""
+    module, guard = _CLASSES[name]
+    return getattr(import_module(module), guard)

@@ -46,15 +46,22 @@ from thresholds._arrays import threads
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.dtypes import rounded_up, threshold_dtype
 from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints
-from thresholds._checks import Placement
-from thresholds._engine.cuts import Cuts
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.placement import next_above
 from thresholds._engine.problem import Problem
+from thresholds._engine.search_options import SearchOptions
 from thresholds._kernels.guards import counts_at_cuts, left_out_groups, pooled_depths
-from thresholds.guards.base import NO_POSITIVES, POOLED, UNMOVED, BaseGuard, GuardedCuts
+from thresholds.guards.base import (
+    NO_POSITIVES,
+    POOLED,
+    UNMOVED,
+    BaseGuard,
+    GuardedCuts,
+    GuardInput,
+    placed,
+)
 from thresholds.guards.cuts import count_at, representable, rows_per_unit_of
-from thresholds.guards.groups import Alike, Runs
+from thresholds.guards.groups import GroupRuns
 
 # kappa, in positives: at most as many as there are
 _STRENGTHS = (0.0, 2.5, 10.0, 40.0, 160.0, 640.0)
@@ -78,34 +85,26 @@ class Pool(BaseGuard):
     name: ClassVar[str] = "pool"
     averages: ClassVar[tuple[str, ...]] = ("micro",)
 
-    def cuts(
-        self,
-        found: Histograms,
-        problem: Problem,
-        optimum: Cuts,
-        alike: Alike | None,
-        average: str,
-        beta: float,
-        placement: Placement,
-        n_jobs: int | None,
-    ) -> GuardedCuts:
+    def cuts(self, given: GuardInput) -> GuardedCuts:
         """Pool the thresholds of all labels; no limits are offered for micro F."""
+        found, problem, alike = given.histograms, given.problem, given.alike
         rows_per_unit = rows_per_unit_of(problem)
         if alike is not None:
             rows_per_unit /= alike.in_all()
         cuts = _cuts(found, problem, rows_per_unit)
         if not cuts.size:  # No positive has a score to cut at: there is nothing to learn.
-            return _as_they_are(optimum, problem, placement)
+            return placed(given.optimum, problem, given.options, UNMOVED)
 
         # What each label counts at the cuts, where that puts its threshold, what this predicts.
         counts = _counts(found, cuts, rows_per_unit)
         depth = _depths(counts)
-        positives = optimum.positives * np.float64(rows_per_unit)  # (n_labels,)
+        positives = given.optimum.positives * np.float64(rows_per_unit)  # (n_labels,)
         runs = None
         if alike is not None:
-            runs = Runs.of(problem, alike.groups, cuts, rows_per_unit)
-        u = _pooled(counts, depth, positives.sum(), beta, n_jobs, runs)
-        return _decided(found, problem, _scores_at(u, depth, cuts, problem), optimum.positives)
+            runs = GroupRuns.from_cells(problem, alike.groups, cuts, rows_per_unit)
+        u = _pooled(counts, depth, positives.sum(), given.options, runs)
+        thresholds = _scores_at(u, depth, cuts, problem)
+        return _decided(found, problem, thresholds, given.optimum.positives)
 
 
 def _cuts(found: Histograms, problem: Problem, rows_per_unit: float) -> Floats:
@@ -143,12 +142,9 @@ def _at_cuts(found: Histograms, cuts: Floats, tp: AnyFloats, predicted: AnyFloat
 def _counts(found: Histograms, cuts: Floats, rows_per_unit: float) -> AnyFloats:
     """Count each label's tp and predictions in rows, (2, n_labels, 1 + n_cuts); the first cut is never."""
     with_never = np.append(np.inf, cuts)
-    counts = np.zeros((2, found.n_labels, with_never.size), np.float32)
-    for labels in found.blocks_of_labels():
-        own = np.zeros((2, labels.stop - labels.start, with_never.size))
-        _at_cuts(found.of_labels(labels), with_never, own[0], own[1])
-        counts[:, labels] = own * rows_per_unit
-    return counts
+    counts = np.zeros((2, found.n_labels, with_never.size))
+    _at_cuts(found, with_never, *counts)
+    return (counts * rows_per_unit).astype(np.float32)
 
 
 def _decided(
@@ -191,13 +187,13 @@ def _pooled(
     counts: AnyFloats,
     depth: Floats,
     positives: float,
-    beta: float,
-    n_jobs: int | None,
-    runs: Runs | None,
+    options: SearchOptions,
+    runs: GroupRuns | None,
 ) -> Floats:
     """Return u of each label's threshold, (n_labels,); `runs` are those of groups, which are left out as a whole."""
+    beta2 = options.beta**2
     strengths = np.unique(np.minimum(_STRENGTHS, positives))
-    beta2_positives = beta**2 * positives
+    beta2_positives = beta2 * positives
     tp, predicted = counts.sum(axis=1, dtype=np.float64)  # (1 + n_cuts,) each, of all labels
     width = np.gradient(depth)
     n_at_once = _LABELS_PER_BLOCK if runs is None else _LABELS_PER_BLOCK_OF_GROUPS
@@ -207,33 +203,30 @@ def _pooled(
     for _ in range(_ROUNDS):
         # Each pair of strength and sharpness: every label's u, and what is reached on rows left out.
         prior = strengths[:, np.newaxis] * (tp - ratio * predicted) / positives
-        read = partial(_read_block, counts, depth, width, prior, ratio, runs)
-        parts = threads.run(read, blocks, n_jobs=n_jobs, cells=counts.size)
+        leave_out = partial(_leave_out, counts, (depth, width, prior, float(ratio)), runs)
+        parts = threads.run(leave_out, blocks, n_jobs=options.n_jobs, cells=counts.size)
         left_out = np.sum([part for _, part in parts], axis=0)  # (2, n_pairs) tp and predicted
 
         # What F is a fraction of, and how far each pair is below the best.
-        numerator = (1 + beta**2) * left_out[0]
+        numerator = (1 + beta2) * left_out[0]
         denominator = beta2_positives + left_out[1]
         f = numerator / denominator  # (n_pairs,)
         weights = np.exp(numerator - f.max() * denominator)
         weights /= weights.sum()
-        ratio = (weights * f).sum() / (1 + beta**2)
+        ratio = (weights * f).sum() / (1 + beta2)
     u = np.concatenate([part for part, _ in parts])  # (n_labels, n_pairs)
     return np.asarray((u * weights).sum(axis=1))
 
 
-def _read_block(
+def _leave_out(
     counts: AnyFloats,
-    depth: Floats,
-    width: Floats,
-    prior: Floats,
-    ratio: float,
-    runs: Runs | None,
+    of_all_labels: tuple[Floats, Floats, Floats, float],
+    runs: GroupRuns | None,
     labels: slice,
 ) -> tuple[Floats, Floats]:
-    """Read some labels; leave out groups in place of rows, if there are any."""
+    """Return u of some labels, and what is reached on rows that are left out; groups, if there are any."""
     tp, predicted = counts[:, labels]
-    given = tp, predicted, depth, width, prior, float(ratio), _N_SHARPNESSES
+    given = tp, predicted, *of_all_labels, _N_SHARPNESSES
     u, left_out = pooled_depths(*given)
     return u, left_out if runs is None else left_out_groups(*given, *runs.of_labels(labels))
 
@@ -247,9 +240,3 @@ def _scores_at(u: Floats, depth: Floats, cuts: Floats, problem: Problem) -> Floa
     share = place - before
     score = np.clip((1 - share) * upper + share * lower, lower, upper)  # no difference overflows
     return representable(score, upper, threshold_dtype(problem.scores.dtype))
-
-
-def _as_they_are(cuts: Cuts, problem: Problem, placement: Placement) -> GuardedCuts:
-    """Return cuts that are not moved."""
-    unmoved = np.full(cuts.tp.size, UNMOVED)
-    return GuardedCuts(cuts.placed(problem, placement), cuts.tp, cuts.predicted, unmoved)

@@ -4,6 +4,8 @@ The bins of all labels are added up in bins that they share (`_kernels/guards.py
 curve depends neither on the order of cells nor on threads.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from thresholds._arrays.types import Dense, Floats, Ints
@@ -17,6 +19,7 @@ from thresholds.log_odds import sigmoid
 _LARGEST = float(np.finfo(np.float32).max)
 
 
+@dataclass(frozen=True)
 class PooledCurve:
     """What a cell of any label is worth at each score.
 
@@ -24,53 +27,48 @@ class PooledCurve:
     among them, those that are masked nothing.
     """
 
-    def __init__(
-        self, missing: float, p_missing: float, of_bins: Floats, *, probable: bool
-    ) -> None:
-        self._missing = missing
-        self._p_missing = p_missing
-        self._of_bins = of_bins  # the probability in each bin that labels share
-        self._probable = probable
+    missing: float
+    p_missing: float
+    of_bins: Floats  # the probability in each bin that labels share
+    is_probable: bool
 
     @classmethod
-    def of(cls, found: Histograms, problem: Problem, weight_of_row: float) -> "PooledCurve | None":
+    def from_labels(
+        cls, found: Histograms, problem: Problem, weight_of_row: float
+    ) -> "PooledCurve | None":
         """Fit Platt's curve to the cells of all labels; None if truth does not rise with the score.
 
         `weight_of_row` is that of one row, in the unit of the weights.
         """
         # 1. Whether scores are probabilities, but for those apart.
-        apart = (found.lowest == problem.missing) | (found.lowest == -np.inf)  # (n_bins,)
+        is_missing = found.lowest == problem.missing  # (n_bins,)
+        apart = is_missing | (found.lowest == -np.inf)
         is_inside = (found.lowest >= 0) & (found.highest <= 1)
-        probable = bool((is_inside | apart).all())
+        is_probable = bool((is_inside | apart).all())
 
         # 2. Add up the bins of all labels by the middle of their scores.
-        n_bins = 2 * kernels.SIDE if probable else kernels.MARGIN_BINS
+        n_bins = 2 * kernels.SIDE if is_probable else kernels.MARGIN_BINS
         total, positive = np.zeros((2, n_bins), np.int64)
-        of_missing = np.zeros(2, np.int64)
-        for labels in found.blocks_of_labels():
-            own = found.of_labels(labels)
-            is_missing = own.lowest == problem.missing
-            of_missing += own.weights[is_missing].sum(), own.hits[is_missing].sum()
-            on_curve = ~(is_missing | (own.lowest == -np.inf))
-            place = _places(own, probable)[on_curve]
-            np.add.at(total, place, own.weights[on_curve])
-            np.add.at(positive, place, own.hits[on_curve])
+        place = _places(found, is_probable)[~apart]
+        np.add.at(total, place, found.weights[~apart])
+        np.add.at(positive, place, found.hits[~apart])
 
         # 3. Fit the curve to the bins that have cells.
         filled = np.flatnonzero(total)
         if not positive.any() or not (total - positive).any():
             return None
-        x, group = _values(probable)[filled], np.array([0, filled.size])
+        x, group = _values(is_probable)[filled], np.array([0, filled.size])
         curve = fit_logistic(group, x, positive[filled], total[filled], weight_of_row)  # (4, 1)
         if not curve[2, 0] > 0:  # the slope
             return None
-        p_missing = (of_missing[1] + weight_of_row / 2) / (of_missing[0] + weight_of_row)
-        return cls(problem.missing, p_missing, _read(curve[:, 0], probable), probable=probable)
+        n_missing, hits_missing = found.weights[is_missing].sum(), found.hits[is_missing].sum()
+        p_missing = (hits_missing + weight_of_row / 2) / (n_missing + weight_of_row)
+        return cls(problem.missing, p_missing, _read(curve[:, 0], is_probable), is_probable)
 
     def probabilities(self, found: Histograms) -> Floats:
         """Return the probability in each bin of some labels, (n_bins,)."""
-        p = self._of_bins[_places(found, self._probable)]
-        p[found.lowest == self._missing] = self._p_missing
+        p = self.of_bins[_places(found, self.is_probable)]
+        p[found.lowest == self.missing] = self.p_missing
         p[found.lowest == -np.inf] = 0.0
         return p
 

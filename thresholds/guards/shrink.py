@@ -22,7 +22,7 @@ Where the scores know next to nothing, or rank backwards, all this is beside the
 to predict nearly always. So if the average of the labels' F that is fitted is below that of
 predicting each on every row, on the rows of the fit, where the guard does better than on others,
 each label takes the better of its cut and the lowest: that of `missing` scores, too, unless
-predictions shall stay sparse (`fall_back.py`). (The plain optimum does worse than always there, on
+predictions shall stay sparse. (The plain optimum does worse than always there, on
 other rows.) Limits come last.
 
 The weights q are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower
@@ -37,17 +37,20 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints
-from thresholds._checks import Placement
-from thresholds._engine.cuts import Cuts
+from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.histograms import Histograms
-from thresholds._engine.problem import Problem
 from thresholds._kernels.guards import among_highest
-from thresholds.guards.base import BaseGuard, GuardedCuts, joined
-from thresholds.guards.cuts import cut_at_ranks, rows_per_unit_of
-from thresholds.guards.fall_back import fall_back, is_below_always
-from thresholds.guards.groups import Alike
+from thresholds.guards.base import (
+    ALWAYS,
+    BaseGuard,
+    GuardedCuts,
+    GuardInput,
+    either,
+    never,
+    placed,
+)
+from thresholds.guards.cuts import count_at, cut_at_ranks, lowest_cut_within, rows_per_unit_of
 from thresholds.guards.pooled_curve import PooledCurve
-from thresholds.guards.siblings import Siblings
 
 # (n_ratios,) of predictions to positives; it has 1, which perfectly separated labels need.
 RATIOS = 2.0 ** (np.arange(-48, 73) / 12)
@@ -56,6 +59,10 @@ PRIOR_ROWS = 20.0  # that the prior is worth; 10 to 80 do nearly as well
 _EXTRA_RANKS = 1.0  # .5 to 1.5 do nearly as well, 0 and 2 worse
 _ABOVE_MAX = 0  # a rank
 _NEVER = -1
+
+BANDWIDTH = 0.7  # of siblings, in ln a
+_MOST_SIZES = 2048  # different numbers of positives; more are rounded
+_SIZES_PER_BANDWIDTH = 64  # to these
 
 Unsupported = Literal["above_max", "never"]
 
@@ -90,108 +97,74 @@ class Shrink(BaseGuard):
         ):
             object.__setattr__(self, name, _checks.option(getattr(self, name), name, known))
 
-    def cuts(
-        self,
-        found: Histograms,
-        problem: Problem,
-        optimum: Cuts,
-        alike: Alike | None,
-        average: str,
-        beta: float,
-        placement: Placement,
-        n_jobs: int | None,
-    ) -> GuardedCuts:
+    def cuts(self, given: GuardInput) -> GuardedCuts:
         """Shrink the thresholds of all labels; the average decides whether they fall back."""
+        found, problem, positives = given.histograms, given.problem, given.optimum.positives
+        beta2 = given.options.beta**2
+
         # 1. What the unit of weights is worth in rows, of all labels and of each.
         worth = np.full(problem.n_labels, rows_per_unit_of(problem))  # (n_labels,)
         weight_of_row = 1 / worth[0]
-        if alike is not None:
-            weight_of_row *= alike.in_all()
-            worth /= alike.in_labels(optimum.positives * worth)
+        if given.alike is not None:
+            weight_of_row *= given.alike.in_all()
+            worth /= given.alike.in_labels(positives * worth)
 
-        # 2. What labels borrow: from their siblings, and from one curve of all.
-        said = _Said(found, optimum.positives, optimum.positives * worth, beta**2)
-        siblings = said.siblings() if self.siblings else None
-        curve = PooledCurve.of(found, problem, weight_of_row) if self.probabilities else None
+        # 2. What labels that have positives say themselves of each ratio, (n_supported, n_ratios),
+        #    and what they borrow: from their siblings, and from one curve of all.
+        supported = np.flatnonzero(positives > 0)  # (n_supported,) labels
+        in_rows = (positives * worth)[supported]
+        own = f_at_ratios(found, supported, positives[supported], beta2)
+        borrowed = []
+        if self.siblings:
+            borrowed.append(means_of_siblings(in_rows, own))
+        curve = (
+            PooledCurve.from_labels(found, problem, weight_of_row) if self.probabilities else None
+        )
+        if curve is not None:
+            expected = found.weights * curve.probabilities(found)  # (n_bins,)
+            borrowed.append(_expected_f(found, supported, positives[supported], expected, beta2))
 
-        # 3. The rank of each label, from what it says itself and what it borrows, and its cut there.
-        others = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
-        parts = []
-        for labels in found.blocks_of_labels():
-            ranks = np.full(labels.stop - labels.start, others, np.float64)
-            supported = said.supported_in(labels)
-            ranks[said.supported[supported] - labels.start] = said.ranks(supported, siblings, curve)
-            own = found.of_labels(labels)
-            cuts = cut_at_ranks(own, problem, ranks, worth[labels])
+        # 3. The rank of each label, from both, and its cut there.
+        prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(own)
+        evidence = in_rows[:, np.newaxis] * own + PRIOR_ROWS * prior
+        unsupported = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
+        ranks = np.full(problem.n_labels, unsupported, np.float64)
+        ranks[supported] = _EXTRA_RANKS + in_rows * _mean_ratio(evidence)
+        cuts = cut_at_ranks(found, problem, ranks, worth)
 
-            # 4. Always, if that is better; it is taken only where labels do worse than that on average.
-            always = fall_back(own, problem, cuts, optimum.positives[labels], beta, placement)
-            parts.append((cuts, always))
-        of_ranks, of_always = zip(*parts, strict=True)
-        cuts = joined(of_ranks)
-        if is_below_always(problem, cuts, optimum.positives, average, beta):
-            return joined(of_always)
+        # 4. Always where that is better, if labels do worse than that on average.
+        if _is_below_always(given, cuts):
+            return _fall_back(given, cuts)
         return cuts
 
 
-class _Said:
-    """What labels say of each ratio, each alone; those of them that have positives."""
+def means_of_siblings(positives: Floats, figures: Floats) -> Floats:
+    """Return figures, (n_labels, n_figures), averaged over labels with about as many positives.
 
-    def __init__(
-        self, found: Histograms, positives: Ints, positives_in_rows: Floats, beta2: float
-    ) -> None:
-        self.supported = np.flatnonzero(positives > 0)  # (n_supported,) labels
-        self._in_rows = positives_in_rows[self.supported]
-        self._found = found
-        self._positives = positives[self.supported]
-        self._beta2 = beta2
+    More than 2,048 different numbers of `positives`, (n_labels,), as real weights give, are rounded to 64ths of the
+    bandwidth. A label without positives, or other labels, has no siblings: 0.
+    """
+    with np.errstate(divide="ignore"):
+        log_size = np.log(positives)
+    if np.unique(log_size).size > _MOST_SIZES:
+        steps = np.rint(log_size * (_SIZES_PER_BANDWIDTH / BANDWIDTH))
+        log_size = steps * (BANDWIDTH / _SIZES_PER_BANDWIDTH)
+    sizes, size_of_label = np.unique(log_size, return_inverse=True)
 
-    def supported_in(self, labels: slice) -> slice:
-        """Return which of the supported labels are among some labels."""
-        return slice(*self.supported.searchsorted([labels.start, labels.stop]).tolist())
+    # Labels of one size weigh alike.
+    sums = np.zeros((sizes.size, figures.shape[1]))
+    np.add.at(sums, size_of_label, figures)
+    n_labels = np.bincount(size_of_label).astype(np.float64)  # (n_sizes,)
 
-    def siblings(self) -> tuple[Floats, Ints]:
-        """Return F of labels with as many positives at each ratio, (n_sizes, n_ratios), and the size of each label."""
-        siblings = Siblings(self._in_rows, RATIOS.size)
-        for labels in self._found.blocks_of_labels():
-            supported = self.supported_in(labels)
-            siblings.add(supported.start, self._own_f(supported))
-        return siblings.means(), siblings.size_of_label
-
-    def ranks(
-        self, some: slice, siblings: tuple[Floats, Ints] | None, curve: PooledCurve | None
-    ) -> Floats:
-        """Return the ranks of some supported labels, (n_some,)."""
-        own = self._own_f(some)
-        borrowed = []
-        if siblings is not None:
-            sibling_f, size_of_label = siblings
-            borrowed.append(sibling_f[size_of_label[some]])
-        if curve is not None:
-            borrowed.append(self._expected_f(some, curve))
-        prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(own)
-        rows = self._in_rows[some]
-        evidence = rows[:, np.newaxis] * own + PRIOR_ROWS * prior
-        return np.asarray(_EXTRA_RANKS + rows * _mean_ratio(evidence))
-
-    def _own_f(self, some: slice) -> Floats:
-        """Return F-beta at each ratio on the label's own sample, (n_some, n_ratios)."""
-        found = self._found.take(self.supported[some])
-        return f_at_ratios(found, np.arange(found.n_labels), self._positives[some], self._beta2)
-
-    def _expected_f(self, some: slice, curve: PooledCurve) -> Floats:
-        """Return F-beta of expected counts at each ratio, (n_some, n_ratios)."""
-        found = self._found.take(self.supported[some])
-        expected = found.weights * curve.probabilities(found)  # (n_bins,)
-        totals = np.bincount(found.label, expected, found.n_labels)[:, np.newaxis]
-        wanted = RATIOS * self._positives[some, np.newaxis]
-        wanted = np.minimum(wanted, found.totals[:, np.newaxis])
-        labels = np.arange(found.n_labels)
-        tp = among_highest(found.offsets, labels, found.weights, expected, wanted)
-        denominator = self._beta2 * totals + wanted
-        f = np.zeros_like(tp)
-        np.divide((1.0 + self._beta2) * tp, denominator, out=f, where=denominator > 0)
-        return f
+    # Weigh sizes by exp(-(difference / bandwidth)^2 / 2).
+    means = np.zeros_like(sums)
+    finite = np.flatnonzero(sizes > -np.inf)
+    distance = (sizes[finite, np.newaxis] - sizes[finite]) / BANDWIDTH
+    weight = np.exp(-0.5 * distance**2)  # (n_finite, n_finite)
+    # einsum without optimisation: no BLAS, whose sums depend on its threads.
+    total = np.einsum("vu,u->v", weight, n_labels[finite])
+    means[finite] = np.einsum("vu,ug->vg", weight, sums[finite]) / total[:, np.newaxis]
+    return np.asarray(means[size_of_label])
 
 
 def f_at_ratios(found: Histograms, labels: Ints, positives: Ints, beta2: float) -> Floats:
@@ -206,7 +179,59 @@ def f_at_ratios(found: Histograms, labels: Ints, positives: Ints, beta2: float) 
     return np.asarray((1.0 + beta2) * tp / (beta2 * positives[:, np.newaxis] + wanted))
 
 
+def _expected_f(
+    found: Histograms, labels: Ints, positives: Ints, expected: Floats, beta2: float
+) -> Floats:
+    """Return F-beta of expected counts at each ratio, (n_some, n_ratios); `expected` (n_bins,) are positives."""
+    totals = np.bincount(found.label, expected, found.n_labels)[labels, np.newaxis]
+    wanted = RATIOS * positives[:, np.newaxis]
+    wanted = np.minimum(wanted, found.totals[labels, np.newaxis])
+    tp = among_highest(found.offsets, labels, found.weights, expected, wanted)
+    denominator = beta2 * totals + wanted
+    f = np.zeros_like(tp)
+    np.divide((1.0 + beta2) * tp, denominator, out=f, where=denominator > 0)
+    return f
+
+
 def _mean_ratio(evidence: Floats) -> Floats:
     """Return the geometric mean of the ratios, weighted by exp(evidence)."""
     weight = np.exp(evidence - evidence.max(axis=1, keepdims=True))
     return np.asarray(np.exp((weight * np.log(RATIOS)).sum(axis=1) / weight.sum(axis=1)))
+
+
+def _is_below_always(given: GuardInput, cuts: GuardedCuts) -> bool:
+    """Whether the labels' average F-beta is below that of predicting each on every row.
+
+    It is the average that is fitted: labels with positives count alike for macro, by their
+    positives for weighted F.
+    """
+    positives, beta = given.optimum.positives, given.options.beta
+    label_weights = positives if given.options.average == "weighted" else positives > 0
+    f = f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0)
+    f_always = f_of_counts(positives, given.problem.weight_of_label, positives, beta, 0.0)
+    return bool((label_weights * f).sum() < (label_weights * f_always).sum())
+
+
+def _fall_back(given: GuardInput, cuts: GuardedCuts) -> GuardedCuts:
+    """Predict a label always if that has a higher F-beta than its cut.
+
+    Always is the lowest score: all cells but those that are masked and, where predictions stay
+    sparse, `missing`; of a label that has no score but `missing` the sample says nothing, and it
+    keeps its cut.
+    """
+    # Cut each label at the lowest score that is allowed; one that has no score but `missing` never.
+    found, problem = given.histograms, given.problem
+    lowest = lowest_cut_within(found, problem, found.present.astype(np.float64))
+    is_unscored = (lowest.score == problem.missing) & (count_at(found, lowest.score).above == 0)
+    always = placed(lowest, problem, given.options, ALWAYS)
+    always = either(is_unscored, never(is_unscored.size, ALWAYS), always)
+
+    # The better of the cut and always.
+    positives, beta = given.optimum.positives, given.options.beta
+    f = f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0)
+    f_always = f_of_counts(always.tp, always.predicted, positives, beta, 0.0)
+    best = either(f_always > f, always, cuts)
+
+    # A label that was always predicted already has fallen back, too.
+    already = (cuts.predicted == always.predicted) & (f_always > 0)
+    return best._replace(reason=np.where((f_always > f) | already, ALWAYS, best.reason))

@@ -31,7 +31,7 @@ from thresholds._checks.floors import Floor
 from thresholds._engine.unknown import UNKNOWN
 from thresholds.data.folds import SEED
 from thresholds.fitting.options import FIT_OPTIONS, FitOptions
-from thresholds.guards.options import Guard
+from thresholds.guards.base import Guard
 from thresholds.metrics import accuracy_score
 from thresholds.rule import ThresholdRule
 from thresholds.sklearn.deciding import Deciding

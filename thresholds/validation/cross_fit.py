@@ -24,8 +24,8 @@ from thresholds._results.tables import Column, Table, share, tabulate
 from thresholds._results.words import are, counted
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.diagnosis import Diagnosis, Verdicts
+from thresholds.diagnosis.diagnosing import conclude_from
 from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence, evidence_of
-from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.odds import Curves
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
@@ -34,7 +34,7 @@ from thresholds.fitting.options import (
     check_options,
     with_fit_options,
 )
-from thresholds.guarantees.copies import warn_of_copies
+from thresholds.guarantees.independent_rows import warn_of_copies
 from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judged_rules import JudgedRules

@@ -298,10 +298,10 @@ def select_rule(
 
 def _refuse_other_options(options: FitArguments) -> None:
     """Refuse options that are none, or that the name of a rule says, and values that no rule takes."""
-    for name, value in options.items():
+    for name, given in options.items():
         if name not in FIT_OPTIONS or name in SAID_BY_NAME:
             raise TypeError(f"select_rule() got an unexpected keyword argument {name!r}")
-        FIT_OPTIONS[name].metadata["check"](value, name)
+        FIT_OPTIONS[name].metadata["check"](given, name)
 
 
 def in_order(names: Iterable[str] | None, average: str) -> list[NamedRule]:

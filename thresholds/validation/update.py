@@ -32,8 +32,9 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_between
 from thresholds.fitting.options import BY_LABEL, FitOptions
 from thresholds.fitting.rules import LIMITS
-from thresholds.guarantees.copies import warn_of_copies
-from thresholds.guards.options import GUARDS, Guard
+from thresholds.guarantees.independent_rows import warn_of_copies
+from thresholds.guards.base import Guard
+from thresholds.guards.names import GUARDS
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judged_rules import JudgedRules
