@@ -217,6 +217,22 @@ class Problem:
             unknown=None if self.unknown is None else self.unknown[rows],
         )
 
+    def part(self, rows: Ints, given_weights: Any) -> Self:
+        """Return some rows, such as a half or a fold, checked as a problem of its own.
+
+        `given_weights` (n_samples,) are those of all rows as the caller gave them: their unit is found anew.
+        """
+        return type(self).of(
+            self.truth[rows],
+            self.scores[rows],
+            sample_weight=None if given_weights is None else given_weights[rows],
+            groups=None if self.groups is None else self.groups[rows],
+            missing=self.missing,
+            unknown_cells=None if self.unknown is None else self.unknown[rows],
+            label_names=self.label_names,
+            keep_sparse=self.keep_sparse,
+        )
+
     def row_blocks(self) -> Iterator[slice]:
         """Return blocks of rows that are small enough for copies of their scores."""
         return row_blocks(self.n_samples, self.stored_per_row)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Ints
 from thresholds._checks import InputError, group_numbers
 from thresholds._engine.problem import Problem
 from thresholds._results.words import counted, shown_name
@@ -128,12 +127,13 @@ def compare(
             y_true,
             y_score,
             sample_weight=sample_weight,
+            groups=groups,
             missing=missing,
             unknown=unknown,
             label_names=names,
         )
         return _fit_and_compare(
-            rules, problem, sample_weight, beta, zero_division, groups, random_state, confidence
+            rules, problem, sample_weight, beta, zero_division, random_state, confidence
         )
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight, unknown=unknown)
     problem = replace(problem, label_names=names)
@@ -199,36 +199,21 @@ def _fit_and_compare(
     sample_weight: object,
     beta: float,
     zero_division: float,
-    groups: object,
     random_state: int | None,
     confidence: float | None,
 ) -> Comparison:
     """Fit rules on half of the rows, and judge them on the other half."""
-    # (n_samples,) or None
-    numbers = None if groups is None else group_numbers(groups, problem.n_samples)
-    to_fit, to_judge, how = halves(problem.truth, numbers, random_state)
+    groups = problem.groups  # (n_samples,) or None
+    to_fit, to_judge, how = halves(problem.truth, groups, random_state)
     weights = None if sample_weight is None else np.asarray(sample_weight)  # (n_samples,)
-
-    def half(rows: Ints, purpose: str, missing: float) -> Problem:
-        row_weights = None if weights is None else weights[rows]
-        if row_weights is not None and not row_weights.any():
+    for rows, purpose in ((to_fit, "fit on"), (to_judge, "judge")):
+        if weights is not None and not weights[rows].any():
             raise InputError(
                 f"sample_weight is 0 for every row of the half to {purpose}, expected a positive weight in both halves"
             )
-        return Problem.of(
-            problem.truth[rows],
-            problem.scores[rows],
-            sample_weight=row_weights,
-            groups=None if numbers is None else numbers[rows],
-            missing=missing,
-            unknown_cells=None if problem.unknown is None else problem.unknown[rows],
-            label_names=problem.label_names,
-        )
 
     # The first half, which nothing keeps afterwards.
-    fitted = fit_rules(
-        half(to_fit, "fit on", problem.missing), asked, beta=beta, zero_division=zero_division
-    )
+    fitted = fit_rules(problem.part(to_fit, weights), asked, beta=beta, zero_division=zero_division)
     if not fitted.rules:
         name, reason = next(iter(fitted.left_out.items()))
         raise InputError(f"rules has {name!r} alone, which cannot be fitted here: {reason}")
@@ -236,10 +221,10 @@ def _fit_and_compare(
     # The second half.
     judged = judge_side_by_side(
         fitted.rules,
-        half(to_judge, "judge", 0.0),
+        replace(problem.part(to_judge, weights), missing=0.0),
         beta=beta,
         zero_division=zero_division,
-        groups=None if numbers is None else group_numbers(numbers[to_judge], to_judge.size),
+        groups=None if groups is None else group_numbers(groups[to_judge], to_judge.size),
         confidence=confidence,
     )
     return replace(

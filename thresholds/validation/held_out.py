@@ -49,7 +49,10 @@ def rules_of_folds(
     return [
         _without_record(
             fit_named(
-                _rows_of(problem, train, given_weights),
+                # A copy of plain scores would be most of the memory.
+                problem.view_of_rows(train)
+                if problem.is_plain
+                else problem.part(train, given_weights),
                 options.of_part(problem.row_weights[train].sum() / problem.row_weights.sum()),
                 Shared(of_fold),
             )
@@ -78,19 +81,3 @@ def decide_out_of_fold(
     place = np.full(problem.n_samples, judged_rows.size)  # (n_samples,)
     place[judged_rows] = np.arange(judged_rows.size)
     return stacked[place]
-
-
-def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
-    """Return some rows as a problem of their own; `weights` are those of all rows, as given."""
-    if problem.is_plain:  # A copy of the scores would be most of the memory.
-        return problem.view_of_rows(rows)
-    return Problem.of(
-        problem.truth[rows],
-        problem.scores[rows],
-        sample_weight=None if weights is None else weights[rows],
-        groups=None if problem.groups is None else problem.groups[rows],
-        missing=problem.missing,
-        unknown_cells=None if problem.unknown is None else problem.unknown[rows],
-        label_names=problem.label_names,
-        keep_sparse=problem.keep_sparse,
-    )
