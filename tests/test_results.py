@@ -18,6 +18,7 @@ import pytest
 
 import thresholds
 from tests.words import flat
+from thresholds._results.result import Result
 from thresholds.files import LabelledFile
 from thresholds.results import WIDTH, Shown, as_html, as_plain_values, as_text, columns_of, shortened, wrapped
 
@@ -311,6 +312,9 @@ def _of_many(value: Any) -> Any:
     return enlarged
 
 
+SHOWN = (Shown, Result)  # what is shown, in the old way and in the new
+
+
 def _subclasses(kind: type) -> Iterator[type]:
     for child in kind.__subclasses__():
         yield child
@@ -322,13 +326,13 @@ def test_all_that_is_shown_is_tested() -> None:
     for module in pkgutil.walk_packages(thresholds.__path__, "thresholds."):
         if not of_others & set(module.name.split(".")):
             importlib.import_module(module.name)
-    kinds = {kind for kind in _subclasses(Shown) if kind.__module__.startswith("thresholds.")}
+    kinds = {kind for base in SHOWN for kind in _subclasses(base) if kind.__module__.startswith("thresholds.")}
     assert {kind.__name__ for kind in kinds if not inspect.isabstract(kind)} == MAKERS.keys()
 
 
 def test_all_public_classes_are_shown_but_for_those_that_are_given_to_functions() -> None:
     public = [getattr(thresholds, name) for name in thresholds.__all__ if name not in ("sklearn", "training")]
-    kinds = {kind for kind in public if isinstance(kind, type) and not issubclass(kind, Exception | Shown)}
+    kinds = {kind for kind in public if isinstance(kind, type) and not issubclass(kind, (Exception, *SHOWN))}
     assert {kind.__name__ for kind in kinds} == {"Accumulator", "Counts", "GatheredRows", "Pool", "Shrink"}
 
 

@@ -23,11 +23,8 @@ from thresholds._kernels.notice import Notice
 from thresholds._results.fields import record
 from thresholds._results.result import Result
 from thresholds._results.words import counted
-from thresholds.calibration import CalibratedRule, calibrate, measure_calibration
-from thresholds.calibration.calibrator import METHODS, Calibrator
-from thresholds.calibration.curves import Curves
-from thresholds.calibration.isotonic import IsotonicCurves
-from thresholds.calibration.measures import UNKNOWN
+from thresholds.calibration import calibrate, measure_calibration
+from thresholds.calibration.curves import METHODS
 from thresholds.comparison.compare import compare
 from thresholds.data.folds import multilabel_folds
 from thresholds.diagnosis import plan_annotation
@@ -180,13 +177,9 @@ def _as_csr(cells: Matrix) -> Any:
 def _predicting() -> Iterator[Call]:
     """Rules that need kernels to decide; one with tails, of a row's labels that have no column."""
     by_instance = InstanceRule()
-    line = IsotonicCurves(np.array([0, 2]), np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    nothing, curves = np.zeros(_N_LABELS), Curves(line, pooled=True)
-    calibrator = Calibrator("isotonic", "pooled", None, 0.0, nothing, UNKNOWN, UNKNOWN, curves)
     for _, scores in _in_all_forms():
         yield partial(by_instance.predict, scores)
         yield partial(by_instance.predict, scores, tail=np.full((_N_ROWS, 1), 0.01))
-        yield partial(CalibratedRule(calibrator, by_instance).predict, scores)
 
 
 def _fitting() -> Iterator[Call]:

@@ -10,8 +10,8 @@ Base rates are doubled (to .9 at most), halved, doubled and halved by turns, dou
 1. Macro- and micro-F1 on these rows: of the thresholds fitted to the labels of the calibration ("old"), of
    `fit_expected` on the probabilities of the new rows as they are, of `fit_adapted`, and of the same with the true base
    rates. Differences from "old", with standard errors over samples of the same test rows.
-2. The intervals of 95 % of both estimates: how many labels can be told, how often they hold the base rate of the rows,
-   and how often any scores are said to have changed their meaning, which is a false alarm.
+2. The intervals of 95 %: how many labels can be told, how often they hold the base rate of the rows then, how wide they
+   are, and how often any scores are said to have changed their meaning, which is a false alarm.
 3. The same, simulated: normal scores whose positives are .8 to 2.8 higher.
 4. Scores that did change their meaning: how often that is found.
 
@@ -35,11 +35,11 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 import thresholds
+from thresholds._results.tables import Table
 from thresholds.calibration import Calibrator, estimate_base_rates, measure_calibration
 from thresholds.calibration.base_rates import CHANGED, MOVED
 from thresholds.files import read_labelled
 from thresholds.metrics import f1_score
-from thresholds.results import as_text
 
 PROMISED = ("litcovid_bc7", "ptbxl_xresnet1d101", "ohsumed23", "pubmed_mesh")
 OTHERS = ("bibtex", "yeast", "emotions", "chestxray14_chexnet")
@@ -126,13 +126,21 @@ def with_error(values: Array) -> str:
 def told(found: Any, rates: Array) -> list[float]:
     """Count of an estimate: labels told, intervals that hold the rates, false alarms."""
     table = found.table
-    held = [np.mean((table[f"{of}low"] <= rates) & (rates <= table[f"{of}high"])) for of in ("", "by_counts_")]
+    held = (table["low"] <= rates) & (rates <= table["high"])
     changed = found.verdict == CHANGED
     is_told = ~np.isnan(table["estimate"])
-    return [is_told.mean(), *held, np.mean(found.verdict == MOVED), changed.mean(), changed.any()]
+    width = (table["high"] - table["low"])[is_told]
+    return [
+        is_told.mean(),
+        held[is_told].mean(),
+        width.mean(),
+        np.mean(found.verdict == MOVED),
+        changed.mean(),
+        changed.any(),
+    ]
 
 
-TOLD_HEAD = ("told", "likelihood holds", "count holds", "moved", "changed", "any changed")
+TOLD_HEAD = ("told", "held", "width", "moved", "changed", "any changed")
 
 
 def shares(rows: list[list[float]]) -> list[str]:
@@ -174,7 +182,7 @@ def main() -> int:
         measured = measure_calibration(file.truth, file.calibrator.transform(file.scores))
         shape = f"{file.truth.shape[0]:,}", f"{file.truth.shape[1]:,}"
         body.append((name, *shape, f"{measured.sum_over_positives:.3f}", f"{measured.slope:.3f}"))
-    print(as_text([("file", "rows", "labels", "sum / positives", "slope")], body), "\n")
+    print(Table([("file", "rows", "labels", "sum / positives", "slope")], body).text(), "\n")
 
     kept = True
     f_body, told_body = [], []
@@ -201,13 +209,13 @@ def main() -> int:
                     f_body.append(("", "", "", "", "", "less than promised", ""))
             told_body.append((name, shift, *shares(counts)))
     print("1. F1 in per cent of the old rule, and what other rules have more")
-    print(as_text([("file", "base rates", "average", "old", *RULES)], f_body, left=(0, 1, 2)), "\n")
+    print(Table([("file", "base rates", "average", "old", *RULES)], f_body, left=(0, 1, 2)).text(), "\n")
 
     print("2. per cent of labels that are told, that intervals hold, called moved, called changed; of samples with any")
-    print(as_text([("file", "base rates", *TOLD_HEAD)], told_body, left=(0, 1)), "\n")
+    print(Table([("file", "base rates", *TOLD_HEAD)], told_body, left=(0, 1)).text(), "\n")
 
     print("3. the same for simulated labels, 60 at a time, by rows of the fit and new rows")
-    print(as_text([("rows", "before", "now", *TOLD_HEAD)], [*simulated(given.seeds)]), "\n")
+    print(Table([("rows", "before", "now", *TOLD_HEAD)], [*simulated(given.seeds)]).text(), "\n")
 
     print("4. per cent of labels called changed, when their scores have changed their meaning and rates are left")
     body = []
@@ -219,7 +227,7 @@ def main() -> int:
             found = estimate_base_rates(file.calibrator, change(scores))
             row.append(f"{100 * np.mean(found.verdict == CHANGED):.0f}")
         body.append(tuple(row))
-    print(as_text([("file", *CHANGES)], body))
+    print(Table([("file", *CHANGES)], body).text())
     return 0 if kept else 1
 
 

@@ -4,7 +4,7 @@
 
 Where positives score lower than in the calibration, fewer scores are high, and it looks as if labels had become rarer.
 `estimate_base_rates` follows no shifts that nearly all go one way unless base rates explain the scores better than
-weaker scores do (`thresholds/calibration/together.py`). Macro-F1 in per cent is measured of the thresholds fitted to
+weaker scores do (`thresholds/calibration/shifts.py`). Macro-F1 in per cent is measured of the thresholds fitted to
 the labels of the calibration ("old"), and what these have more: `fit_expected` on the probabilities as they are;
 `fit_adapted` with all shifts followed; `fit_adapted`. In how many runs the last is worse than the old rule, and what is
 said: per cent of labels called changed, either, and moved.
@@ -33,10 +33,10 @@ from scipy.special import expit, logit
 from shift import OTHERS, PROMISED, File
 
 import thresholds
+from thresholds._results.tables import Table
 from thresholds.calibration import Calibrator, estimate_base_rates
 from thresholds.calibration.base_rates import CHANGED, EITHER, MOVED
 from thresholds.metrics import f1_score
-from thresholds.results import as_text
 
 Array = NDArray[Any]
 N_FIT = 3000
@@ -57,7 +57,7 @@ RATES: dict[str, Callable[[int, np.random.Generator], Array]] = {
 def reached(old: Any, calibrator: Calibrator, truth: Array, scores: Array) -> list[float]:
     """Return macro-F1 in per cent of four rules, and the share of labels of three verdicts."""
     found = estimate_base_rates(calibrator, scores)
-    with mock.patch("thresholds.calibration.base_rates.unexplained", lambda *given: np.zeros_like(given[-1])):
+    with mock.patch("thresholds.calibration.label_shift.unexplained", lambda *given: np.zeros_like(given[-1])):
         not_held_back = estimate_base_rates(calibrator, scores)
     rules = [thresholds.fit_adapted(calibrator, scores, rates=rates) for rates in ({}, not_held_back, found)]
     f = [100 * f1_score(truth, rule.decide(scores), average="macro", zero_division=0.0) for rule in (old, *rules)]
@@ -145,7 +145,7 @@ def main() -> int:
             old, followed, adapted = np.mean(runs, axis=0)[[0, 2, 3]]
             kept &= bool(adapted - old > 2 / 3 * (followed - old) - 0.05)
     print("1. simulated: macro-F1 in per cent of the old rule, what others have more, and what is said")
-    print(as_text([("labels", "rows", "what changed", *HEAD)], body, left=(2,)), "\n", flush=True)
+    print(Table([("labels", "rows", "what changed", *HEAD)], body, left=(2,)).text(), "\n", flush=True)
 
     body = []
     for name in (*PROMISED, *OTHERS):
@@ -154,7 +154,7 @@ def main() -> int:
             run = reached(file.old[0], file.calibrator, file.truth, weaker(file.truth, file.scores))
             body.append((name, how, *row([run])))
     print("2. the same of real files whose scores were made weaker")
-    print(as_text([("file", "what changed", *HEAD)], body, left=(0, 1)))
+    print(Table([("file", "what changed", *HEAD)], body, left=(0, 1)).text())
     return 0 if kept else 1
 
 

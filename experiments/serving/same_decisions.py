@@ -22,7 +22,7 @@ import torch
 
 from thresholds import RULES, CalibratedRule, FixedRule, InstanceRule, RegionRule, ThresholdRule, calibrate, fit
 from thresholds._arrays.sparse import is_sparse
-from thresholds.calibration.calibrator import METHODS
+from thresholds.calibration.curves import METHODS
 from thresholds.errors import InputError
 from thresholds.files import read_labelled
 from thresholds.rule import Rule

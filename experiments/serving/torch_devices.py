@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 import thresholds
-from thresholds.calibration.calibrator import BYS, METHODS
+from thresholds.calibration.curves import BYS, METHODS
 from thresholds.rule import Rule
 
 N_LABELS = 300

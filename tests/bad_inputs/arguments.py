@@ -38,7 +38,6 @@ from tests.bad_inputs.matrices import (
     spoiled,
 )
 from thresholds.calibration.by_class import N_BINS, N_EDGES, ScoresByClass
-from thresholds.calibration.saving import from_values
 
 NAMES = ("cat", "dog")
 RULE = thresholds.ThresholdRule([0.5, 0.25], label_names=NAMES)
@@ -59,8 +58,9 @@ OF_CALIBRATOR = {
 }
 LINE = {"scale": 1.0, "centre": 0.0, "slope": 2.0, "intercept": 0.0, "missing": 0.0}
 KNOTS = {"scores": [0.1, 0.4, 0.6], "probabilities": [0.0, 0.2, 0.8]}
-PLATT = from_values({"method": "platt", "curves": [LINE, LINE], "limits": [5e-324, 1 - 2**-53]} | OF_CALIBRATOR)
-ISOTONIC = from_values({"method": "isotonic", "curves": [KNOTS, KNOTS]} | OF_CALIBRATOR)
+LIMITS = [5e-324, 1 - 2**-53]
+PLATT = thresholds.Calibrator.from_dict({"method": "platt", "curves": [LINE, LINE], "limits": LIMITS} | OF_CALIBRATOR)
+ISOTONIC = thresholds.Calibrator.from_dict({"method": "isotonic", "curves": [KNOTS, KNOTS]} | OF_CALIBRATOR)
 BY_CLASS = ScoresByClass(
     edges=np.tile(np.linspace(0.1, 0.7, N_EDGES), (2, 1)),
     positives=np.tile(np.arange(1.0, N_BINS + 1), (2, 1)),

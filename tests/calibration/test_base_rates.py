@@ -13,11 +13,10 @@ from scipy import sparse
 from scipy.special import expit
 
 import thresholds
-from tests.naive.base_rates import Means, adjusted_count, by_em, moved, square_of_gap
+from tests.naive.base_rates import Means, by_em, moved, square_of_gap
 from tests.rules import same
 from thresholds import BaseRates, Calibrator, calibrate, estimate_base_rates
 from thresholds.calibration.base_rates import CHANGED, EITHER, MOVED, SAME, UNKNOWN
-from thresholds.calibration.saving import from_values, to_values
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
@@ -79,7 +78,6 @@ def test_rows_like_those_of_the_fit_have_its_base_rates() -> None:
     np.testing.assert_allclose(calibrator.base_rates, truth.mean(axis=0))
     found = estimate_base_rates(calibrator, scores).table
     np.testing.assert_allclose(found["estimate"], truth.mean(axis=0), rtol=1e-9)
-    np.testing.assert_allclose(found["by_counts"], truth.mean(axis=0), rtol=1e-9)
     np.testing.assert_allclose(found["rate"], truth.mean(axis=0), rtol=0.02)
 
 
@@ -103,7 +101,7 @@ def test_scores_that_are_all_certain_have_certain_rates(method: Any, by: Any) ->
         assert found["estimate"].tolist() == [score, score]
 
 
-# The adjusted count, and intervals
+# Intervals
 
 
 def bins_of(calibrator: Calibrator, label: int, scores: Floats) -> NDArray[np.intp]:
@@ -113,7 +111,7 @@ def bins_of(calibrator: Calibrator, label: int, scores: Floats) -> NDArray[np.in
 
 
 @pytest.mark.parametrize("decimals", [None, 1])
-def test_the_estimate_by_counts_and_its_interval_follow_their_definitions(decimals: int | None) -> None:
+def test_the_interval_follows_its_definition(decimals: int | None) -> None:
     truth, scores = draw(300, [0.3, 0.15], decimals=decimals)
     calibrator = calibrate(truth, scores)
     _, new = draw(200, [0.2, 0.3], seed=3, decimals=decimals)
@@ -121,21 +119,20 @@ def test_the_estimate_by_counts_and_its_interval_follow_their_definitions(decima
     known = calibrator.by_class
     assert known is not None
     for j in range(2):
-        # Predicted is a bin whose scores the curve has as likely among positives as among negatives.
-        of_bins = (known.probabilities[j] >= known.rates[j]).astype(float)
+        # The slope of the likelihood where that is highest, bin by bin.
+        p, before, now = known.probabilities[j], known.rates[j], found["estimate"][j]
+        a = (p - before) / (before * (1 - before))
+        of_bins = a / (1 + (now - before) * a)
         of_fit = of_bins[bins_of(calibrator, j, scores[:, j])]
         of_new = of_bins[bins_of(calibrator, j, new[:, j])]
-        hits, misses = of_fit[truth[:, j]], of_fit[~truth[:, j]]
-        expected = adjusted_count(of_new.astype(bool), hits.astype(bool), misses.astype(bool))
-        assert found["by_counts"][j] == pytest.approx(expected, abs=1e-12)
 
         # At both ends the test has exactly the p-value that the confidence leaves.
         share = np.bincount(bins_of(calibrator, j, scores[:, j]), minlength=of_bins.size) / 300
-        p = known.probabilities[j]
-        positives = Means(hits, of_bins, share * p)
-        negatives = Means(misses, of_bins, share * (1 - p))
-        for end in (found["by_counts_low"][j], found["by_counts_high"][j]):
+        positives = Means(of_fit[truth[:, j]], of_bins, share * p)
+        negatives = Means(of_fit[~truth[:, j]], of_bins, share * (1 - p))
+        for end in (found["low"][j], found["high"][j]):
             assert 0 < end < 1
+            assert end != now
             assert math.sqrt(square_of_gap(end, of_new, positives, negatives)) == pytest.approx(1.6449, abs=1e-4)
 
 
@@ -147,16 +144,15 @@ def test_intervals_hold_the_rate_about_as_often_as_they_say() -> None:
         calibrator = calibrate(*draw(1000, rates, seed=seed))
         after = rates * np.repeat([0.5, 1, 2, 1.5], 15)
         found = estimate_base_rates(calibrator, draw(800, after, seed=100 + seed)[1]).table
-        held.append([(found[f"{of}low"] <= after) & (after <= found[f"{of}high"]) for of in ("", "by_counts_")])
-    shares = np.mean(held, axis=(0, 2))
-    assert ((shares > 0.93) & (shares <= 1)).all()
+        held.append((found["low"] <= after) & (after <= found["high"]))
+    assert 0.93 < np.mean(held) <= 1
 
 
 def test_an_interval_is_shorter_with_more_rows_of_either_kind() -> None:
     lengths = []
     for n, n_new in ((500, 500), (500, 5000), (5000, 500)):
         found = estimate_base_rates(calibrate(*draw(n, [0.2])), draw(n_new, [0.2], seed=1)[1]).table[0]
-        lengths.append((found["high"] - found["low"], found["by_counts_high"] - found["by_counts_low"]))
+        lengths.append(found["high"] - found["low"])
     assert lengths[0] > lengths[1]
     assert lengths[0] > lengths[2]
 
@@ -170,7 +166,7 @@ def test_a_label_with_hardly_any_positives_cannot_be_told() -> None:
     found = estimate_base_rates(calibrate(truth, scores), scores)
     assert found.verdict.tolist() == [SAME, UNKNOWN]
     row = found.table[1]
-    assert (row["low"], row["high"], row["by_counts_low"], row["by_counts_high"]) == (0, 1, 0, 1)
+    assert (row["low"], row["high"]) == (0, 1)
     assert np.isnan(row["estimate"])
     assert row["rate"] == row["before"]
     assert found.sentence(1) == "the base rate of 1 cannot be told from its scores"
@@ -195,7 +191,7 @@ def test_scores_that_know_nothing_tell_no_rate(kind: str) -> None:
 
 
 def test_scores_where_none_were_before_tell_no_rate() -> None:
-    """The calibration saw 0 and 1 only: what is between could be either, and the two estimates are at either end."""
+    """The calibration saw 0 and 1 only: what is between could be either."""
     truth = np.arange(800) % 5 == 0
     found = estimate_base_rates(calibrate(truth, truth + 0.0), np.full(500, 0.5))
     assert found.verdict.tolist() == [UNKNOWN]
@@ -367,7 +363,6 @@ def test_weights_count_rows_and_unit_weights_change_nothing() -> None:
     weighted = estimate_base_rates(calibrator, new, sample_weight=weights).table
     repeated = estimate_base_rates(calibrator, new.repeat(weights, axis=0)).table
     np.testing.assert_allclose(weighted["estimate"], repeated["estimate"], rtol=1e-9)
-    np.testing.assert_allclose(weighted["by_counts"], repeated["by_counts"], rtol=1e-9)
     assert (weighted["high"] - weighted["low"] > repeated["high"] - repeated["low"]).all()
 
 
@@ -416,7 +411,7 @@ def test_masked_cells_are_left_out() -> None:
     masked[::3, 0] = -np.inf
     found = estimate_base_rates(calibrator, masked).table
     expected = estimate_base_rates(calibrator, np.delete(new, np.s_[::3], axis=0)).table
-    for name in ("estimate", "low", "high", "by_counts", "p_moved", "p_fit"):
+    for name in ("estimate", "low", "high", "p_moved", "p_fit"):
         np.testing.assert_allclose(found[name][0], expected[name][0], rtol=1e-9)
 
 
@@ -477,7 +472,7 @@ def test_base_rates_that_stay_leave_every_bit() -> None:
 def test_rates_at_the_ends_of_float64_leave_probabilities(rate: float) -> None:
     calibrator = calibrate([0, 1, 1, 1], [0.1, 0.5, 0.6, 0.9]).for_base_rates([rate])
     assert calibrator.transform([0.1, 0.3, 0.9]).tolist() == [0, pytest.approx(rate, abs=1e-15), 1]
-    assert from_values(to_values(calibrator)).transform([0.9]) == 1
+    assert Calibrator.from_dict(calibrator.to_dict()).transform([0.9]) == 1
 
 
 def test_base_rates_may_move_again_and_back() -> None:
@@ -495,7 +490,7 @@ def test_rates_are_estimated_alike_whatever_a_calibrator_was_told_before() -> No
     _, new = draw(1000, [0.15, 0.2], seed=1)
     found = estimate_base_rates(calibrator, new).table
     told = estimate_base_rates(calibrator.for_base_rates([0.5, 0.05]), new).table
-    for name in ("estimate", "by_counts", "by_counts_low", "low", "high", "p_fit"):
+    for name in ("estimate", "low", "high", "p_fit"):
         np.testing.assert_allclose(told[name], found[name], rtol=1e-6)
     np.testing.assert_allclose(told["before"], [0.5, 0.05])
 
@@ -525,7 +520,7 @@ def test_absent_entries_and_their_tails_are_moved_too() -> None:
 def test_a_calibrator_is_written_and_read_with_all_of_it(method: Any, by: Any) -> None:
     truth, scores = draw(200, [0.3, 0.1])
     calibrator = calibrate(truth, scores, method, by).for_base_rates([0.2, 0.3])
-    again = from_values(json.loads(json.dumps(to_values(calibrator))))
+    again = Calibrator.from_dict(json.loads(json.dumps(calibrator.to_dict())))
     assert again.transform(scores).tobytes() == calibrator.transform(scores).tobytes()
     found, expected = (estimate_base_rates(each, scores).table for each in (again, calibrator))
     np.testing.assert_array_equal(found, expected)
@@ -533,9 +528,9 @@ def test_a_calibrator_is_written_and_read_with_all_of_it(method: Any, by: Any) -
 
 def test_a_calibrator_from_an_older_file_says_that_it_knows_no_base_rates() -> None:
     truth, scores = draw(200, [0.3, 0.1])
-    values = to_values(calibrate(truth, scores))
+    values = calibrate(truth, scores).to_dict()
     del values["by_class"]
-    older = from_values(values)
+    older = Calibrator.from_dict(values)
     assert older.base_rates is None
     np.testing.assert_array_equal(older.transform(scores), calibrate(truth, scores).transform(scores))
     with pytest.raises(thresholds.InputError, match="is from an older file, expected one of calibrate"):
@@ -545,7 +540,7 @@ def test_a_calibrator_from_an_older_file_says_that_it_knows_no_base_rates() -> N
 
 
 def test_what_a_file_says_by_class_is_checked() -> None:
-    values = to_values(calibrate(*draw(50, [0.3, 0.1])))
+    values = calibrate(*draw(50, [0.3, 0.1])).to_dict()
     spoilt = {
         "by_class is 3, expected an object": 3,
         "field 'x' is unknown": values["by_class"] | {"x": ""},
@@ -556,9 +551,9 @@ def test_what_a_file_says_by_class_is_checked() -> None:
     }
     for message, by_class in spoilt.items():
         with pytest.raises(thresholds.InputError, match=message):
-            from_values(values | {"by_class": by_class})
+            Calibrator.from_dict(values | {"by_class": by_class})
     with pytest.raises(thresholds.InputError, match="odds has 1 values, expected 2"):
-        from_values(values | {"odds": [1.0]})
+        Calibrator.from_dict(values | {"odds": [1.0]})
 
 
 # A rule for the new rows

@@ -27,9 +27,9 @@ from tests.naive import exhaustive as naive
 from thresholds import InputError
 from thresholds._engine.histograms import histograms
 from thresholds._engine.problem import Problem
-from thresholds._kernels.calibration import interpolate
 from thresholds._kernels.choosing import upper_hulls
 from thresholds.calibration import CalibrationMeasures, Calibrator, calibrate, measure_calibration
+from thresholds.calibration.curves import CalibrationCurves, Knots
 from thresholds.log_odds import log_odds
 
 pytestmark = pytest.mark.each_value
@@ -183,7 +183,7 @@ def test_equal_means_make_one_block() -> None:
         truth = np.arange(scores.size) % 2
         weights = np.where(truth == 1, positive, weight - positive) * sizes
         got = calibrate(truth, scores, sample_weight=weights)
-        assert got._curves.by_group.scores.tolist() == [0.0]
+        assert got.curves.knots.scores.tolist() == [0.0]
         assert set(got.transform(scores).tolist()) == {positive / weight}
 
 
@@ -191,8 +191,8 @@ def test_a_curve_never_rises_above_the_next_knot() -> None:
     rng = rng_of(6)
     hits = rng.integers(1, 2000, (3000, 2))
     rates = np.sort(hits / (hits + rng.integers(0, 2000, (3000, 2))), axis=1)
-    ends, offsets, knots = np.arange(3001), 2 * np.arange(3001), np.tile([-3.0, 1.0], 3000)
-    read = interpolate(ends, np.full(3000, np.nextafter(1, 0)), offsets, knots, rates.reshape(-1))
+    knots = Knots(2 * np.arange(3001), np.tile([-3.0, 1.0], 3000), rates.reshape(-1))
+    read = CalibrationCurves(pooled=False, knots=knots).reader()(np.full(3000, np.nextafter(1, 0)))
     assert (read >= rates[:, 0]).all()
     assert (read <= rates[:, 1]).all()
 
@@ -309,7 +309,7 @@ def test_platt_of_probabilities_that_are_right_is_the_identity() -> None:
     calibrator = calibrate(truth, scores, "platt", sample_weight=weights)
     np.testing.assert_allclose(calibrator.transform(scores), scores, atol=1e-9)
     np.testing.assert_allclose(calibrator.transform([0.01, 0.99]), [0.01, 0.99], atol=1e-9)
-    scale, _, slope, _ = calibrator._curves.by_group.curves
+    scale, slope = calibrator.curves.scale, calibrator.curves.slope
     np.testing.assert_allclose(slope / scale, 1, atol=1e-8)
     same(calibrator.before, calibrator.after, tolerance=1e-7)
 
@@ -472,7 +472,7 @@ def test_what_must_not_matter(method: str, by: str) -> None:
 
 @pytest.mark.parametrize(("method", "by"), KINDS)
 def test_threads_do_not_matter(method: str, by: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresholds.calibration.cells._CELLS_PER_PIECE", 2**12)  # a fifteenth of the cells
+    monkeypatch.setattr("thresholds.calibration.points._POINTS_PER_PIECE", 2**12)  # a fifteenth of the cells
     y_true, y_score = draw(3000, 20, seed=11)
     first = calibrate(y_true, y_score, method, by, n_jobs=1)
     second = calibrate(y_true, y_score, method, by, n_jobs=3)

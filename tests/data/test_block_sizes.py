@@ -22,7 +22,7 @@ SMALL = {
     "_arrays.blocks._BLOCK_ROWS": 16,
     "_arrays.blocks._BLOCK_CELLS": 200,
     "_checks.arrays._BLOCK_CELLS": 200,
-    "calibration.cells._CELLS_PER_PIECE": 3 * N_SAMPLES,
+    "calibration.points._POINTS_PER_PIECE": 3 * N_SAMPLES,
     "_arrays.threads._WORTH_THREADS": 1,
     "expectation.counts._BLOCK_ROWS": 16,
     "expectation.counts._CHUNK_CELLS": 300,

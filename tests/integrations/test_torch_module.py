@@ -19,8 +19,7 @@ import pytest
 import thresholds
 from tests.rules import RULES
 from thresholds import Calibrator, InputError, InstanceRule, RegionRule, ThresholdRule, TopKRule
-from thresholds.calibration.curves import Curves
-from thresholds.calibration.isotonic import IsotonicCurves
+from thresholds.calibration.curves import CalibrationCurves, Knots
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.rule import Rule
 
@@ -302,7 +301,7 @@ def test_probabilities_are_those_of_the_calibrator(name: str) -> None:
 def with_knots(*n_knots: int) -> Calibrator:
     """A calibrator of labels with so many knots each, on a parabola."""
     knots = np.concatenate([np.linspace(0, 1, n) for n in n_knots])
-    curves = Curves(IsotonicCurves(np.append(0, np.cumsum(n_knots)), knots, knots**2), pooled=False)
+    curves = CalibrationCurves(pooled=False, knots=Knots(np.append(0, np.cumsum(n_knots)), knots, knots**2))
     return Calibrator("isotonic", "label", None, 0.0, np.zeros(len(n_knots)), UNKNOWN, UNKNOWN, curves)
 
 

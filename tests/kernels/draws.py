@@ -301,17 +301,6 @@ def of_decided_sparse_sums(rng: Generator, dtype: Any) -> Arguments:
     return *entries_of_rows(p), p.data, *entries_of_rows(decided), weights, *sums(4, False)
 
 
-# interpolation
-
-
-def of_curves(rng: Generator, dtype: Any) -> Arguments:
-    starts, offsets = ragged(rng, 4, 30), np.array([0, 0, 1, 7, 9])
-    far = np.finfo(np.float64).max
-    knots = np.array([0.5, -3, 0, 5e-324, 0.25, 1, 9, -far, far])
-    values = np.array([0.3, 0.1, 0.1, 0.6, 0.6, 0.7, 0.9, 0.2, 1])
-    return starts, rng.choice([*knots, 0.1, 0.7, -0.3 * far, 0.9 * far], starts[-1]), offsets, knots, values
-
-
 # keys
 
 
@@ -507,7 +496,6 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "expected_counts.add_sparse_rows": of_sparse_sums,
     "expected_counts.add_decisions": of_decided_sums,
     "expected_counts.add_sparse_decisions": of_decided_sparse_sums,
-    "calibration.interpolate": of_curves,
     "calibration.fit_logistic": of_logistic,
     "calibration.pull_lines": of_pulled_lines,
     "guards.left_out_groups": of_left_out_groups,

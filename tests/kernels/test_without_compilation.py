@@ -36,7 +36,7 @@ NEARLY = {
     "outcomes.expected_share": 1e-13,
 }
 # Products and differences that may be infinite, or wrap, as these loops expect.
-OVERFLOWING = {"bootstrap.add_replicates", "calibration.interpolate", "kernels.useful_steps"}
+OVERFLOWING = {"bootstrap.add_replicates", "kernels.useful_steps"}
 
 
 @contextlib.contextmanager

@@ -32,12 +32,6 @@ def by_em(p: Sequence[float], weights: Sequence[float], before: float, rounds: i
     return rate
 
 
-def adjusted_count(new: Sequence[bool], positives: Sequence[bool], negatives: Sequence[bool]) -> float:
-    """(share predicted - fpr) / (tpr - fpr), brought into [0, 1] (Forman 2008, section 2)."""
-    tpr, fpr, share = (Fraction(sum(marks), len(marks)) for marks in (positives, negatives, new))
-    return float(min(max((share - fpr) / (tpr - fpr), Fraction(0)), Fraction(1)))
-
-
 def square_of_gap(rate: float, new: Sequence[float], positives: "Means", negatives: "Means") -> float:
     """How many variances the mean of a function of new rows is from that of the mixture, squared."""
     n = len(new)

@@ -1,4 +1,4 @@
-"""Loops that fit logistic curves, and one that reads other curves off.
+"""Loops that fit logistic curves.
 
 Values x have weights, of which a part, the hits, is that of positives.
 """
@@ -22,8 +22,6 @@ _SHORTEST_STEP = 1e-10  # that is tried, as a part of Newton's
 _LEAST_GAIN = 1e-10  # A Newton step that promises less, relative to the loss, is the last.
 _RIDGE = 1e-12  # relative to the second derivatives, which may not have an inverse
 _LEAST_SHARE = 1e-4  # of the promised gain that a step must keep
-_PARTS_OF_KNOT = 4  # into which the range of a curve is divided
-_LEAST_WIDTH = 1e-290  # of a range whose parts can be told apart
 _NO_PRIOR = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -251,65 +249,3 @@ def pull_lines(
         start = (lines[0, g], lines[1, g])
         pulled[:, g] = _newton(*own, targets, start, about)
     return pulled
-
-
-@kernel
-def _part(score: float, lowest: float, parts: float, n_parts: int) -> int:
-    """Return in which part of a range a score lies, beyond its ends in the first or last: parts rise with scores."""
-    if n_parts == 1:
-        return 0
-    return int(min(max((score - lowest) * parts, 0.0), n_parts - 1.0))
-
-
-@kernel
-def interpolate(
-    starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats
-) -> Floats:
-    """Return piecewise linear curves at scores.
-
-    Group g is `starts[g]:starts[g + 1]`, its knots `offsets[g]:offsets[g + 1]`. At a knot a curve is
-    the knot's value exactly, beyond the ends that of the end, 0 without knots; a curve that rises
-    does so here, too. Knots rise strictly; all are finite, and may lie further apart than float64
-    can tell.
-    """
-    read = np.zeros(scores.size)
-    for g in range(starts.size - 1):
-        first, last = offsets[g], offsets[g + 1]
-        if first == last:
-            continue
-
-        # Many scores are looked for among the few knots of their part of the range.
-        n_parts, parts = 1, 0.0
-        lowest, width = knots[first], knots[last - 1] - knots[first]
-        n_wanted = _PARTS_OF_KNOT * (last - first)
-        if starts[g + 1] - starts[g] > n_wanted and _LEAST_WIDTH < width < np.inf:
-            n_parts, parts = n_wanted, n_wanted / width
-        # The first knot of each part: how many lie in it, added up from the first knot on.
-        below = np.full(n_parts + 1, first)
-        for k in range(first, last):
-            below[_part(knots[k], lowest, parts, n_parts) + 1] += 1
-        for part in range(n_parts):
-            below[part + 1] += below[part] - first
-
-        for i in range(starts[g], starts[g + 1]):
-            x = scores[i]
-            # The first knot above the score, by halving.
-            part = _part(x, lowest, parts, n_parts)
-            low, high = below[part], below[part + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if knots[middle] <= x:
-                    low = middle + 1
-                else:
-                    high = middle
-
-            # Between the knots on both sides.
-            left, right = max(low - 1, first), min(low, last - 1)
-            read[i] = values[left]
-            if left < right and x > knots[left] and values[left] != values[right]:
-                span = knots[right] - knots[left]
-                share = (x - knots[left]) / span
-                if np.isinf(span):
-                    share = (x / 2 - knots[left] / 2) / (knots[right] / 2 - knots[left] / 2)
-                read[i] = min(values[left] + share * (values[right] - values[left]), values[right])
-    return read

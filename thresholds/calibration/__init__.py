@@ -5,8 +5,9 @@ a `CalibratedRule` calibrates scores and decides. `estimate_base_rates` tells fr
 become more or less frequent, and `Calibrator.for_base_rates` follows them.
 """
 
-from thresholds.calibration.base_rates import BaseRates, estimate_base_rates
+from thresholds.calibration.base_rates import BaseRates
 from thresholds.calibration.calibrator import Calibrator, calibrate
+from thresholds.calibration.label_shift import estimate_base_rates
 from thresholds.calibration.measures import CalibrationMeasures, measure_calibration
 from thresholds.calibration.rule import CalibratedRule
 

@@ -7,8 +7,9 @@ when they are chosen, so that shares of positives and of negatives in them are u
 
 import base64
 import binascii
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
+from thresholds._results.fields import Record, of_labels, record
 
 # Shares of a label's scores from which bins begin upwards.
 _SHARES_ABOVE = np.array(
@@ -31,24 +33,26 @@ N_EDGES = _SHARES_ABOVE.size
 N_BINS = N_EDGES + 1
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ScoresByClass:
+@record
+class ScoresByClass(Record):
     """Counts of the positives and negatives of the fit in bins of scores; bin k is from `edges[k - 1]` to `edges[k]`.
 
     Counts of weighted rows are of as many rows of equal weight as tell as much, for positives and negatives each:
     (sum w)^2 / sum w^2 in all (Kish 1965, "Survey Sampling", section 11.2). Masked cells are not counted.
     """
 
-    edges: Floats  # (n_labels, N_EDGES), rising; a score at an edge lies in the bin above it
-    positives: Floats  # (n_labels, N_BINS)
-    negatives: Floats  # (n_labels, N_BINS)
+    # (n_labels, N_EDGES), rising; a score at an edge lies in the bin above it
+    edges: Floats = of_labels()
+    positives: Floats = of_labels()  # (n_labels, N_BINS)
+    negatives: Floats = of_labels()  # (n_labels, N_BINS)
     # (n_labels, N_BINS), the mean by the curve in each bin; that of all in an empty one.
-    probabilities: Floats
-    rates: Floats  # (n_labels,), the mean probability by the curve: the base rate that it presumes
-    observed: Floats  # (n_labels,), the share of positives
+    probabilities: Floats = of_labels()
+    # (n_labels,), the mean probability by the curve: the base rate that it presumes
+    rates: Floats = of_labels()
+    observed: Floats = of_labels()  # (n_labels,), the share of positives
 
     @classmethod
-    def of(
+    def from_bins(
         cls, given: Histograms, squared: Floats | None, edges: Floats, probabilities: Floats
     ) -> Self:
         """Count what lies between `edges`, of bins that begin there, with their probabilities by the curve.
@@ -88,23 +92,16 @@ class ScoresByClass:
             )
         return shares
 
-    def reordered(self, places: Ints) -> "ScoresByClass":
-        """Return what is known of the labels at some places, in that order."""
-        return ScoresByClass(*(getattr(self, item.name)[places] for item in fields(self)))
-
     def to_dict(self) -> dict[str, str]:
         """Return plain values: float64 numbers in base64."""
         return {item.name: _encoded(getattr(self, item.name)) for item in fields(self)}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], n_labels: int) -> Self:
+    def from_json(cls, values: Mapping[str, Any], n_labels: int) -> Self:
         """Build it from what `to_dict` gave, checked as what comes from a file must be."""
         names = [item.name for item in fields(cls)]
         _checks.refuse_unknown(values, names)
-        widths = {"edges": N_EDGES, "rates": 1, "observed": 1}
-        arrays = {
-            name: _decoded(values[name], name, n_labels, widths.get(name, N_BINS)) for name in names
-        }
+        arrays = {name: _decoded(values[name], name, n_labels) for name in names}
         for name in ("positives", "negatives"):
             if (arrays[name] < 0).any():
                 raise InputError(f"{name} of by_class has a negative count, expected counts")
@@ -113,8 +110,7 @@ class ScoresByClass:
                 raise InputError(f"{name} of by_class has a number outside [0, 1]")
         if (np.diff(arrays["edges"], axis=1) < 0).any():
             raise InputError("edges of by_class fall, expected numbers that rise or stay")
-        flat = {name: arrays[name][:, 0] for name in ("rates", "observed")}
-        return cls(**arrays | flat)
+        return cls(**arrays)
 
 
 def bins_of(edges: Floats, starts: Ints, scores: Floats) -> Ints:
@@ -196,8 +192,11 @@ def _encoded(values: Floats) -> str:
     return base64.b64encode(np.ascontiguousarray(values, "<f8").tobytes()).decode()
 
 
-def _decoded(text: object, name: str, n_labels: int, width: int) -> Floats:
-    """Read float64 numbers (n_labels, width) from base64."""
+def _decoded(text: object, name: str, n_labels: int) -> Floats:
+    """Read float64 numbers, so many for each label, from base64."""
+    shape = {"edges": (n_labels, N_EDGES), "rates": (n_labels,), "observed": (n_labels,)}.get(
+        name, (n_labels, N_BINS)
+    )
     try:
         raw = base64.b64decode(_checks.text(text, name), validate=True)
         numbers = np.frombuffer(raw, "<f8").astype(np.float64)
@@ -205,8 +204,8 @@ def _decoded(text: object, name: str, n_labels: int, width: int) -> Floats:
         raise InputError(
             f"{name} is {_checks.shown(text)}, expected float64 numbers in base64"
         ) from None
-    if numbers.size != n_labels * width:
-        raise InputError(f"{name} has {numbers.size} values, expected {n_labels * width}")
+    if numbers.size != math.prod(shape):
+        raise InputError(f"{name} has {numbers.size} values, expected {math.prod(shape)}")
     if not np.isfinite(numbers).all():
         raise InputError(f"{name} has a number that is not finite, expected finite numbers")
-    return numbers.reshape(n_labels, width)
+    return numbers.reshape(shape)

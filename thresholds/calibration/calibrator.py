@@ -1,9 +1,9 @@
 """Calibration: from scores and truth to a map that turns scores into probabilities."""
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,41 +19,41 @@ from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.outcomes import number_of_powers
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import names, of_labels, part, record, value
+from thresholds._results.result import Result
+from thresholds.calibration.base_rates import BaseRates, checked_rates
 from thresholds.calibration.binned import Binned, Edges, binned
 from thresholds.calibration.by_class import ScoresByClass
-from thresholds.calibration.cells import Cells, limits_of
-from thresholds.calibration.curves import Curves, moved_odds
-from thresholds.calibration.isotonic import IsotonicCurves, Knots, begins_block, joined, knots_of
+from thresholds.calibration.curves import (
+    BYS,
+    METHODS,
+    By,
+    CalibrationCurves,
+    Knots,
+    Method,
+    moved_odds,
+)
+from thresholds.calibration.isotonic import fit_pooled, fit_stretched, knots_of
 from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
-from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, weight_of_row
-from thresholds.calibration.pooled import fit_pooled
-from thresholds.calibration.stretched import StretchedCurves, fit_stretched
+from thresholds.calibration.platt import fit_logistic_curves, limits_of, weight_of_row
+from thresholds.calibration.points import Points
+from thresholds.calibration.saving import calibrator_from_json, curves_to_json
 from thresholds.errors import need
-from thresholds.results import Shown, Table, names_of
 from thresholds.rule.containers import as_row, in_kind, like_row
 from thresholds.rule.watching.describing import profile_without_decisions
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.sources.taking import takes_source
 
-if TYPE_CHECKING:
-    from thresholds.calibration.base_rates import BaseRates
-
-Method = Literal["isotonic", "platt"]
-By = Literal["shrink", "label", "pooled"]
-Fitted: TypeAlias = IsotonicCurves | LogisticCurves | StretchedCurves
-METHODS: tuple[Method, ...] = ("isotonic", "platt")
-BYS: tuple[By, ...] = ("shrink", "label", "pooled")
-
 _SMALLER_BLOCKS = 32  # times smaller than others
-_CURVES: dict[By, str] = {
+_IN_WORDS: dict[By, str] = {
     "shrink": "one curve for each of {} labels, drawn towards that of all",
     "label": "one curve for each of {} labels",
     "pooled": "one curve for all {} labels",
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Calibrator(Shown):
+@record
+class Calibrator(Result):
     """A map from scores to probabilities, made by `calibrate`.
 
     Attributes
@@ -74,28 +74,18 @@ class Calibrator(Shown):
 
     method: Method
     by: By
-    label_names: tuple[str, ...] | None
-    missing: float
-    absent: Floats
-    before: CalibrationMeasures
-    after: CalibrationMeasures
-    _curves: Curves = field(repr=False)
-    profile: ScoreProfile | None = field(default=None, repr=False)
-    by_class: ScoresByClass | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        """Freeze what is shown."""
-        self.__setstate__({})
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over values, the array frozen; copies and pickles come this way too."""
-        self.__dict__.update(state)
-        self.absent.flags.writeable = False
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return int(self.absent.size)
+    label_names: tuple[str, ...] | None = names()
+    missing: float = value(form="cut")
+    absent: Floats = of_labels()
+    before: CalibrationMeasures = part(CalibrationMeasures.from_dict)
+    after: CalibrationMeasures = part(CalibrationMeasures.from_dict)
+    curves: CalibrationCurves = value(repr=False, saved=False)
+    profile: ScoreProfile | None = part(
+        ScoreProfile.from_dict, default=None, saved=False, compare=False, repr=False
+    )
+    by_class: ScoresByClass | None = part(
+        ScoresByClass.from_dict, default=None, saved=False, repr=False
+    )
 
     @property
     def base_rates(self) -> Floats | None:
@@ -105,9 +95,9 @@ class Calibrator(Shown):
         """
         if self.by_class is None:
             return None
-        return moved_odds(self.by_class.rates, self._curves.odds)
+        return moved_odds(self.by_class.rates, self.curves.odds)
 
-    def for_base_rates(self, rates: "BaseRates | Mapping[str, float] | object") -> "Calibrator":
+    def for_base_rates(self, rates: BaseRates | Mapping[str, float] | object) -> "Calibrator":
         """Return a calibrator for rows where labels are true more often, or less, and scores mean the same.
 
         Each probability p of a label becomes, for a base rate that was r and is r' (Saerens et al. 2002, equation 4),
@@ -148,8 +138,6 @@ class Calibrator(Shown):
         >>> calibrator.for_base_rates([0.2]).transform([0.2, 0.35, 0.5])
         array([0. , 0.2, 1. ])
         """
-        from thresholds.calibration.base_rates import checked_rates
-
         before = self.base_rates
         if before is None or self.by_class is None:
             raise InputError(
@@ -165,11 +153,10 @@ class Calibrator(Shown):
         is_certain = (fitted <= 0) | (fitted >= 1)
         odds = np.clip(odds, np.finfo(np.float64).tiny, np.finfo(np.float64).max)
         odds = np.where(is_certain | (after == fitted), 1.0, odds)
-        curves = replace(self._curves, odds=None if (odds == 1).all() else odds)
-        one_each = np.arange(self.n_labels + 1)
-        absent = curves.of_cells(one_each, np.full(self.n_labels, self.missing))
+        curves = replace(self.curves, odds=None if (odds == 1).all() else odds)
+        absent = curves.reader()(np.full(self.n_labels, self.missing))
         profile = self.profile if curves.odds is None else None
-        return replace(self, absent=absent, _curves=curves, profile=profile)
+        return replace(self, absent=absent, curves=curves, profile=profile)
 
     def transform(self, y_score: object, *, dense: bool = False) -> Any:
         """Turn scores into probabilities.
@@ -226,14 +213,7 @@ class Calibrator(Shown):
 
     def transform_on_device(self, scores: Any) -> Any:
         """Return the probabilities of scores that `validate` takes and that are not in host memory, beside them."""
-        from thresholds.calibration.on_device import probabilities_of
-
-        return probabilities_of(self._curves, scores)
-
-    @property
-    def curves(self) -> Curves:
-        """The curves of all labels, for what reads them elsewhere than in `transform`."""
-        return self._curves
+        return self.curves.on_device(scores)
 
     def to_torch(self) -> Any:
         """Return a PyTorch module whose `forward` turns scores into probabilities, on any device.
@@ -254,7 +234,9 @@ class Calibrator(Shown):
         need("torch", "to_torch()")
         from thresholds.calibration.torch_modules import CalibratorModule
 
-        return CalibratorModule(self)
+        return CalibratorModule(
+            self.curves, self.n_labels, self.label_names, method=self.method, by=self.by
+        )
 
     def tail(self, y_score: object, powers: int = 4) -> Floats:
         """Return sums of powers of the probabilities of rows' absent entries: the `tail` of `InstanceRule.predict`.
@@ -303,18 +285,28 @@ class Calibrator(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`."""
-        from thresholds.calibration.saving import to_values
+        values = super().to_dict()
+        if self.curves.odds is not None:
+            values["odds"] = self.curves.odds.tolist()
+        if self.by_class is not None:
+            values["by_class"] = self.by_class.to_dict()
+        return values | curves_to_json(self.curves)
 
-        return to_values(self)
+    @classmethod
+    def from_dict(cls, values: object) -> "Calibrator":
+        """Build a calibrator from what `to_dict` gave, checked as what comes from a file must be.
 
-    def _records(self) -> dict[str, Any]:
-        """Return columns, one row a label: `absent` is the probability of an entry that is left out."""
-        return {"name": names_of(self.label_names, self.n_labels), "absent": self.absent}
+        Raises
+        ------
+        InputError
+            For values that `to_dict` does not give.
+        """
+        return cls(**calibrator_from_json(values))
 
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _sentences(self) -> Iterator[str]:
         """Say what was fitted, and what it did to log-loss and reliability."""
-        moved = "" if self._curves.odds is None else ", for other base rates than those of the fit"
-        lines = [f"{self.method} calibration, {_CURVES[self.by].format(self.n_labels)}{moved}"]
+        moved = "" if self.curves.odds is None else ", for other base rates than those of the fit"
+        lines = [f"{self.method} calibration, {_IN_WORDS[self.by].format(self.n_labels)}{moved}"]
         for name, word in (("log_loss", "log-loss"), ("reliability", "reliability")):
             before = getattr(self.before, name)
             after = getattr(self.after, name)
@@ -322,27 +314,21 @@ class Calibrator(Shown):
             lines.append(f"{word:<12}{known} before, {after:.4g} after, on the data of the fit")
         yield "\n".join(lines)
 
-    def reordered(self, places: Ints) -> "Calibrator":
-        """Return the same map with its labels in another order: label j is the one that is at `places[j]` here."""
-        names = self.label_names
-        return replace(
-            self,
-            label_names=None if names is None else tuple(names[k] for k in places.tolist()),
-            absent=self.absent[places],
-            _curves=self._curves.reordered(places),
-            profile=None if self.profile is None else self.profile.reordered(places),
-            by_class=None if self.by_class is None else self.by_class.reordered(places),
-        )
+    def taken(self, places: Ints) -> Self:
+        """Return the same map of some labels, in that order: label j is the one that is at `places[j]` here."""
+        return replace(super().taken(places), curves=self.curves.taken(places))
+
+    reordered = taken
 
     def validate(self, scores: Any) -> None:
         """Refuse checked scores of another number of labels, and those outside [0, 1] where curves end there."""
         _checks.label_count(scores.shape, self.n_labels, "calibrator")
-        if self._curves.of_shares:
+        if self.curves.of_shares:
             self._check_range(scores)
 
     def parts(self) -> list[Hashable]:
         """Return the curve of each label as something to compare: equal for equal curves."""
-        curves = self._curves.parts(self.n_labels)
+        curves = self.curves.parts(self.n_labels)
         return list(zip(curves, self.absent.tolist(), strict=True))
 
     def measure(self, problem: Problem) -> CalibrationMeasures:
@@ -359,10 +345,10 @@ class Calibrator(Shown):
             problem = replace(
                 problem, scores=scores, truth=truth, unknown=unknown, missing=self.missing
             )
-        edges = self._curves.edges if self._curves.jump else None
-        cells = Cells.of_bins(binned(problem, edges).bins)
-        probabilities = self._curves.of_labels(cells.starts, cells.scores)
-        return measure(cells._replace(scores=probabilities), ALL_CORES)
+        edges = self.curves.edges if self.curves.jump else None
+        points = Points.of_bins(binned(problem, edges).bins)
+        probabilities = self.curves.of_labels(points.starts, points.scores)
+        return measure(points._replace(scores=probabilities), ALL_CORES)
 
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to transform."""
@@ -391,12 +377,10 @@ class Calibrator(Shown):
     def _of_dense(self, scores: Dense) -> Floats:
         """Return the probabilities of dense scores, blocks of rows on threads."""
         probabilities = np.empty(scores.shape)  # (n_samples, n_labels)
+        read = self.curves.reader()
 
         def fill(rows: slice) -> None:
-            cells = np.ascontiguousarray(scores[rows].T, np.float64)  # (n_labels, n_rows)
-            starts = np.arange(self.n_labels + 1) * cells.shape[1]
-            by_label = self._curves.of_cells(starts, cells.reshape(-1)).reshape(cells.shape)
-            probabilities[rows] = by_label.T
+            probabilities[rows] = read(scores[rows].astype(np.float64))
 
         # Smaller blocks than others, as numbers on the way take several times as much as the probabilities.
         blocks = list(row_blocks(scores.shape[0], _SMALLER_BLOCKS * scores.shape[1]))
@@ -407,7 +391,7 @@ class Calibrator(Shown):
         """Return the probabilities of stored entries."""
         by_label = scores.tocsc()
         starts = by_label.indptr.astype(np.int64)
-        probabilities = self._curves.of_labels(starts, by_label.data.astype(np.float64))
+        probabilities = self.curves.of_labels(starts, by_label.data.astype(np.float64))
         return with_cells(by_label, probabilities).tocsr()
 
 
@@ -539,16 +523,15 @@ def calibrate_problem(
 ) -> Calibrator:
     """Fit a map on what is checked already; it may do without measures of its own fit, and `by_class`."""
     by = _by_of(problem, by)
-    fitted: Fitted
     if method == "isotonic" and by == "label":
-        fitted, found = _fit_labels(problem, n_jobs, progress)
+        curves, found = _fit_labels(problem, n_jobs, progress)
     else:
         found = binned(problem, n_jobs=n_jobs, progress=progress)
-        fitted = _fit(problem, found, method, by, n_jobs, progress)
+        curves = _fit(problem, found, method, by, n_jobs, progress)
     profile = profile_without_decisions(
         problem.scores, problem.missing, weights=problem.sample_weight
     )
-    made = _made(problem, fitted, found, method, by, n_jobs, measured=measured)
+    made = _made(problem, curves, found, method, by, n_jobs, measured=measured)
     return replace(made, profile=profile)
 
 
@@ -566,8 +549,8 @@ def calibrate_binned(
     An isotonic curve by label is that of the bins, each of which counts as one score.
     """
     by = _by_of(problem, by)
-    fitted = _fit(problem, found, method, by, n_jobs, progress)
-    return _made(problem, fitted, found, method, by, n_jobs)
+    curves = _fit(problem, found, method, by, n_jobs, progress)
+    return _made(problem, curves, found, method, by, n_jobs)
 
 
 def _by_of(problem: Problem, by: By) -> By:
@@ -577,7 +560,7 @@ def _by_of(problem: Problem, by: By) -> By:
 
 def _made(
     problem: Problem,
-    fitted: Fitted,
+    curves: CalibrationCurves,
     found: Binned,
     method: Method,
     by: By,
@@ -586,19 +569,18 @@ def _made(
     measured: bool = True,
 ) -> Calibrator:
     """Return a calibrator of curves, and what these do to the bins that they were fitted to."""
-    curves = Curves(fitted, pooled=by == "pooled")
-
     # What they do to an absent cell of each label, and to the cells of the fit.
-    one_each = np.arange(problem.n_labels + 1)
-    absent = curves.of_cells(one_each, np.full(problem.n_labels, problem.missing))  # (n_labels,)
+    absent = curves.reader()(np.full(problem.n_labels, problem.missing))  # (n_labels,)
     before, after, by_class = UNKNOWN, UNKNOWN, None
     if measured:
-        cells = Cells.of_bins(found.bins)
-        probabilities = curves.of_labels(cells.starts, cells.scores, n_jobs)  # (n_cells,)
+        points = Points.of_bins(found.bins)
+        probabilities = curves.of_labels(points.starts, points.scores, n_jobs)  # (n_points,)
         if found.are_shares:
-            before = measure(cells, n_jobs)
-        after = measure(cells._replace(scores=probabilities), n_jobs)
-        by_class = ScoresByClass.of(found.bins, found.squares, found.class_edges, probabilities)
+            before = measure(points, n_jobs)
+        after = measure(points._replace(scores=probabilities), n_jobs)
+        by_class = ScoresByClass.from_bins(
+            found.bins, found.squares, found.class_edges, probabilities
+        )
     return Calibrator(
         method=method,
         by=by,
@@ -607,46 +589,41 @@ def _made(
         absent=absent,
         before=before,
         after=after,
-        _curves=curves,
+        curves=curves,
         by_class=by_class,
     )
 
 
 def _fit(
     problem: Problem, found: Binned, method: Method, by: By, n_jobs: int | None, progress: bool
-) -> Fitted:
+) -> CalibrationCurves:
     """Fit curves to bins, of all cells together or of each label."""
     row_weight = weight_of_row(problem.unit)
-    cells = Cells.of_bins(found.bins)
+    points = Points.of_bins(found.bins)
     if method == "platt":
+        limits = limits_of(problem.scores.dtype) if found.of_shares else None
         return fit_logistic_curves(
-            cells.pooled() if by == "pooled" else cells,
-            problem.missing,
-            limits_of(problem.scores.dtype) if found.of_shares else None,
-            row_weight,
-            n_jobs,
-            progress,
-            leaning=by == "shrink",
+            points, by, problem.missing, limits, row_weight, n_jobs, progress
         )
-    if by == "label":
-        return joined([knots_of(found.bins)])
-    if by == "pooled":
-        return fit_pooled(cells, None)
-    common = fit_pooled(cells, row_weight)
-    return fit_stretched(common, cells, row_weight, n_jobs, progress)
+    if by == "shrink":
+        return fit_stretched(points, row_weight, n_jobs, progress)
+    is_pooled = by == "pooled"
+    knots = fit_pooled(points) if is_pooled else knots_of(found.bins)
+    return CalibrationCurves(pooled=is_pooled, knots=knots)
 
 
 def _fit_labels(
     problem: Problem, n_jobs: int | None, progress: bool
-) -> tuple[IsotonicCurves, Binned]:
+) -> tuple[CalibrationCurves, Binned]:
     """Fit an isotonic curve to the tie groups of each label, and split its bins where the curve jumps."""
-    knots: dict[int, Knots] = {}
+    pieces: dict[int, Knots] = {}
 
     def blocks(groups: Histograms, first: int) -> Edges:
         """Return the lowest scores of the blocks of the curves of some labels."""
-        sizes, scores, probabilities = knots[first] = knots_of(groups)
-        begins = begins_block(probabilities)
-        return np.append(0, begins.cumsum())[np.append(0, sizes.cumsum())], scores[begins]
+        knots = pieces[first] = knots_of(groups)
+        begins = knots.begins_block
+        return np.append(0, begins.cumsum())[knots.offsets], knots.scores[begins]
 
     found = binned(problem, blocks, n_jobs=n_jobs, progress=progress)
-    return joined([knots[first] for first in sorted(knots)]), found
+    groups = [group for first in sorted(pieces) for group in pieces[first].of_groups]
+    return CalibrationCurves(pooled=False, knots=Knots.from_groups(groups)), found

@@ -23,7 +23,8 @@ pooled one. Morris 1983, "Parametric empirical Bayes inference: theory and appli
 "Bayesian data analysis", chapters 5 and 13.6.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from thresholds import _checks
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.calibration import pull_lines, standardise
-from thresholds.calibration.cells import Cells, map_labels
+from thresholds.calibration.points import Points, map_labels
 
 _LEAST_VARIANCE = 0.1  # that the one label more adds
 _MOST_ROUNDS = 100  # of lines, then mean and spread; most fits take 3 to 10
@@ -76,43 +77,15 @@ class _Prior(NamedTuple):
         return bool(moved.max() <= _CLOSE and grown.max() <= _CLOSE)
 
 
-class _Lines(NamedTuple):
-    """Lines of labels, and the derivatives of their log-loss there, for rows of weight 1."""
-
-    lines: Floats  # (n_labels, 2)
-    slopes: Floats  # (n_labels, 2)
-    curvatures: Floats  # (n_labels, 2, 2)
-
-
-class _Data(NamedTuple):
-    """What lines are fitted to."""
-
-    cells: Cells  # with x in the place of scores: mean 0, variance 1
-    targets: tuple[float, float]  # of positives and of negatives
-    row_weight: float  # that of a row of weight 1, in the unit of the weights
-
-    def pull(
-        self, lines: Floats, prior: _Prior | None, n_jobs: int | None, progress: bool = False
-    ) -> _Lines:
-        """Fit the lines of groups of cells, from those given; without a prior, from cells alone."""
-        about = _NO_PRIOR  # (5,)
-        if prior is not None:
-            precision = self.row_weight * prior.precision
-            about = np.append(prior.mean, precision[[0, 0, 1], [0, 1, 1]])
-
-        def pull(first: int, last: int) -> Floats:
-            own = self.cells.group(first, last)
-            start = np.ascontiguousarray(lines[first:last].T)
-            return pull_lines(*own, self.targets, start, about)
-
-        pieces = map_labels(self.cells.starts, pull, n_jobs=n_jobs, progress=progress)
-        found = np.concatenate(pieces, axis=1).T  # (n_groups, 7)
-        derivatives = found[:, [2, 3, 4, 5, 5, 6]] / self.row_weight
-        return _Lines(found[:, :2], derivatives[:, :2], derivatives[:, 2:].reshape(-1, 2, 2))
+# Lines of labels (n_labels, 2), and the derivatives of their log-loss there, for rows of weight 1: the first
+# (n_labels, 2), and the second (n_labels, 2, 2).
+_Fitted: TypeAlias = tuple[Floats, Floats, Floats]
+# Fits the lines of groups of points, from those given; without a prior, from points alone.
+_Pull: TypeAlias = Callable[[Points, Floats, _Prior | None], _Fitted]
 
 
 def fit_leaning_lines(
-    cells: Cells,
+    points: Points,
     x: Floats,
     row_weight: float,
     n_jobs: int | None,
@@ -125,7 +98,7 @@ def fit_leaning_lines(
 
     Parameters
     ----------
-    x : (n_cells,) what the curves are functions of; cells where it is not finite are left out
+    x : (n_points,) what the curves are functions of; points where it is not finite are left out
     row_weight : what the weight 1 counts in the unit of the weights
     rising : no slope below 0: a label that would have one gets 0, and the intercept that it has if x says nothing
     warns : whether to warn of lines that do not settle, for whom another way to fit them can be chosen
@@ -137,20 +110,22 @@ def fit_leaning_lines(
     UserWarning
         If mean and spread still move after the last round.
     """
-    order = _order_by_content(cells, x)
-    cells, x = _in_order(cells, x, order)
+    order = _order_by_content(points, x)
+    points, x = _in_order(points, x, order)
     counts = np.isfinite(x)
-    known = sums_of_groups(cells.starts, counts) > 0  # (n_labels,)
-    targets, start = _targets(cells, counts, row_weight)
-    scale, centre, deviation = standardise(x, cells.weights)
+    known = sums_of_groups(points.starts, counts) > 0  # (n_labels,)
+    targets, start = _targets(points, counts, row_weight)
+    scale, centre, deviation = standardise(x, points.weights)
     if deviation == 0:
         x *= 0  # values that are all equal
-    data = _Data(cells._replace(scores=x), targets, row_weight)
+    points = points._replace(scores=x)
+
+    def pull(own: Points, lines: Floats, prior: _Prior | None) -> _Fitted:
+        return _pulled(own, targets, row_weight, lines, prior, n_jobs, progress)
 
     # The line of all cells together, those of labels, and level ones where they would fall.
-    together = data._replace(cells=data.cells.pooled())
-    common = together.pull(np.array([[0.0, start]]), None, None).lines[0]  # (2,)
-    lines, prior, is_settled = _settle(data, common, known, n_jobs, progress)
+    common = pull(points.pooled(), np.array([[0.0, start]]), None)[0][0]  # (2,)
+    lines, prior, is_settled = _settle(pull, points, common, known)
     if warns and not is_settled:
         _checks.warn_caller(
             f"curves that lean on each other did not settle in {_MOST_ROUNDS} rounds, and may be off; by='label' fits"
@@ -158,8 +133,7 @@ def fit_leaning_lines(
             UserWarning,
         )
     if rising and (lines[:, 0] < 0).any():
-        silent = data._replace(cells=data.cells._replace(scores=0 * x))
-        level = silent.pull(lines, prior, n_jobs).lines * [0, 1]
+        level = pull(points._replace(scores=0 * x), lines, prior)[0] * [0, 1]
         lines = np.where(lines[:, :1] < 0, level, lines)
 
     # In the unit of x; of values that are all equal a constant.
@@ -167,32 +141,59 @@ def fit_leaning_lines(
     curves[0] = 1.0
     if deviation > 0:
         curves[0], curves[1], curves[2] = scale, centre, lines[:, 0] / deviation
-    curves[3] = np.where(np.diff(cells.starts) > 0, lines[:, 1], -np.inf)
+    curves[3] = np.where(np.diff(points.starts) > 0, lines[:, 1], -np.inf)
     return curves[:, np.argsort(order)]
 
 
-def _order_by_content(cells: Cells, x: Floats) -> Ints:
-    """Return an order (n_labels,) of labels that is the same whatever order they come in: by a checksum of cells."""
-    place = np.arange(x.size) - np.repeat(cells.starts[:-1], np.diff(cells.starts))  # in the label
+def _pulled(
+    points: Points,
+    targets: tuple[float, float],
+    row_weight: float,
+    lines: Floats,
+    prior: _Prior | None,
+    n_jobs: int | None,
+    progress: bool,
+) -> _Fitted:
+    """Fit the lines of groups of points, whose scores are x of mean 0 and variance 1, to targets of both classes."""
+    about = _NO_PRIOR  # (5,)
+    if prior is not None:
+        precision = row_weight * prior.precision
+        about = np.append(prior.mean, precision[[0, 0, 1], [0, 1, 1]])
+
+    def pull(first: int, last: int) -> Floats:
+        start = np.ascontiguousarray(lines[first:last].T)
+        return pull_lines(*points.group(first, last), targets, start, about)
+
+    pieces = map_labels(points.starts, pull, n_jobs=n_jobs, progress=progress)
+    found = np.concatenate(pieces, axis=1).T  # (n_groups, 7)
+    derivatives = found[:, [2, 3, 4, 5, 5, 6]] / row_weight
+    return found[:, :2], derivatives[:, :2], derivatives[:, 2:].reshape(-1, 2, 2)
+
+
+def _order_by_content(points: Points, x: Floats) -> Ints:
+    """Return an order (n_labels,) of labels that is the same whatever order they come in: by a checksum of points."""
+    place = np.arange(x.size) - np.repeat(
+        points.starts[:-1], np.diff(points.starts)
+    )  # in the label
     checksum = np.ascontiguousarray(x).view(np.uint64)
-    for values in (place, cells.hits, cells.weights):
+    for values in (place, points.hits, points.weights):
         checksum = (checksum ^ (checksum >> np.uint64(29))) * _ODD + values.view(np.uint64)
     sums = np.append(
         np.uint64(0), np.cumsum(checksum ^ (checksum >> np.uint64(29)), dtype=np.uint64)
     )
-    return np.argsort(sums[cells.starts[1:]] - sums[cells.starts[:-1]], kind="stable")
+    return np.argsort(sums[points.starts[1:]] - sums[points.starts[:-1]], kind="stable")
 
 
-def _in_order(cells: Cells, x: Floats, order: Ints) -> tuple[Cells, Floats]:
-    """Return the cells of labels in another order, and x of them; a copy."""
-    sizes = np.diff(cells.starts)[order]
+def _in_order(points: Points, x: Floats, order: Ints) -> tuple[Points, Floats]:
+    """Return the points of labels in another order, and x of them; a copy."""
+    sizes = np.diff(points.starts)[order]
     starts = np.append(0, sizes.cumsum())
-    at = np.repeat(cells.starts[:-1][order] - starts[:-1], sizes) + np.arange(x.size)
-    return Cells(starts, cells.scores[at], cells.hits[at], cells.weights[at]), x[at]
+    at = np.repeat(points.starts[:-1][order] - starts[:-1], sizes) + np.arange(x.size)
+    return Points(starts, points.scores[at], points.hits[at], points.weights[at]), x[at]
 
 
 def _settle(
-    data: _Data, common: Floats, known: Booleans, n_jobs: int | None, progress: bool
+    pull: _Pull, points: Points, common: Floats, known: Booleans
 ) -> tuple[Floats, _Prior, bool]:
     """Return the lines (n_labels, 2) of labels, where they lie, and whether that has settled.
 
@@ -201,34 +202,33 @@ def _settle(
     lines = np.tile(common, (known.size, 1))
     prior = _Prior(common, np.sqrt(_LEAST_VARIANCE) * np.eye(2))
     for _ in range(_MOST_ROUNDS):
-        found = data.pull(lines, prior, n_jobs, progress)
-        lines = found.lines
+        lines, slopes, curvatures = pull(points, lines, prior)
+        labels = _Quadratics(lines[known], slopes[known], curvatures[known], common)
         before = prior
-        prior = _likeliest(_Lines(*(part[known] for part in found)), common, before)
+        prior = _likeliest(labels, before)
         is_settled = prior.is_close_to(before)
         if is_settled:
             break
-    return data.pull(lines, prior, n_jobs, progress).lines, prior, is_settled
+    return pull(points, lines, prior)[0], prior, is_settled
 
 
 def _targets(
-    cells: Cells, counts: Booleans, row_weight: float
+    points: Points, counts: Booleans, row_weight: float
 ) -> tuple[tuple[float, float], float]:
     """Return the targets of positives and of negatives, and the log odds of those of all cells."""
-    positive = float(cells.hits[counts].sum())
-    negative = float(cells.weights[counts].sum()) - positive
+    positive = float(points.hits[counts].sum())
+    negative = float(points.weights[counts].sum()) - positive
     high = (positive + row_weight) / (positive + 2 * row_weight)
     low = row_weight / (negative + 2 * row_weight)
     return (high, low), float(np.log((positive + row_weight) / (negative + row_weight)))
 
 
-def _likeliest(found: _Lines, common: Floats, prior: _Prior) -> _Prior:
+def _likeliest(labels: "_Quadratics", prior: _Prior) -> _Prior:
     """Return the mean and the spread of highest marginal likelihood, given quadratics through the loss of labels."""
-    labels = _Quadratics(found, common)
     root = prior.root
     values = np.array([np.log(root[0, 0]), root[1, 0], np.log(root[1, 1])])
     root = _root(_least(labels, values))
-    return _Prior(labels.given(root).mean, root)
+    return _Prior(labels.given(root)[0], root)
 
 
 def _least(labels: "_Quadratics", values: Floats) -> Floats:
@@ -283,32 +283,6 @@ def _root(values: Floats) -> Floats:
     return np.array([[np.exp(values[0]), 0.0], [values[1], np.exp(values[2])]])
 
 
-class _Given(NamedTuple):
-    """What quadratics say if the spread is known."""
-
-    mean: Floats  # (2,), the likeliest
-    loss: float  # minus the log of the marginal likelihood
-    squares: Floats  # (2, 2), expected, of the distances of all labels from the mean, over the root
-
-
-class _Symmetric(NamedTuple):
-    """Symmetric matrices of two rows; number by number, as NumPy is slow along axes of two."""
-
-    aa: Floats  # (n,)
-    ab: Floats  # (n,)
-    bb: Floats  # (n,)
-
-    def times(self, vectors: Floats) -> Floats:
-        """Return the product of each with a vector of its own, (2, n) both."""
-        first, second = vectors
-        return np.stack([self.aa * first + self.ab * second, self.ab * first + self.bb * second])
-
-    def added_up(self) -> Floats:
-        """Return the sum of all, (2, 2)."""
-        aa, ab, bb = (values.sum() for values in self)
-        return np.array([[aa, ab], [ab, bb]])
-
-
 class _Quadratics:
     """The log-loss of labels as quadratics of their lines, and one label more, whose line is known.
 
@@ -319,44 +293,47 @@ class _Quadratics:
     large weights make H, or the search the root, that is at least 1 in every direction.
     """
 
-    def __init__(self, found: _Lines, common: Floats) -> None:
-        self.turned_roots = _turned_roots(found.curvatures)
-        known = np.einsum("gij,gj->gi", found.curvatures, found.lines) - found.slopes  # H t
+    def __init__(self, lines: Floats, slopes: Floats, curvatures: Floats, common: Floats) -> None:
+        self.turned_roots = _turned_roots(curvatures)
+        known = np.einsum("gij,gj->gi", curvatures, lines) - slopes  # H t
         self.known = np.ascontiguousarray(known.T)  # (2, n_labels)
         self.common = common  # (2,)
         self.n_labels = known.shape[0] + 1
 
-    def given(self, root: Floats) -> _Given:
-        """Integrate the lines of labels out."""
+    def given(self, root: Floats) -> tuple[Floats, float, Floats]:
+        """Integrate the lines of labels out, for a spread with this root.
+
+        Returns the likeliest mean (2,), minus the log of the marginal likelihood, and the expected squares (2, 2) of
+        the distances of all labels from the mean, over the root.
+        """
         known = root.T @ self.known  # (2, n_labels)
         common = _solved(root, self.common)
         own_variance = _LEAST_VARIANCE * _solved(root, _solved(root, np.eye(2)).T)
         variances, determinants = _inverses_from_one(self.turned_roots, root)
 
         # The best mean: where labels, as far as they are known, are in balance.
-        apart = _Symmetric(1 - variances.aa, -variances.ab, 1 - variances.bb)
-        weights = apart.added_up() + np.eye(2)
-        mean = np.linalg.solve(weights, variances.times(known).sum(axis=1) + common)
+        weights = _sum_of(np.array([[1.0], [0.0], [1.0]]) - variances) + np.eye(2)
+        mean = np.linalg.solve(weights, _products(variances, known).sum(axis=1) + common)
 
         # The lines expected then, and the squares of their distances from it.
         both = known + mean[:, np.newaxis]  # (2, n_labels)
-        lines = variances.times(both)
+        lines = _products(variances, both)
         distances = lines - mean[:, np.newaxis]
         own = common - mean
         squares = np.einsum("ig,jg->ij", distances, distances) + np.outer(own, own)
-        squares += variances.added_up() + own_variance
+        squares += _sum_of(variances) + own_variance
 
         # The likelihood: a normal integral for each label, and the density of the one more.
         of_labels = (np.log(determinants) + mean @ mean).sum() - (both * lines).sum()
         of_one = 2 * np.log(np.diag(root)).sum() + own @ own + np.trace(own_variance)
-        return _Given(root @ mean, float(of_labels + of_one) / 2, squares)
+        return root @ mean, float(of_labels + of_one) / 2, squares
 
     def loss(self, root: Floats) -> tuple[float, Floats]:
         """Return the loss per label of a spread with this root, and its derivatives by the values of the root."""
-        given = self.given(root)
-        by_root = _solved(root.T, self.n_labels * np.eye(2) - given.squares)
+        _, loss, squares = self.given(root)
+        by_root = _solved(root.T, self.n_labels * np.eye(2) - squares)
         slopes = [by_root[0, 0] * root[0, 0], by_root[1, 0], by_root[1, 1] * root[1, 1]]
-        return given.loss / self.n_labels, np.array(slopes) / self.n_labels
+        return loss / self.n_labels, np.array(slopes) / self.n_labels
 
 
 def _solved(triangle: Floats, right: Floats) -> Floats:
@@ -376,8 +353,24 @@ def _turned_roots(matrices: Floats) -> Floats:
     return np.stack([first, across, second])
 
 
-def _inverses_from_one(turned: Floats, root: Floats) -> tuple[_Symmetric, Floats]:
-    """Return the inverses of 1 + root' C C' root, C' being `turned`, and the determinants (n,) of that."""
+# Symmetric matrices of two rows are (3, n), number by number: NumPy is slow along axes of two.
+
+
+def _products(matrices: Floats, vectors: Floats) -> Floats:
+    """Return the product of each symmetric matrix with a vector of its own: (2, n)."""
+    aa, ab, bb = matrices
+    first, second = vectors
+    return np.stack([aa * first + ab * second, ab * first + bb * second])
+
+
+def _sum_of(matrices: Floats) -> Floats:
+    """Return the sum of symmetric matrices, (2, 2)."""
+    aa, ab, bb = (values.sum() for values in matrices)
+    return np.array([[aa, ab], [ab, bb]])
+
+
+def _inverses_from_one(turned: Floats, root: Floats) -> tuple[Floats, Floats]:
+    """Return the inverses (3, n) of 1 + root' C C' root, C' being `turned`, and the determinants (n,) of that."""
     # C' root, both being triangular.
     first, across, second = turned
     left, right = first * root[0, 0] + across * root[1, 0], across * root[1, 1]
@@ -389,5 +382,4 @@ def _inverses_from_one(turned: Floats, root: Floats) -> tuple[_Symmetric, Floats
     # Of triangles the determinant is the product of the diagonals; no difference is taken.
     area = first * second * root[0, 0] * root[1, 1]
     determinants = 1 + aa + bb + area * area
-    inverses = _Symmetric((1 + bb) / determinants, -ab / determinants, (1 + aa) / determinants)
-    return inverses, determinants
+    return np.stack([1 + bb, -ab, 1 + aa]) / determinants, determinants

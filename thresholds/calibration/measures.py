@@ -1,8 +1,8 @@
 """How good probabilities are: four figures over all cells."""
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,15 +11,22 @@ from thresholds._arrays import threads
 from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.problem import Problem
 from thresholds._kernels.calibration import fit_logistic
+from thresholds._results.fields import record, value, values_of
+from thresholds._results.result import Result
+from thresholds._results.tables import Column
 from thresholds.calibration.binned import binned
-from thresholds.calibration.cells import Cells
+from thresholds.calibration.points import Points
 from thresholds.log_odds import log_odds
-from thresholds.results import Result, Table, records_of
 
 _N_BINS = 20
 
 
-@dataclass(frozen=True, repr=False)
+def _number(value: float) -> str:
+    """Write a figure to four digits, NaN too: it says that there is none."""
+    return f"{value:.4g}"
+
+
+@record
 class CalibrationMeasures(Result):
     """How good probabilities p are for outcomes y, over all cells; means and sums are weighted.
 
@@ -40,20 +47,21 @@ class CalibrationMeasures(Result):
         or all p of positives at or above (or below) all p of negatives.
     """
 
-    log_loss: float
-    reliability: float
-    sum_over_positives: float
-    slope: float
+    log_loss: float = value(_checks.real, form="figure")
+    reliability: float = value(_checks.real, form="figure")
+    sum_over_positives: float = value(_checks.real, form="figure")
+    slope: float = value(_checks.real, form="figure")
 
-    def _records(self) -> list[dict[str, float]]:
+    _columns: ClassVar = (
+        Column("log_loss", "log-loss", _number),
+        Column("reliability", write=_number),
+        Column("sum_over_positives", "sum of p / positives", _number),
+        Column("slope", "calibration slope", _number),
+    )
+
+    def _rows(self) -> dict[str, list[float]]:
         """Return the four figures, in one row."""
-        return records_of([self])
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
-        """Show the four figures."""
-        head = [("log-loss", "reliability", "sum of p / positives", "calibration slope")]
-        figures = (self.log_loss, self.reliability, self.sum_over_positives, self.slope)
-        yield Table(head, [tuple(f"{figure:.4g}" for figure in figures)], left=())
+        return {name: [figure] for name, figure in values_of(self).items()}
 
 
 UNKNOWN = CalibrationMeasures(math.nan, math.nan, math.nan, math.nan)
@@ -98,7 +106,7 @@ def measure_calibration(
 
 def measure_problem(problem: Problem, n_jobs: int | None = None) -> CalibrationMeasures:
     """Measure probabilities, the scores of a problem."""
-    return measure(Cells.of_bins(binned(problem, n_jobs=n_jobs).bins), n_jobs)
+    return measure(Points.of_bins(binned(problem, n_jobs=n_jobs).bins), n_jobs)
 
 
 def problem_of(
@@ -123,12 +131,12 @@ def problem_of(
     return Problem(truth, p, weights, unit, weights, 0.0, names, unknown=unknown_cells)
 
 
-def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
+def measure(cells: Points, n_jobs: int | None) -> CalibrationMeasures:
     """Measure probabilities, which are the scores of cells."""
     if cells.scores.size == 0:
         return UNKNOWN
     cells = cells.in_blocks()
-    tasks: list[Callable[[Cells], Floats]] = [_sums_over_bins, _slope]
+    tasks: list[Callable[[Points], Floats]] = [_sums_over_bins, _slope]
     sums, slope = threads.run(
         lambda task: task(cells), tasks, n_jobs=n_jobs, cells=cells.scores.size
     )
@@ -149,12 +157,12 @@ def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
     )
 
 
-def _sums_over_bins(cells: Cells) -> Floats:
+def _sums_over_bins(cells: Points) -> Floats:
     """Return weight, sum of p, positives and log-loss of bins, (4, n_bins)."""
     return tally(cells, np.unique(_edges(cells.scores, cells.weights)))
 
 
-def tally(cells: Cells, edges: Floats) -> Floats:
+def tally(cells: Points, edges: Floats) -> Floats:
     """Return weight, sum of p, positives and log-loss of each bin, (4, n_bins), of cells whose scores are p.
 
     A cell's bin is the number of edges below its p; edges rise.
@@ -182,7 +190,7 @@ def _edges(p: Floats, weights: Ints) -> Floats:
     return p[order[places]]
 
 
-def _slope(cells: Cells) -> Floats:
+def _slope(cells: Points) -> Floats:
     """Return the slope of truth on the logit of p."""
     scale, _, slope, _ = fit_logistic(
         cells.starts[[0, -1]], log_odds(cells.scores), cells.hits, cells.weights, 0.0

@@ -8,10 +8,6 @@ and for any function h of a score  E[h] = t E1[h] + (1 - t) E0[h].  So
 
     t = (E[h] - E0[h]) / (E1[h] - E0[h])                                                                       (1)
 
-With h = 1 above a cut, (1) is (share predicted - fpr) / (tpr - fpr), the adjusted count of Forman 2008, "Quantifying
-counts and costs via classification", section 2, which Lipton, Wang and Smola 2018, "Detecting and correcting for label
-shift with black box predictors", section 3, have for many classes.
-
 The likelihood has f1 / f0 from calibrated probabilities p and their base rate r (Saerens, Latinne and Decaestecker
 2002, "Adjusting the outputs of a classifier to new a priori probabilities", section 2.2). It is, with
 a = (p - r) / (r (1 - r)),
@@ -35,35 +31,38 @@ told from 0, no rate is excluded.
 covariance of all three samples: chi-squared with two degrees of freedom less than bins.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._results.fields import Record, of_labels, part, record
+from thresholds.calibration.by_class import ScoresByClass
 
+ROUNDING = 1e-9  # of rates; those that are known stay as far from 0 and 1
 _MOST_STEPS = 100  # of Newton's method, which takes some five
 _ACCURACY = 1e-12
-_ROUNDING = 1e-9
 _HALVINGS = 50
 _FEWEST_IN_BIN = 10.0  # rows, in the calibration and expected among the new ones
 
 
-class Sample(NamedTuple):
-    """Rows in bins of scores, for each label."""
+@record
+class ClassInBins(Record):
+    """The positives, or the negatives, of the calibration in bins of scores."""
 
-    shares: Floats  # (n_labels, n_bins), adding up to 1
-    smooth: Floats  # (n_labels, n_bins), shares for variances: with one row more, spread as the curve has it
-    n: Floats  # (n_labels,)
+    shares: Floats = of_labels()  # (n_labels, n_bins), adding up to 1
+    # (n_labels, n_bins), shares for variances: with one row more, spread as the curve has it
+    smooth: Floats = of_labels()
+    n: Floats = of_labels()  # (n_labels,)
 
     @classmethod
-    def of(cls, counts: Floats, spread: Floats) -> "Sample":
+    def from_counts(cls, counts: Floats, spread: Floats) -> Self:
         """Take counts; `spread` says how rows are expected to be spread, up to a factor: (n_labels, n_bins) each."""
         n = counts.sum(axis=1)  # (n_labels,)
         expected = shares_of(spread)
         shares = np.where(n[:, np.newaxis] > 0, shares_of(counts), expected)
-        smooth = (counts + expected) / (n + 1)[:, np.newaxis]
-        return cls(shares, smooth, n)
+        return cls(shares, (counts + expected) / (n + 1)[:, np.newaxis], n)
 
     def mean(self, h: Floats) -> Floats:
         """Return the mean of a function of bins: (n_labels,)."""
@@ -75,26 +74,80 @@ class Sample(NamedTuple):
         return np.asarray((self.smooth * (h - centre) ** 2).sum(axis=1) / np.maximum(self.n, 1.0))
 
 
-class NewRows(NamedTuple):
-    """New rows in the same bins."""
+@record
+class Mixture(Record):
+    """New rows in bins of scores, and the positives and negatives of the calibration that they may be a mixture of."""
 
-    shares: Floats  # (n_labels, n_bins)
-    n: Floats  # (n_labels,), as many rows of equal weight as tell as much
-    per_row: Floats  # (n_labels, n_bins), the sum of squared shares of rows over their shares: 1 / n without weights
+    # The new rows, and how many of equal weight tell as much.
+    shares: Floats = of_labels()  # (n_labels, n_bins)
+    n: Floats = of_labels()  # (n_labels,)
+    # (n_labels, n_bins), the sum of squared shares of rows over their shares: 1 / n without weights
+    per_row: Floats = of_labels()
+    # The calibration: the mean probability in each bin by the curve, the base rates that this presumes, those before
+    # (others where it was told so), and the share of positives, for the rates before.
+    p: Floats = of_labels()  # (n_labels, n_bins)
+    presumed: Floats = of_labels()  # (n_labels,) inside (0, 1)
+    before: Floats = of_labels()  # (n_labels,)
+    observed: Floats = of_labels()  # (n_labels,)
+    positive: ClassInBins = part(ClassInBins.from_dict)
+    negative: ClassInBins = part(ClassInBins.from_dict)
 
     @classmethod
-    def of(cls, weights: Floats, squares: Floats) -> "NewRows":
-        """Take sums of weights, and of their squares, (n_labels, n_bins) each."""
+    def from_weights(
+        cls,
+        weights: Floats,
+        squares: Floats,
+        known: ScoresByClass,
+        before: Floats,
+        observed: Floats,
+    ) -> Self:
+        """Take sums of the weights of new rows, and of their squares, (n_labels, n_bins) each."""
         total = weights.sum(axis=1, keepdims=True)  # (n_labels, 1)
         all_squares = squares.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             n = np.where(total > 0, total**2 / all_squares, 0.0)
             usual = np.where(total > 0, all_squares / total**2, 1.0)
             per_row = np.where(weights > 0, squares / weights / total, usual)
-        return cls(shares_of(weights), n[:, 0], per_row)
+        spread = known.shares()
+        return cls(
+            shares=shares_of(weights),
+            n=n[:, 0],
+            per_row=per_row,
+            p=known.probabilities,
+            presumed=inside(known.rates),
+            before=before,
+            observed=observed,
+            positive=ClassInBins.from_counts(known.positives, spread * known.probabilities),
+            negative=ClassInBins.from_counts(known.negatives, spread * (1 - known.probabilities)),
+        )
+
+    def score_at(self, t: Floats) -> Floats:
+        """Return h of the likelihood at a rate, (n_labels, n_bins), from the mean probability of each bin."""
+        presumed = self.presumed[:, np.newaxis]
+        a = (self.p - presumed) / (presumed * (1 - presumed))
+        return np.asarray(a / density_of(self.p, presumed, t[:, np.newaxis]))
+
+    def smooth(self, t: Floats) -> Floats:
+        """Return the shares of bins in the mixture at rates, for variances: (n_labels, n_bins)."""
+        rate = t[:, np.newaxis]
+        return rate * self.positive.smooth + (1 - rate) * self.negative.smooth
+
+    def gap(self, h: Floats, t: Floats) -> Floats:
+        """Return by how much the mean of a function of bins is above that of the mixture at rates: (n_labels,)."""
+        expected = t * self.positive.mean(h) + (1 - t) * self.negative.mean(h)
+        return np.asarray((self.shares * h).sum(axis=1) - expected)
+
+    def variance_of_gap(self, h: Floats, t: Floats) -> tuple[Floats, Floats]:
+        """Return the variance of that gap if these are the rates, and the part of new rows in it: (n_labels,) each."""
+        share = self.smooth(t)
+        centre = (share * h).sum(axis=1)[:, np.newaxis]
+        of_new = (share * (h - centre) ** 2 * self.per_row).sum(axis=1)
+        of_positives = t**2 * self.positive.variance_of_mean(h)
+        of_negatives = (1 - t) ** 2 * self.negative.variance_of_mean(h)
+        return of_new + of_positives + of_negatives, of_new
 
     def rows_for(self, h: Floats) -> Floats:
-        """Return how many rows of equal weight tell as much of the mean of a function of bins: (n_labels,)."""
+        """Return how many new rows of equal weight tell as much of the mean of a function of bins: (n_labels,)."""
         centre = (self.shares * h).sum(axis=1)[:, np.newaxis]
         squared = self.shares * (h - centre) ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -102,65 +155,15 @@ class NewRows(NamedTuple):
         return np.where(np.isfinite(rows), rows, self.n)
 
 
-class Mixture(NamedTuple):
-    """New rows, and the positives and negatives of the calibration that they may be a mixture of."""
-
-    new: NewRows
-    positive: Sample
-    negative: Sample
-
-    def of_labels(self, at: Ints) -> "Mixture":
-        """Return that of some labels, in that order."""
-        return Mixture(
-            NewRows._make(values[at] for values in self.new),
-            Sample._make(values[at] for values in self.positive),
-            Sample._make(values[at] for values in self.negative),
-        )
-
-    def gap(self, h: Floats, t: Floats) -> Floats:
-        """Return by how much the mean of a function of bins is above that of the mixture at rates: (n_labels,)."""
-        expected = t * self.positive.mean(h) + (1 - t) * self.negative.mean(h)
-        return np.asarray((self.new.shares * h).sum(axis=1) - expected)
-
-    def smooth(self, t: Floats) -> Floats:
-        """Return the shares of bins in the mixture at rates, for variances: (n_labels, n_bins)."""
-        rate = t[:, np.newaxis]
-        return rate * self.positive.smooth + (1 - rate) * self.negative.smooth
-
-    def variance_of_gap(self, h: Floats, t: Floats) -> Floats:
-        """Return the variance of that gap if these are the rates: (n_labels,)."""
-        of_positives = t**2 * self.positive.variance_of_mean(h)
-        of_negatives = (1 - t) ** 2 * self.negative.variance_of_mean(h)
-        return np.asarray(self._variance_of_new(h, t) + of_positives + of_negatives)
-
-    def share_of_new(self, h: Floats, t: Floats) -> Floats:
-        """Return the share of the new rows in that variance: (n_labels,)."""
-        variance = self.variance_of_gap(h, t)
-        own = self._variance_of_new(h, t)
-        return np.asarray(np.divide(own, variance, out=np.ones_like(own), where=variance > 0))
-
-    def _variance_of_new(self, h: Floats, t: Floats) -> Floats:
-        """Return the variance of the mean over the new rows: (n_labels,)."""
-        share = self.smooth(t)
-        centre = (share * h).sum(axis=1)[:, np.newaxis]
-        return np.asarray((share * (h - centre) ** 2 * self.new.per_row).sum(axis=1))
+def inside(rates: Floats) -> Floats:
+    """Return rates inside (0, 1); what is found where they were not is not used."""
+    return np.clip(rates, ROUNDING, 1 - ROUNDING)
 
 
-class Estimate(NamedTuple):
-    """Base rates by (1), and their interval, [0, 1] where they cannot be told; all (n_labels,)."""
-
-    rate: Floats  # NaN where E1 = E0
-    low: Floats
-    high: Floats
-
-    @property
-    def is_told(self) -> Booleans:
-        """Whether any rate is excluded: (n_labels,)."""
-        return (self.low > 0) | (self.high < 1)
-
-    def reaching(self, rate: Floats) -> "Estimate":
-        """Return the same with an interval that holds another estimate, too."""
-        return self._replace(low=np.minimum(self.low, rate), high=np.maximum(self.high, rate))
+def odds_of(rates: Floats) -> Floats:
+    """Return the odds of rates, kept inside (0, 1)."""
+    rates = inside(rates)
+    return rates / (1 - rates)
 
 
 def likeliest_rates(starts: Ints, p: Floats, weights: Floats, rates: Floats) -> Floats:
@@ -208,13 +211,6 @@ def likeliest_rates(starts: Ints, p: Floats, weights: Floats, rates: Floats) -> 
     return _put(rates, is_filled, found)
 
 
-def score_of(rates: Floats, p: Floats, t: Floats) -> Floats:
-    """Return h of the likelihood at a rate, (n_labels, n_bins), from the mean probability of each bin."""
-    before = rates[:, np.newaxis]
-    a = (p - before) / (before * (1 - before))
-    return np.asarray(a / density_of(p, before, t[:, np.newaxis]))
-
-
 def density_of(p: Floats, before: Floats, t: Floats) -> Floats:
     """Return how much more frequent scores of probabilities p are at rates t than at those before.
 
@@ -223,9 +219,12 @@ def density_of(p: Floats, before: Floats, t: Floats) -> Floats:
     return np.asarray(p * (t / before) + (1 - p) * ((1 - t) / (1 - before)))
 
 
-def estimate(mixture: Mixture, h: Floats, deviate: float) -> Estimate:
-    """Estimate rates by (1), with the interval of all that are not rejected at a normal deviate."""
-    new, positive, negative = mixture
+def interval(mixture: Mixture, h: Floats, deviate: float) -> tuple[Floats, Floats]:
+    """Return the ends of the interval of rates that are not rejected at a normal deviate: (n_labels,) each.
+
+    They are 0 and 1 where the rate cannot be told.
+    """
+    positive, negative = mixture.positive, mixture.negative
     mean_1, mean_0 = positive.mean(h), negative.mean(h)
     square_1, square_0 = positive.mean(h**2), negative.mean(h**2)
     difference = mean_1 - mean_0
@@ -233,11 +232,11 @@ def estimate(mixture: Mixture, h: Floats, deviate: float) -> Estimate:
     noise_1 = z2 * positive.variance_of_mean(h)
     noise_0 = z2 * negative.variance_of_mean(h)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.clip(((new.shares * h).sum(axis=1) - mean_0) / difference, 0.0, 1.0)
+        rate = np.clip(((mixture.shares * h).sum(axis=1) - mean_0) / difference, 0.0, 1.0)
         gap = np.where(difference != 0, rate, 0.0) * difference  # as if it had been inside [0, 1]
 
         # a t^2 - 2 b t + c <= 0, of the squared deviation less z^2 V(t).
-        per_row = np.where(new.n > 0, z2 / new.rows_for(h), np.inf)
+        per_row = np.where(mixture.n > 0, z2 / mixture.rows_for(h), np.inf)
         a = difference**2 * (1 + per_row) - noise_1 - noise_0
         b = gap * difference - noise_0
         b = b + per_row * (square_1 - square_0 - 2 * mean_0 * difference) / 2
@@ -248,23 +247,21 @@ def estimate(mixture: Mixture, h: Floats, deviate: float) -> Estimate:
 
     # Where means of positives and negatives are not told apart, any rate may be.
     told = (difference**2 > noise_1 + noise_0) & np.isfinite(rate)
-    return Estimate(
-        rate=np.where(difference != 0, rate, np.nan),
-        low=np.where(told, np.minimum(low, rate), 0.0),
-        high=np.where(told, np.maximum(high, rate), 1.0),
-    )
+    return np.where(told, np.minimum(low, rate), 0.0), np.where(told, np.maximum(high, rate), 1.0)
 
 
-def deviate_of_shift(mixture: Mixture, h: Floats, t: Floats, n_fit: Floats) -> Floats:
-    """Return how far new rates are from `t`, in standard deviations of no shift: (n_labels,).
+def deviate_of_shift(mixture: Mixture) -> Floats:
+    """Return how far new rates are from those before, in standard deviations of no shift: (n_labels,).
 
-    t are shares of positives among `n_fit` rows of the calibration, and noisy themselves. Where few positives are
-    expected, a mean of h is far from normal: it is the nearer of the deviate and of the signed root of what large
-    deviations have, as one row more is seldom, but not as seldom as a normal law has it.
+    Those before are shares of positives in the calibration, and noisy themselves. Where few positives are expected, a
+    mean of h is far from normal: it is the nearer of the deviate and of the signed root of what large deviations have,
+    as one row more is seldom, but not as seldom as a normal law has it.
     """
+    h, t = mixture.score_at(inside(mixture.before)), mixture.observed
+    n_fit = mixture.positive.n + mixture.negative.n
     of_rate = t * (1 - t) / np.maximum(n_fit, 1)
     difference = mixture.positive.mean(h) - mixture.negative.mean(h)
-    variance = mixture.variance_of_gap(h, t) + of_rate * difference**2
+    variance = mixture.variance_of_gap(h, t)[0] + of_rate * difference**2
     gap = mixture.gap(h, t)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(variance > 0, gap / np.sqrt(variance), 0.0)
@@ -282,7 +279,7 @@ def _root_of_deviation(
     it. Where it lies further out, the result is no smaller than the normal deviate.
     """
     share = mixture.smooth(t)
-    n = np.maximum(mixture.new.rows_for(h), 1.0)
+    n = np.maximum(mixture.rows_for(h), 1.0)
     centre = (share * h).sum(axis=1)[:, np.newaxis]
     of_row = np.where(variance > 0, np.sqrt(n * variance), 1.0)  # (n_labels,)
     y = (h - centre) / of_row[:, np.newaxis] * np.sign(gap)[:, np.newaxis]
@@ -307,32 +304,16 @@ def _root_of_deviation(
     return np.asarray(np.sqrt(2 * n * np.maximum(tilted(high)[0], 0.0)))
 
 
-def deviate_of_difference(mixture: Mixture, first: Floats, second: Floats, t: Floats) -> Floats:
-    """Return how far apart the rates by two functions of bins are, in standard deviations: (n_labels,)."""
-    scaled = []
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for h in (first, second):
-            difference = mixture.positive.mean(h) - mixture.negative.mean(h)
-            scaled.append(h / difference[:, np.newaxis])
-
-        # One function, the mean of which is the difference of the two rates.
-        h = scaled[0] - scaled[1]
-        variance = mixture.variance_of_gap(h, t)
-        of_first = (mixture.smooth(t) * scaled[0] ** 2 * mixture.new.per_row).sum(axis=1)
-        differs = variance > _ROUNDING * of_first  # else both are one function, up to a constant
-        return np.where(differs, mixture.gap(h, t) / np.sqrt(variance), 0.0)
-
-
 def p_of_fit(mixture: Mixture, t: Floats) -> Floats:
     """Test that new scores are a mixture of those of positives and negatives: p-values (n_labels,).
 
     t are the rates that covariances are taken at; NaN where there are too few rows for three bins.
     """
     p = np.empty(t.size)
-    n_bins = mixture.new.shares.shape[1]
+    n_bins = mixture.shares.shape[1]
     for labels in row_blocks(t.size, n_bins**2):  # Covariances of all would take much memory.
         at = np.arange(labels.start, labels.stop)
-        p[labels] = _p_of_fit(mixture.of_labels(at), t[labels])
+        p[labels] = _p_of_fit(mixture.taken(at), t[labels])
     return p
 
 
@@ -340,8 +321,10 @@ def _p_of_fit(mixture: Mixture, t: Floats) -> Floats:
     """Test labels together."""
     from scipy.special import chdtrc
 
-    space = BinSpace.of(mixture, t)
-    new, positive, negative = (space.grouped(sample.shares) for sample in mixture)
+    space = BinSpace.from_mixture(mixture, t)
+    new, positive, negative = (
+        space.grouped(each.shares) for each in (mixture, mixture.positive, mixture.negative)
+    )
     least = space.least(np.stack([new - negative, positive - negative], axis=2))
     freedom = space.n_groups - 2
     p = chdtrc(np.maximum(freedom, 1), np.maximum(least, 0.0))
@@ -357,17 +340,19 @@ class BinSpace(NamedTuple):
     scale: Floats  # (n_labels, 1, 1)
 
     @classmethod
-    def of(cls, mixture: Mixture, t: Floats, variance_of_rate: Floats | None = None) -> "BinSpace":
+    def from_mixture(
+        cls, mixture: Mixture, t: Floats, variance_of_rate: Floats | None = None
+    ) -> "BinSpace":
         """Take covariances at rates, (n_labels,), and the noise of a rate before where it is not free."""
-        new, positive, negative = mixture
+        positive, negative = mixture.positive, mixture.negative
         share = mixture.smooth(t)
         n_positive, n_negative = positive.n[:, np.newaxis], negative.n[:, np.newaxis]
         counts = positive.shares * n_positive + negative.shares * n_negative  # (n_labels, n_bins)
-        group = _groups(np.minimum(counts, share * new.n[:, np.newaxis]))  # (n_labels, n_bins)
+        group = _groups(np.minimum(counts, share * mixture.n[:, np.newaxis]))  # (n_labels, n_bins)
 
         # Shares and covariances of groups of bins: those of three multinomial samples.
         at_rate = _grouped(share, group)
-        weights = _grouped(share * new.per_row, group)
+        weights = _grouped(share * mixture.per_row, group)
         smooth = [_grouped(sample.smooth, group) for sample in (positive, negative)]
         parts = [
             _covariance(at_rate, weights / np.maximum(at_rate, 1e-300)),

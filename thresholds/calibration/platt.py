@@ -17,82 +17,65 @@ labels' shares under which these counts are likeliest (beta-binomial; Griffiths 
 likelihood estimation for the beta-binomial distribution").
 """
 
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from thresholds._arrays.dtypes import least_positive, threshold_dtype
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
-from thresholds.calibration.cells import Cells, beside_groups, map_labels
+from thresholds.calibration.curves import CalibrationCurves, Limits
 from thresholds.calibration.hierarchy import fit_leaning_lines
-from thresholds.log_odds import log_odds, sigmoid
+from thresholds.calibration.points import Points, map_labels
+from thresholds.log_odds import log_odds
 
-# Scores in [0, 1] are brought between these for their logit; None: no logit.
-Limits = tuple[float, float] | None
+# Sums over groups, (n_groups,) each: of all cells, of positives, of missing cells, of the positives of those.
+Weights: TypeAlias = tuple[Ints, ...]
 
 _MOST_UNITS = 1e300  # that the weight 1 may count
 _LARGEST = float(np.finfo(np.float64).max)
 _STRENGTHS = (1.0, 1e8)  # that the shares of all labels have among those of one, in rows
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class LogisticCurves:
-    """A logistic curve for each label, or one for all, and the probability of cells that are `missing`."""
-
-    curves: Floats  # (4, n_groups): scale, centre, slope and intercept
-    limits: Limits
-    missing: float
-    at_missing: Floats  # (n_groups,)
-
-    def parts(self) -> list[Hashable]:
-        """Return the numbers of each curve."""
-        numbers = [*self.curves.tolist(), self.at_missing.tolist()]
-        return [(self.limits, *own) for own in zip(*numbers, strict=True)]
-
-    def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
-        """Return the probabilities of scores, one group after another, from group `first` on."""
-        group, of_groups = beside_groups(starts, scores, first)
-        probabilities = _read(self.curves[:, group], _abscissae(of_groups, self.limits))
-        is_missing = of_groups == self.missing
-        if is_missing.any():
-            probabilities = np.where(is_missing, self.at_missing[group], probabilities)
-        return probabilities.reshape(-1)
-
-    def reordered(self, places: Ints) -> "LogisticCurves":
-        """Return the curves of the groups at some places, in that order."""
-        return replace(self, curves=self.curves[:, places], at_missing=self.at_missing[places])
+def limits_of(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Return the numbers next to 0 and to 1 in the dtype of the scores."""
+    kind = threshold_dtype(dtype)
+    return least_positive(kind), float(np.nextafter(kind.type(1), kind.type(0)))
 
 
 def fit_logistic_curves(
-    cells: Cells,
+    points: Points,
+    by: str,
     missing: float,
     limits: Limits,
     row_weight: float,
     n_jobs: int | None,
     progress: bool,
-    *,
-    leaning: bool = False,
-) -> LogisticCurves:
-    """Fit a curve to each group of cells; `row_weight` is the weight 1 in the unit of the weights.
-
-    With `leaning`, those of labels lean on each other.
-    """
-
-    def fit(first: int, last: int) -> tuple[Floats, Floats]:
-        return _fit(cells.group(first, last), missing, limits, row_weight)
-
-    if leaning:
-        x = _abscissae(cells.scores, limits)
-        x[cells.scores == missing] = np.nan
-        curves = fit_leaning_lines(cells, x, row_weight, n_jobs, progress)
-        at_missing = _leaning_shares(cells, curves, missing, limits, row_weight)
-        return LogisticCurves(curves, limits, missing, at_missing)
-    pieces = map_labels(cells.starts, fit, n_jobs=n_jobs, progress=progress)
-    curves = np.concatenate([curves for curves, _ in pieces], axis=1)
-    at_missing = np.concatenate([at_missing for _, at_missing in pieces])
-    return LogisticCurves(curves, limits, missing, at_missing)
+) -> CalibrationCurves:
+    """Fit a curve to each label, to all, or to each that leans on all; `row_weight` is the weight 1 in the unit."""
+    if by == "pooled":
+        points = points.pooled()
+    x = _abscissae(points.scores, limits)  # (n_points,)
+    x[points.scores == missing] = np.nan
+    if by == "shrink":
+        lines = fit_leaning_lines(points, x, row_weight, n_jobs, progress)
+    else:
+        lines = _own_lines(points, x, missing, row_weight, n_jobs, progress)
+    scale, centre, slope, intercept = lines  # (n_groups,) each
+    curves = CalibrationCurves(
+        pooled=by == "pooled",
+        slope=slope,
+        intercept=intercept,
+        scale=scale,
+        centre=centre,
+        limits=limits,
+    )
+    shares = _leaning_shares if by == "shrink" else _own_shares
+    by_curve = curves.reader()(np.full(slope.size, max(missing, -_LARGEST)))
+    weights = _weights_of(points, missing)
+    return replace(curves, at_missing=shares(by_curve, weights, row_weight), missing=missing)
 
 
 def weight_of_row(unit: float) -> float:
@@ -100,32 +83,41 @@ def weight_of_row(unit: float) -> float:
     return min(1 / unit, _MOST_UNITS)
 
 
-def _fit(cells: Cells, missing: float, limits: Limits, smoothing: float) -> tuple[Floats, Floats]:
-    """Return the curve and the probability of `missing` of each group."""
-    x = _abscissae(cells.scores, limits)
-    x[cells.scores == missing] = np.nan
-    curves = fit_logistic(cells.starts, x, cells.hits, cells.weights, smoothing)
-
-    # Without cells to fit a curve to, the rate of all, smoothed alike; without any cell at all, never.
-    total, positive, missing_total, missing_positive = _weights_of(cells, missing)
-    rate = np.log((positive + smoothing) / (total - positive + smoothing))
-    constant = np.where(total > 0, rate, -np.inf)
-    curves[3] = np.where(total == missing_total, constant, curves[3])
-
-    # Of missing cells the share of positives; without any, what the curve says.
-    at_missing = _read_at(curves, missing, limits)
-    np.divide(missing_positive, missing_total, out=at_missing, where=missing_total > 0)
-    return curves, at_missing
-
-
-def _leaning_shares(
-    cells: Cells, curves: Floats, missing: float, limits: Limits, row_weight: float
+def _own_lines(
+    points: Points,
+    x: Floats,
+    missing: float,
+    row_weight: float,
+    n_jobs: int | None,
+    progress: bool,
 ) -> Floats:
-    """Return the probability of `missing` of each label; where no cell is, what its curve says."""
-    weights = [sums / row_weight for sums in _weights_of(cells, missing)]  # in rows
-    total, _, missing_total, missing_positive = weights
+    """Fit a line to each group by itself, in the form of `fit_logistic`: (4, n_groups)."""
+
+    def fit(first: int, last: int) -> Floats:
+        starts, own, hits, weights = points._replace(scores=x).group(first, last)
+        return fit_logistic(starts, own, hits, weights, row_weight)
+
+    lines = np.concatenate(map_labels(points.starts, fit, n_jobs=n_jobs, progress=progress), axis=1)
+
+    # Without cells to fit a line to, the rate of all, smoothed alike; without any cell at all, never.
+    total, positive, missing_total, _ = _weights_of(points, missing)
+    rate = np.log((positive + row_weight) / (total - positive + row_weight))
+    constant = np.where(total > 0, rate, -np.inf)
+    lines[3] = np.where(total == missing_total, constant, lines[3])
+    return lines
+
+
+def _own_shares(by_curve: Floats, weights: Weights, row_weight: float) -> Floats:
+    """Return the share of positives among the missing cells of each group; without any, what its curve says."""
+    _, _, missing_total, missing_positive = weights
+    return np.divide(missing_positive, missing_total, out=by_curve, where=missing_total > 0)
+
+
+def _leaning_shares(by_curve: Floats, weights: Weights, row_weight: float) -> Floats:
+    """Return such shares that lean on each other; where no label has missing cells, what the curves say."""
+    total, _, missing_total, missing_positive = (sums / row_weight for sums in weights)  # in rows
     if not missing_total.any():
-        return _read_at(curves, missing, limits)
+        return by_curve
     mean = (missing_positive.sum() + 0.5) / (missing_total.sum() + 1)
     strength = _strength(missing_positive, missing_total, mean)
     shares = (missing_positive + strength * mean) / (missing_total + strength)
@@ -156,34 +148,12 @@ def _strength(positive: Floats, total: Floats, mean: float) -> float:
     return float(np.exp(brentq(rise, least, most, xtol=1e-12)))
 
 
-def _weights_of(cells: Cells, missing: float) -> tuple[Ints, Ints, Ints, Ints]:
+def _weights_of(points: Points, missing: float) -> Weights:
     """Return the weights of each group's cells, of its positives, of its missing cells, of the positives of those."""
-    is_missing = cells.scores == missing
-    of_all = [cells.weights, cells.hits]
-    sums = of_all + [np.where(is_missing, part, 0) for part in of_all]
-    total, positives, missing_total, missing_positive = (
-        sums_of_groups(cells.starts, values) for values in sums
-    )
-    return total, positives, missing_total, missing_positive
-
-
-def _read(curves: Floats, x: Floats) -> Floats:
-    """Return sigmoid(slope (x / scale - centre) + intercept); x, of that shape, is overwritten."""
-    scale, centre, slope, intercept = curves
-    has_cells = intercept > -np.inf
-    with np.errstate(over="ignore", invalid="ignore"):
-        x /= scale
-        x -= centre
-        np.clip(x, -_LARGEST, _LARGEST, out=x)  # a slope of 0 makes 0 of it
-        x *= slope
-        x += intercept
-    return sigmoid(x if has_cells.all() else np.where(has_cells, x, -np.inf))
-
-
-def _read_at(curves: Floats, score: float, limits: Limits) -> Floats:
-    """Return the probability of one score on each curve."""
-    scores = np.full(curves.shape[1], max(score, -_LARGEST))
-    return _read(curves, _abscissae(scores, limits))
+    is_missing = points.scores == missing
+    of_all = [points.weights, points.hits]
+    of_missing = [np.where(is_missing, part, 0) for part in of_all]
+    return tuple(sums_of_groups(points.starts, part) for part in of_all + of_missing)
 
 
 def _abscissae(scores: Floats, limits: Limits) -> Floats:

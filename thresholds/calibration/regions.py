@@ -8,6 +8,7 @@ masked ones, of probability 0, and, by Platt's method, those that are `missing`.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,27 +16,27 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Keys
 from thresholds._engine.placement import next_above
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.calibration.curves import Curves
-from thresholds.calibration.platt import LogisticCurves
+from thresholds.calibration.curves import CalibrationCurves
 
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-def regions_of(curves: Curves, missing: float, thresholds: Floats) -> tuple[Floats, ...]:
+def regions_of(curves: CalibrationCurves, missing: float, thresholds: Floats) -> tuple[Floats, ...]:
     """Return, for each label, the rising scores at which its probability begins or ends to reach the threshold.
 
     A score a few units in the last place of float64 from such a number may lie on its other side: rounding may keep a
     curve from rising there. Scores of float32 lie further apart. A score that is subnormal in float64 counts as
     `missing` where that is 0, as some runtimes take it for 0.
     """
-    at_masked = thresholds <= 0.0  # (n_labels,)
-    at_missing = _reaches(curves, thresholds, np.full(thresholds.size, missing))
-    smooth = _without_missing(curves)
-    at_missing_by_curve = _reaches(smooth, thresholds, np.full(thresholds.size, missing))
+    on_curve, anywhere = curves.reader(), replace(curves, at_missing=None).reader()
 
-    at_lowest = _reaches(smooth, thresholds, np.full(thresholds.size, -_LARGEST))
-    at_highest = _reaches(smooth, thresholds, np.full(thresholds.size, _LARGEST))
-    changes = _first_change(smooth, thresholds, at_highest)  # (n_labels,)
+    # Whether the probability reaches the threshold, (n_labels,) each, at one score.
+    at_masked = thresholds <= 0.0
+    at_missing = on_curve(np.full(thresholds.size, missing)) >= thresholds
+    at_missing_by_curve = anywhere(np.full(thresholds.size, missing)) >= thresholds
+    at_lowest = anywhere(np.full(thresholds.size, -_LARGEST)) >= thresholds
+    at_highest = anywhere(np.full(thresholds.size, _LARGEST)) >= thresholds
+    changes = _first_change(anywhere, thresholds, at_highest)  # (n_labels,)
     after_missing = float(next_above(np.array([missing]), np.dtype(np.float64))[0])
 
     regions = []
@@ -52,26 +53,15 @@ def regions_of(curves: Curves, missing: float, thresholds: Floats) -> tuple[Floa
     return tuple(regions)
 
 
-def _reaches(curves: Curves, thresholds: Floats, scores: Floats) -> Booleans:
-    """Tell, for one score of each label, whether its probability reaches the threshold: bool (n_labels,)."""
-    one_each = np.arange(thresholds.size + 1)
-    return np.asarray(curves.of_cells(one_each, scores) >= thresholds)
-
-
-def _without_missing(curves: Curves) -> Curves:
-    """Return curves that are read at every score, `missing` too."""
-    if not isinstance(curves.by_group, LogisticCurves):
-        return curves
-    return replace(curves, by_group=replace(curves.by_group, missing=math.nan))
-
-
-def _first_change(curves: Curves, thresholds: Floats, at_highest: Booleans) -> Floats:
+def _first_change(
+    read: Callable[[Floats], Floats], thresholds: Floats, at_highest: Booleans
+) -> Floats:
     """Return the lowest score of each label from which on it is decided as at the highest: (n_labels,)."""
     ends = np.repeat([[-_LARGEST], [_LARGEST]], thresholds.size, axis=1)  # (2, n_labels)
     low, high = to_keys(ends)
     while (low < high).any():
         middle = low + (high - low) // np.uint64(2)
-        is_as_highest = _reaches(curves, thresholds, _scores(middle)) == at_highest
+        is_as_highest = (read(_scores(middle)) >= thresholds) == at_highest
         high = np.where(is_as_highest, middle, high)
         low = np.where(is_as_highest, low, middle + np.uint64(1))
     return _scores(high) + 0.0  # without the sign of -0.0

@@ -13,9 +13,8 @@ from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._results.fields import record, value
 from thresholds.calibration.calibrator import Calibrator
-from thresholds.calibration.on_device import read, reader_of
+from thresholds.calibration.curves import read
 from thresholds.calibration.regions import regions_of
-from thresholds.calibration.saving import from_values, to_values
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule
 from thresholds.rule.predicting import predict
 from thresholds.rule.saving import Read
@@ -176,11 +175,11 @@ class CalibratedRule(Rule):
 
         xp = scores.__array_namespace__()
         beta, zero_division = self.rule.beta, self.rule.zero_division
-        reader, arrays = reader_of(self.calibrator.curves)
-        tables = {name: xp.asarray(arrays[name]) for name in arrays}
+        curves = self.calibrator.curves
+        tables = {name: xp.asarray(table) for name, table in curves.tables.items()}
 
         def decide(cells: Any) -> Any:
-            probabilities = read(xp, reader, xp.astype(cells, xp.float64), tables)
+            probabilities = read(xp, xp.astype(cells, xp.float64), tables, curves.settings)
             return best_sets(probabilities, beta, zero_division)
 
         return unless_nan(scores, decide)
@@ -236,7 +235,7 @@ class CalibratedRule(Rule):
             return self._regions._to_torch()
         from thresholds.calibration.torch_modules import CalibratedModule
 
-        return CalibratedModule(self.calibrator, self.rule)
+        return CalibratedModule(self.calibrator.to_torch(), self.rule)
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
@@ -279,14 +278,16 @@ class CalibratedRule(Rule):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        parts = {"calibrator": to_values(self.calibrator), "rule": self.rule.to_dict()}
+        parts = {"calibrator": self.calibrator.to_dict(), "rule": self.rule.to_dict()}
         return super().to_dict() | parts
 
     @classmethod
     def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
         """Return the fields of a rule from plain values, `read` the rule within."""
         found = super()._read({"objective": None, **values}, read)
-        calibrator = replace(from_values(values["calibrator"]), profile=found.get("profile"))
+        calibrator = replace(
+            Calibrator.from_dict(values["calibrator"]), profile=found.get("profile")
+        )
         return found | {"calibrator": calibrator, "rule": read(found["rule"])}
 
     def columns_of_labels(self) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""Calibrators as plain values, for the JSON of a `CalibratedRule`, and back. The form is `rule.schema.json`."""
+"""Calibrators from plain values, as the JSON of a `CalibratedRule` has them, and their curves as such values.
+
+The form is `rule.schema.json`.
+"""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,108 +14,69 @@ from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
 from thresholds._results.fields import number_of, plain
 from thresholds.calibration.by_class import ScoresByClass
-from thresholds.calibration.calibrator import BYS, METHODS, By, Calibrator
-from thresholds.calibration.curves import Curves
-from thresholds.calibration.isotonic import IsotonicCurves
+from thresholds.calibration.curves import BYS, METHODS, By, CalibrationCurves, Knots
 from thresholds.calibration.measures import CalibrationMeasures
-from thresholds.calibration.platt import LogisticCurves
-from thresholds.calibration.stretched import StretchedCurves
+
+Check = Callable[[object, str], float]
 
 _FIELDS = ("method", "label_names", "missing", "absent", "before", "after", "curves")
-_OF_BASE_RATES = ("odds", "by_class")  # not in older files
-_KNOTS = ("scores", "probabilities")
-_STRETCH = ("slope", "intercept")
 _STEEPEST = 1e300  # slope, whose product with a logit is finite
-_LINE = ("scale", "centre", "slope", "intercept")  # the rows of `LogisticCurves.curves`
 
 
-def to_values(calibrator: Calibrator) -> dict[str, Any]:
-    """Return a calibrator as plain values."""
-    values = {
-        "method": calibrator.method,
-        "by": calibrator.by,
-        "label_names": None if calibrator.label_names is None else list(calibrator.label_names),
-        "missing": plain(calibrator.missing, "cut"),
-        "absent": calibrator.absent.tolist(),
-        "before": _written_measures(calibrator.before),
-        "after": _written_measures(calibrator.after),
-    }
-    if calibrator.curves.odds is not None:
-        values["odds"] = calibrator.curves.odds.tolist()
-    if calibrator.by_class is not None:
-        values["by_class"] = calibrator.by_class.to_dict()
-    curves = calibrator._curves.by_group
-    if isinstance(curves, IsotonicCurves):
-        return values | {"curves": _written_knots(curves)}
-    if isinstance(curves, StretchedCurves):
-        lines = _written_stretches(curves)
-        return values | {"curves": _written_knots(curves.common), "stretches": lines}
-    return values | {
-        "curves": _written_lines(curves),
-        "limits": None if curves.limits is None else list(curves.limits),
-    }
+def curves_to_json(curves: CalibrationCurves) -> dict[str, Any]:
+    """Return curves as plain values, but for the factors of odds."""
+    if curves.knots is None:
+        columns = {name: getattr(curves, _FIELD_OF.get(name, name)) for name in _LINE}
+        limits = None if curves.limits is None else list(curves.limits)
+        return {"curves": _records(columns), "limits": limits}
+    knots = [
+        {"scores": scores.tolist(), "probabilities": probabilities.tolist()}
+        for scores, probabilities in curves.knots.of_groups
+    ]
+    if curves.slope is None:
+        return {"curves": knots}
+    columns = {name: getattr(curves, name) for name in _STRETCH}
+    return {"curves": knots, "stretches": _records(columns)}
 
 
-def from_values(values: object) -> Calibrator:
-    """Build a calibrator from what `to_values` gave, checked as what comes from a file must be."""
+def calibrator_from_json(values: object) -> dict[str, Any]:
+    """Return the fields of a calibrator from what `Calibrator.to_dict` gave, checked as a file must be."""
     values = _an_object(values, "calibrator")
     method = _checks.option(values["method"], "method", METHODS)
-    by = _read_by(values)
-    is_stretched = method == "isotonic" and by == "shrink"
-    own = ["limits"] if method == "platt" else ["stretches"] if is_stretched else []
-    own += [name for name in _OF_BASE_RATES if name in values]
-    _checks.refuse_unknown(values, (*_FIELDS, "pooled" if "pooled" in values else "by", *own))
+    by = _by_from_json(values)
+
+    # Older files have `pooled` for `by`, and neither of the two last.
+    of_kind = _part_of_kind(method, by)
+    later = [name for name in ("odds", "by_class") if name in values]
+    _checks.refuse_unknown(
+        values, (*_FIELDS, "pooled" if "pooled" in values else "by", *of_kind, *later)
+    )
+
     absent = _numbers(values["absent"], "absent", _checks.share)  # (n_labels,)
     if not absent.size:
         raise InputError("absent is [], expected a probability for each label")
-    names = (
-        None if values["label_names"] is None else _checks.names_of_labels(values["label_names"])
-    )
+    names = values["label_names"]
+    names = None if names is None else _checks.names_of_labels(names)
     _checks.one_name_each(names, absent.size)
     missing = _checks.missing(number_of(values["missing"], "cut"), np.dtype(np.float64))
-
-    groups = [_an_object(group, "curves") for group in _checks.a_list(values["curves"], "curves")]
-    n_groups = 1 if by == "pooled" or is_stretched else absent.size
-    if len(groups) != n_groups:
-        raise InputError(f"curves has {len(groups)} values, expected {n_groups}")
-    curves: IsotonicCurves | LogisticCurves | StretchedCurves
-    if is_stretched:
-        curves = StretchedCurves(_read_knots(groups), _read_stretches(values, absent.size))
-    elif method == "isotonic":
-        curves = _read_knots(groups)
-    else:
-        curves = _read_lines(groups, values["limits"], missing)
-    return Calibrator(
-        method=method,
-        by=by,
-        label_names=names,
-        missing=missing,
-        absent=absent,
-        before=_read_measures(values["before"], "before"),
-        after=_read_measures(values["after"], "after"),
-        _curves=Curves(curves, pooled=by == "pooled", odds=_read_odds(values, absent.size)),
-        by_class=_read_by_class(values, absent.size),
-    )
+    by_class = None
+    if "by_class" in values:
+        counts = _an_object(values["by_class"], "by_class")
+        by_class = ScoresByClass.from_json(counts, absent.size)
+    return {
+        "method": method,
+        "by": by,
+        "label_names": names,
+        "missing": missing,
+        "absent": absent,
+        "before": CalibrationMeasures.from_dict(_an_object(values["before"], "before")),
+        "after": CalibrationMeasures.from_dict(_an_object(values["after"], "after")),
+        "curves": _curves(values, of_kind, by == "pooled", missing, absent.size),
+        "by_class": by_class,
+    }
 
 
-def _read_odds(values: Mapping[str, Any], n_labels: int) -> Floats | None:
-    """Return the factors of the odds; None where base rates have not moved."""
-    if "odds" not in values:
-        return None
-    odds = _numbers(values["odds"], "odds", _checks.positive)
-    if odds.size != n_labels:
-        raise InputError(f"odds has {odds.size} values, expected {n_labels}")
-    return odds
-
-
-def _read_by_class(values: Mapping[str, Any], n_labels: int) -> ScoresByClass | None:
-    """Return the counts of positives and negatives by score; None in older files."""
-    if "by_class" not in values:
-        return None
-    return ScoresByClass.from_dict(_an_object(values["by_class"], "by_class"), n_labels)
-
-
-def _read_by(values: Mapping[str, Any]) -> By:
+def _by_from_json(values: Mapping[str, Any]) -> By:
     """Return whose curves they are; in older files `pooled` says it."""
     if "pooled" not in values:
         by: By = _checks.option(values["by"], "by", BYS)
@@ -122,140 +84,126 @@ def _read_by(values: Mapping[str, Any]) -> By:
     return "pooled" if _checks.option(values["pooled"], "pooled", (True, False)) else "label"
 
 
-def _written_knots(curves: IsotonicCurves) -> list[dict[str, list[float]]]:
-    """Return the knots of each group."""
-    ends = curves.offsets.tolist()
-    groups = [slice(start, end) for start, end in pairwise(ends)]
-    return [
-        {
-            "scores": curves.scores[knots].tolist(),
-            "probabilities": curves.probabilities[knots].tolist(),
-        }
-        for knots in groups
-    ]
+def _part_of_kind(method: str, by: str) -> list[str]:
+    """Return the field that only this kind of curves has."""
+    if method == "platt":
+        return ["limits"]
+    return ["stretches"] if by == "shrink" else []
 
 
-def _read_knots(groups: list[Mapping[str, Any]]) -> IsotonicCurves:
-    """Return curves from the knots of each group."""
-    scores, probabilities = [], []
+def _curves(
+    values: Mapping[str, Any], of_kind: list[str], pooled: bool, missing: float, n_labels: int
+) -> CalibrationCurves:
+    """Return curves from plain values, and the factors of their odds."""
+    is_stretched = of_kind == ["stretches"]
+    n_groups = 1 if pooled or is_stretched else n_labels
+    parts: dict[str, Any] = {}
+    if of_kind == ["limits"]:
+        columns = _columns(values["curves"], "curves", _LINE, n_groups)
+        parts = {_FIELD_OF.get(name, name): column for name, column in columns.items()}
+        parts |= {"limits": _limits(values["limits"]), "missing": missing}
+    else:
+        parts["knots"] = _knots(values["curves"], n_groups)
+    if is_stretched:
+        parts |= _columns(values["stretches"], "stretches", _STRETCH, n_labels)
+    if "odds" in values:
+        parts["odds"] = _numbers(values["odds"], "odds", _checks.positive)
+        _same_size(parts["odds"], "odds", n_labels)
+    return CalibrationCurves(pooled=pooled, **parts)
+
+
+def _knots(values: object, n_groups: int) -> Knots:
+    """Return piecewise linear curves from the knots of each group."""
+    groups = _objects(values, "curves", ("scores", "probabilities"), n_groups)
+    knots = []
     for group in groups:
-        _checks.refuse_unknown(group, _KNOTS)
-        knots = _numbers(group["scores"], "scores", _checks.finite)
-        values = _numbers(group["probabilities"], "probabilities", _checks.share)
-        if values.size != knots.size:
+        scores = _numbers(group["scores"], "scores", _checks.finite)
+        probabilities = _numbers(group["probabilities"], "probabilities", _checks.share)
+        if probabilities.size != scores.size:
             raise InputError(
-                f"probabilities has {values.size} values, expected {knots.size} as scores has"
+                f"probabilities has {probabilities.size} values, expected {scores.size} as scores has"
             )
-        _checks.rising(knots, "scores")
-        if (np.diff(values) < 0).any():
+        _checks.rising(scores, "scores")
+        if (np.diff(probabilities) < 0).any():
             raise InputError(
-                f"probabilities is {_checks.shown(values.tolist())}, expected numbers that rise or stay"
+                f"probabilities is {_checks.shown(probabilities.tolist())}, expected numbers that rise or stay"
             )
-        scores.append(knots)
-        probabilities.append(values)
-    offsets = np.append(0, np.cumsum([knots.size for knots in scores]))  # (n_groups + 1,)
-    return IsotonicCurves(offsets, np.concatenate(scores), np.concatenate(probabilities))
+        knots.append((scores, probabilities))
+    return Knots.from_groups(knots)
 
 
-def _written_stretches(curves: StretchedCurves) -> list[dict[str, Any]]:
-    """Return the slope and the intercept of each label."""
-    return [
-        {"slope": slope, "intercept": plain(intercept, "cut")}
-        for slope, intercept in curves.lines.T.tolist()
-    ]
-
-
-def _read_stretches(values: Mapping[str, Any], n_labels: int) -> Floats:
-    """Return the slope and the intercept (2, n_labels) of each label."""
-    lines = []
-    for line in _checks.a_list(values["stretches"], "stretches"):
-        line = _an_object(line, "stretches")
-        _checks.refuse_unknown(line, _STRETCH)
-        slope = _checks.finite(line["slope"], "slope")
-        if slope < 0:
-            raise InputError(f"slope is {slope}, expected a number of at least 0")
-        if slope > _STEEPEST:
-            raise InputError(f"slope is {slope}, expected a number of at most {_STEEPEST:g}")
-        lines.append((slope, _read_intercept(line["intercept"])))
-    if len(lines) != n_labels:
-        raise InputError(f"stretches has {len(lines)} values, expected {n_labels}")
-    return np.array(lines).T
-
-
-def _read_intercept(value: object) -> float:
-    """Return an intercept; -inf stands for a label that is never probable."""
-    return -math.inf if value == "-inf" else _checks.finite(value, "intercept")
-
-
-def _written_lines(curves: LogisticCurves) -> list[dict[str, Any]]:
-    """Return the parameters of each group, and the probability of its cells that are `missing`."""
-    columns = zip(*curves.curves.tolist(), curves.at_missing.tolist(), strict=True)
-    return [
-        {
-            "scale": scale,
-            "centre": centre,
-            "slope": slope,
-            "intercept": plain(intercept, "cut"),
-            "missing": missing,
-        }
-        for scale, centre, slope, intercept, missing in columns
-    ]
-
-
-def _read_lines(groups: list[Mapping[str, Any]], limits: object, missing: float) -> LogisticCurves:
-    """Return curves from the parameters of each group."""
-    lines, at_missing = [], []
-    for group in groups:
-        _checks.refuse_unknown(group, (*_LINE, "missing"))
-        lines.append(
-            (
-                _checks.positive(group["scale"], "scale"),
-                _checks.finite(group["centre"], "centre"),
-                _checks.finite(group["slope"], "slope"),
-                _read_intercept(group["intercept"]),
-            )
-        )
-        at_missing.append(_checks.share(group["missing"], "missing"))
-    ends = None
-    if limits is not None:
-        ends = tuple(_numbers(limits, "limits", _checks.share).tolist())
-        if len(ends) != 2:
-            raise InputError(f"limits has {len(ends)} values, expected 2")
-        if ends[1] < ends[0]:
-            raise InputError(f"limits is {list(ends)}, expected numbers that rise")
-    return LogisticCurves(np.array(lines).T, ends, missing, np.array(at_missing))
-
-
-def _written_measures(measures: CalibrationMeasures) -> dict[str, float | str | None]:
-    """Return measures as plain values, NaN as null and infinite ones as words: JSON has neither."""
-    return {name: _written_measure(value) for name, value in asdict(measures).items()}
-
-
-def _written_measure(value: float) -> float | str | None:
-    """Return one measure as a plain value."""
-    if math.isnan(value):
+def _limits(values: object) -> tuple[float, float] | None:
+    """Return the numbers that scores are brought between for their logit."""
+    if values is None:
         return None
-    return value if math.isfinite(value) else str(value)
+    ends = _numbers(values, "limits", _checks.share)
+    _same_size(ends, "limits", 2)
+    low, high = ends.tolist()
+    if high < low:
+        raise InputError(f"limits is {[low, high]}, expected numbers that rise")
+    return low, high
 
 
-def _read_measures(values: object, name: str) -> CalibrationMeasures:
-    """Return measures from plain values."""
-    values = _an_object(values, name)
-    names = [item.name for item in fields(CalibrationMeasures)]
-    _checks.refuse_unknown(values, names)
-    return CalibrationMeasures(
-        **{measure: _read_measure(values[measure], measure) for measure in names}
-    )
+def _finite_or_never(value: object, name: str) -> float:
+    """Return a number that may be -inf: as an intercept, that of a label that is never probable."""
+    return -math.inf if value == "-inf" else _checks.finite(value, name)
 
 
-def _read_measure(value: object, name: str) -> float:
-    """Return one measure from a plain value."""
-    if value is None:
-        return math.nan
-    return float(value) if value in ("inf", "-inf") else _checks.finite(value, name)
+def _rising_slope(value: object, name: str) -> float:
+    """Return a slope of the logit of a curve that rises."""
+    slope = _checks.finite(value, name)
+    if slope < 0:
+        raise InputError(f"{name} is {slope}, expected a number of at least 0")
+    if slope > _STEEPEST:
+        raise InputError(f"{name} is {slope}, expected a number of at most {_STEEPEST:g}")
+    return slope
 
 
-def _numbers(values: object, name: str, check: Callable[[object, str], float]) -> Floats:
+# The fields of one line, by their names in JSON, and what checks each.
+_LINE: dict[str, Check] = {
+    "scale": _checks.positive,
+    "centre": _checks.finite,
+    "slope": _checks.finite,
+    "intercept": _finite_or_never,
+    "missing": _checks.share,
+}
+_STRETCH: dict[str, Check] = {"slope": _rising_slope, "intercept": _finite_or_never}
+_FIELD_OF = {"missing": "at_missing"}  # whose names differ
+
+
+def _records(columns: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    """Return an object for each entry of some columns."""
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, plain(row, "cut"), strict=True)) for row in rows]
+
+
+def _columns(
+    values: object, name: str, checks: Mapping[str, Check], n_groups: int
+) -> dict[str, Floats]:
+    """Return the columns, (n_groups,) each, of what `_records` gave, every number checked."""
+    records = _objects(values, name, list(checks), n_groups)
+    rows = [[check(record[field], field) for field, check in checks.items()] for record in records]
+    return dict(zip(checks, np.array(rows, np.float64).T, strict=True))
+
+
+def _objects(
+    values: object, name: str, known: Sequence[str], n_groups: int
+) -> list[Mapping[str, Any]]:
+    """Check a list of so many objects of known fields."""
+    objects = [_an_object(value, name) for value in _checks.a_list(values, name)]
+    _same_size(objects, name, n_groups)
+    for value in objects:
+        _checks.refuse_unknown(value, known)
+    return objects
+
+
+def _same_size(values: Sequence[Any] | Floats, name: str, n_values: int) -> None:
+    """Refuse another number of values."""
+    if len(values) != n_values:
+        raise InputError(f"{name} has {len(values)} values, expected {n_values}")
+
+
+def _numbers(values: object, name: str, check: Check) -> Floats:
     """Return a list of numbers as an array, each checked."""
     return np.array([check(value, name) for value in _checks.a_list(values, name)], np.float64)
 

@@ -27,7 +27,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.calibration import BaseRates, CalibratedRule
-from thresholds.calibration.base_rates import rates_of
+from thresholds.calibration.label_shift import rates_of
 from thresholds.fitting.odds import OddsChange, change_of_odds
 from thresholds.results import (
     Drawable,

@@ -18,7 +18,7 @@ from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
 from thresholds.calibration import BaseRates, CalibratedRule, Calibrator
-from thresholds.calibration.base_rates import rates_of
+from thresholds.calibration.label_shift import rates_of
 from thresholds.diagnosis.by_state import NOT_OVER, by_state, platypuses_in_brief
 from thresholds.results import Result, Table, as_plain_values, names_of, rows_of
 from thresholds.rule import Rule

@@ -30,7 +30,7 @@ from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
 from thresholds._engine.unknown import known_weights
 from thresholds._kernels.calibration import fit_logistic
-from thresholds.calibration.cells import Cells
+from thresholds.calibration.points import Points
 from thresholds.data.probable import are_probable
 from thresholds.log_odds import log_odds
 from thresholds.rule.odds import OddsByScore
@@ -133,14 +133,14 @@ def _weight_per_row(problem: Problem) -> Floats:
 
 def cells_in_bins(
     problem: Problem, *, n_jobs: int | None = -1, progress: bool = False
-) -> tuple[Cells, bool]:
+) -> tuple[Points, bool]:
     """Return the cells of all labels, those of neighbouring scores taken together, and whether x is their log odds.
 
     A bin is a cell, with x in the place of its score.
     """
     of_shares = are_probable(problem)
     bins = _bins_of(problem, histograms(problem, n_jobs=n_jobs, progress=progress), of_shares)
-    return Cells(bins.starts, bins.x, bins.positive, bins.total), of_shares
+    return Points(bins.starts, bins.x, bins.positive, bins.total), of_shares
 
 
 class OddsChange(NamedTuple):

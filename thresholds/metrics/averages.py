@@ -19,7 +19,7 @@ ABOUT_ZERO_DIVISION = "a label, or row, with neither positives nor predictions c
 
 
 @dataclass(frozen=True)
-class Figure:
+class Ratio:
     """A ratio of counts by name, and what a group lacks in which it is 0/0."""
 
     name: str
@@ -28,17 +28,17 @@ class Figure:
     beta: float | None = None  # of F-beta
 
 
-PRECISION = Figure("Precision", "predicted", ConfusionCounts.precision)
-RECALL = Figure("Recall", "true", ConfusionCounts.recall)
-JACCARD = Figure("Jaccard", "true or predicted", ConfusionCounts.jaccard)
+PRECISION = Ratio("Precision", "predicted", ConfusionCounts.precision)
+RECALL = Ratio("Recall", "true", ConfusionCounts.recall)
+JACCARD = Ratio("Jaccard", "true or predicted", ConfusionCounts.jaccard)
 
 
-def f_score(beta: float) -> Figure:
+def f_score(beta: float) -> Ratio:
     """Return F-beta as a figure."""
-    return Figure("F-score", "true nor predicted", lambda counts: counts.f_score(beta), beta)
+    return Ratio("F-score", "true nor predicted", lambda counts: counts.f_score(beta), beta)
 
 
-def each(figure: Figure, counts: ConfusionCounts, zero_division: float) -> Floats:
+def each(figure: Ratio, counts: ConfusionCounts, zero_division: float) -> Floats:
     """Return the figure of every label (`average=None`), or of the only one (`"binary"`).
 
     Formula: F_j = (1 + b^2) tp_j / (b^2 (tp_j + fn_j) + tp_j + fp_j).
@@ -50,7 +50,7 @@ def each(figure: Figure, counts: ConfusionCounts, zero_division: float) -> Float
     return np.where(np.isnan(values), zero_division, values)
 
 
-def micro(figure: Figure, counts: ConfusionCounts, zero_division: float) -> float:
+def micro(figure: Ratio, counts: ConfusionCounts, zero_division: float) -> float:
     """Return the figure of the pooled counts.
 
     Formula: (1 + b^2) TP / (b^2 (TP + FN) + TP + FP) with TP = sum_j tp_j, FP and FN alike.
@@ -61,7 +61,7 @@ def micro(figure: Figure, counts: ConfusionCounts, zero_division: float) -> floa
     return float(each(figure, counts.pooled(), zero_division)[0])
 
 
-def macro(figure: Figure, counts: ConfusionCounts, zero_division: float) -> float:
+def macro(figure: Ratio, counts: ConfusionCounts, zero_division: float) -> float:
     """Return the mean of the labels' figures: every label counts the same, however rare.
 
     Formula: (1/m) sum_j F_j, "averaged F1" in Opitz and Burst.
@@ -72,7 +72,7 @@ def macro(figure: Figure, counts: ConfusionCounts, zero_division: float) -> floa
     return _mean(each(figure, counts, zero_division))
 
 
-def weighted(figure: Figure, counts: ConfusionCounts, zero_division: float) -> float:
+def weighted(figure: Ratio, counts: ConfusionCounts, zero_division: float) -> float:
     """Return the mean of the labels' figures, each weighted by its positives.
 
     Formula: sum_j a_j F_j / sum_j a_j with a_j = tp_j + fn_j. Weighted recall is micro recall.
@@ -84,7 +84,7 @@ def weighted(figure: Figure, counts: ConfusionCounts, zero_division: float) -> f
 
 
 def samples(
-    figure: Figure,
+    figure: Ratio,
     counts: ConfusionCounts,
     zero_division: float,
     row_weights: Numbers | None = None,
@@ -99,7 +99,7 @@ def samples(
     return _mean(each(figure, counts, zero_division), row_weights)
 
 
-def f_of_averages(figure: Figure, counts: ConfusionCounts, zero_division: float) -> float:
+def f_of_averages(figure: Ratio, counts: ConfusionCounts, zero_division: float) -> float:
     """Return F-beta of mean precision and mean recall; of these two themselves it is macro.
 
     Formula: (1 + b^2) P R / (b^2 P + R) with P = (1/m) sum_j P_j, R = (1/m) sum_j R_j.
@@ -127,7 +127,7 @@ _OVER_LABELS = {
 
 
 def average_of(
-    figure: Figure,
+    figure: Ratio,
     counts: ConfusionCounts,
     average: str,
     zero_division: float,

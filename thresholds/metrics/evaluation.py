@@ -10,7 +10,7 @@ from thresholds import _checks
 from thresholds._arrays.types import Numbers
 from thresholds._checks.classes import is_class
 from thresholds.metrics import targets, undefined
-from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each
+from thresholds.metrics.averages import PRECISION, RECALL, Ratio, average_of, each
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.targets import Targets
 
@@ -27,7 +27,7 @@ class Evaluation:
     zero_division: object
     row_weights: Numbers | None  # of the rows that are counted
 
-    def give(self, figure: Figure, warn: bool = True) -> Any:
+    def give(self, figure: Ratio, warn: bool = True) -> Any:
         """Return a figure, averaged; a warning points at who called the caller."""
         if warn and self.zero_division == "warn":
             self._warn(figure)
@@ -43,7 +43,7 @@ class Evaluation:
         """Positives of each label: their number, or their weight."""
         return self.targets.in_weights(self.counts).positives
 
-    def _warn(self, figure: Figure) -> None:
+    def _warn(self, figure: Ratio) -> None:
         """Warn where a figure is 0/0; F of averages is made of precision and recall, so of theirs.
 
         Of F-beta with beta 0 scikit-learn does not warn: it gives precision, which has its own warning.

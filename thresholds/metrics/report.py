@@ -9,7 +9,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Numbers
 from thresholds.metrics import targets, undefined
-from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each, f_score
+from thresholds.metrics.averages import PRECISION, RECALL, Ratio, average_of, each, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.targets import LabelMatrices, Targets
 from thresholds.results import Result, Table, n_more, records_of
@@ -165,7 +165,7 @@ class _Writer:
         return "labels" if isinstance(self.targets, LabelMatrices) else "classes"
 
     @property
-    def f(self) -> Figure:
+    def f(self) -> Ratio:
         """F-beta."""
         return f_score(self.beta)
 
@@ -240,7 +240,7 @@ class _Writer:
         """Return the row of an average."""
         kind = average.name.removesuffix("_supported")
 
-        def mean(figure: Figure) -> float:
+        def mean(figure: Ratio) -> float:
             return average_of(figure, average.counts, kind, self.value, average.row_weights)
 
         return Row(
@@ -253,7 +253,7 @@ class _Writer:
             denominator=average.denominator,
         )
 
-    def _each(self, figure: Figure) -> list[float]:
+    def _each(self, figure: Ratio) -> list[float]:
         """Return a figure of each label."""
         values: list[float] = each(figure, self.counts, self.value).tolist()
         return values
@@ -288,7 +288,7 @@ class _Writer:
         became = "left out of the means" if np.isnan(self.value) else f"counted as {self.value:g}"
         return f"0/0 among the {self.what}, {became}: {', '.join(undefined_figures)}."
 
-    def _how_many(self, figure: Figure, counts: ConfusionCounts, what: str) -> str:
+    def _how_many(self, figure: Ratio, counts: ConfusionCounts, what: str) -> str:
         """Say how many groups a mean is taken over."""
         total = counts.tp.size
         groups = _how_many(total, what)

@@ -37,7 +37,7 @@ _NEARLY_ALL = 0.95  # of the rows predicted: lower thresholds are not shown
 _LEVELS = (0.2, 0.4, 0.6, 0.8)  # of F, as lines behind precision and recall
 
 
-class Reached(NamedTuple):
+class CurvePoint(NamedTuple):
     """What some decisions about a label reach."""
 
     threshold: float  # from which the label is predicted; NaN for a rule without one for each label
@@ -61,7 +61,7 @@ class LabelCurve(NamedTuple):
     f_low: Floats  # (n_points,) bounds of F-beta at a threshold that is fixed beforehand
     f_high: Floats  # (n_points,)
     best: int  # the point of highest F-beta, -1 without positives
-    rule: Reached | None  # what the rule reaches, if one was given
+    rule: CurvePoint | None  # what the rule reaches, if one was given
 
     @property
     def f_of_all(self) -> float:
@@ -302,7 +302,7 @@ class FCurveDisplay(_CurvesDisplay):
             at_best = curve.threshold[curve.best], curve.f[curve.best]
             self._mark(axes, *at_best, BEST, "best on these rows")
 
-    def _draw_rule(self, axes: "Axes", reached: Reached | None) -> None:
+    def _draw_rule(self, axes: "Axes", reached: CurvePoint | None) -> None:
         """Mark what the rule reaches: at its threshold, at a border where it predicts always or never."""
         if reached is None:
             return
@@ -480,11 +480,11 @@ def _label_curve(
     )
 
 
-def _reached(counts: ConfusionCounts, cut: float, beta: float) -> Reached:
+def _reached(counts: ConfusionCounts, cut: float, beta: float) -> CurvePoint:
     """Return what decisions about one label reach."""
     tp, predicted, positives = counts.sums  # (1,) each
     f = f_of_counts(tp, predicted, positives, beta, 0.0)
-    return Reached(cut, counts.precision().item(), counts.recall().item(), f.item())
+    return CurvePoint(cut, counts.precision().item(), counts.recall().item(), f.item())
 
 
 def _shown(curve: LabelCurve) -> npt.NDArray[np.bool_]:

@@ -19,8 +19,8 @@ from thresholds._results.result import names_of, rows_of
 from thresholds._results.words import in_percent
 from thresholds.calibration import Calibrator
 from thresholds.calibration.binned import binned
-from thresholds.calibration.cells import Cells
 from thresholds.calibration.measures import problem_of, tally
+from thresholds.calibration.points import Points
 from thresholds.metrics.intervals import share_interval
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.curves import chosen_labels
@@ -126,7 +126,7 @@ class ReliabilityDisplay(Display):
             For bad arrays and options, and an unknown label.
         """
         problem = problem_of(y_true, probabilities, sample_weight, label_names, unknown=unknown)
-        kinds = {"probabilities": Cells.of_bins(binned(problem).bins)}
+        kinds = {"probabilities": Points.of_bins(binned(problem).bins)}
         return cls._of(kinds, problem, label, n_bins, confidence)
 
     @classmethod
@@ -177,7 +177,7 @@ class ReliabilityDisplay(Display):
         problem = replace(problem, label_names=names)
         curves = calibrator.curves
         found = binned(problem, curves.edges if curves.jump else None)
-        cells = Cells.of_bins(found.bins)
+        cells = Points.of_bins(found.bins)
         after = curves.of_labels(cells.starts, cells.scores)  # (n_cells,)
         kinds = {"calibrated": cells._replace(scores=after)}
         if found.are_shares:
@@ -187,7 +187,7 @@ class ReliabilityDisplay(Display):
     @classmethod
     def _of(
         cls,
-        kinds: dict[str, Cells],
+        kinds: dict[str, Points],
         problem: Problem,
         label: object,
         n_bins: int | None,
@@ -321,7 +321,7 @@ class ReliabilityDisplay(Display):
 def _in_bins(
     name: str,
     kind: str,
-    cells: Cells,
+    cells: Points,
     unit: float,
     n_bins: int | None,
     columns: Floats,
@@ -354,7 +354,7 @@ def _in_bins(
     )
 
 
-def _edges(cells: Cells, n_bins: int) -> Floats:
+def _edges(cells: Points, n_bins: int) -> Floats:
     """Return the highest p of all bins but the last, rising: equal parts of the sum of sqrt(p (1 - p))."""
     order = np.argsort(cells.scores)
     p = cells.scores[order]  # (n_cells,)
@@ -366,7 +366,7 @@ def _edges(cells: Cells, n_bins: int) -> Floats:
     return np.unique(np.concatenate([[0.0], p[np.searchsorted(sums, parts)], inner[-1:]]))
 
 
-def _columns(kinds: Sequence[Cells]) -> Floats:
+def _columns(kinds: Sequence[Points]) -> Floats:
     """Return the edges of a histogram's columns, equally wide on the axes that suit the probabilities."""
     steps = np.linspace(0, 1, _COLUMNS + 1)
     for cells in kinds:

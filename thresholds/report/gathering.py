@@ -40,7 +40,7 @@ _BINS = 30  # of a histogram, at most
 _USUAL = 0.995  # of all rows have too few labels for the last bin of a histogram, or just enough
 
 
-class Source(NamedTuple):
+class Origin(NamedTuple):
     """What rows and a rule do not say of themselves."""
 
     title: str
@@ -74,7 +74,7 @@ class _Found(NamedTuple):
 def content_of(
     problem: Problem,
     rule: Rule,
-    source: Source,
+    source: Origin,
     *,
     asked: Asked,
     against: Rule | None = None,

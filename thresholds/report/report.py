@@ -24,7 +24,7 @@ from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.report.content import Content
 from thresholds.report.figures import Asked
-from thresholds.report.gathering import Source, content_of
+from thresholds.report.gathering import Origin, content_of
 from thresholds.rule import Rule
 from thresholds.validation.cross_fit import cross_fit
 
@@ -216,7 +216,7 @@ def make_report(
         raise InputError("group_name is blank, expected what a group is, such as 'patient'")
     if command is not None:
         command = _checks.text(command, "command")
-    source = Source(_checks.text(title, "title"), _lines(about), command)
+    source = Origin(_checks.text(title, "title"), _lines(about), command)
     for name, value in (("rule", rule), ("against", against)):
         if value is not None and not isinstance(value, Rule):
             raise InputError(f"{name} is {_checks.shown(value)}, expected a rule")

@@ -278,8 +278,8 @@ class Rule(Result, ABC):
         -----
         ScoreChangeWarning
             Once, when scores differ gravely from those that the rule was fitted on, as far as 100 to 1,000 rows tell:
-            probabilities for logits, other columns, a rule that predicts twice as many labels a row. Of fewer than 50
-            rows, only when most scores lie outside the range of the fit.
+            probabilities for logits, other columns, a rule that predicts a fifth more labels a row, or fewer. Of fewer
+            than 50 rows, only when most scores lie outside the range of the fit.
 
         Examples
         --------
@@ -347,9 +347,9 @@ class Rule(Result, ABC):
         >>> [finding.kind for finding in rule.check(1 / (1 + np.exp(-logits))).findings]
         ['scale', 'labels_per_row', 'rates']
         """
-        from thresholds.rule.watching.check import profile_of_scores
+        from thresholds.rule.watching.check import profile_of_given
 
-        return replace(self, profile=profile_of_scores(self, y_score))
+        return replace(self, profile=profile_of_given(self, y_score))
 
     def warn_if_changed(
         self, scores: Any, decided: Any = None, *, order: Ints | None = None
@@ -516,7 +516,7 @@ def _average(given: Any, name: str) -> str | None:
 
 
 @record
-class FittedRule(Rule):
+class ScoreRule(Rule):
     """A rule that decides about scores as they are, and knows what was maximised."""
 
     missing: float = value(_missing, default=0.0, form="cut", kw_only=True)

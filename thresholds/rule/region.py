@@ -14,7 +14,7 @@ from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Matrix, Plac
 from thresholds._checks import InputError
 from thresholds._results.fields import number_of, of_labels, record
 from thresholds._results.words import counted
-from thresholds.rule.base import FittedRule
+from thresholds.rule.base import ScoreRule
 from thresholds.rule.saving import Read
 from thresholds.rule.sparse_answers import positives_only, refuse_dense_answer, with_absent
 
@@ -36,7 +36,7 @@ def _switches(given: Any, name: str) -> tuple[Floats, ...]:
 
 
 @record
-class RegionRule(FittedRule):
+class RegionRule(ScoreRule):
     """Predict a label where its score lies in a region: a union of intervals.
 
     A rule of thresholds has one interval for each label, from the threshold up. `fit_regions` makes others, for scores

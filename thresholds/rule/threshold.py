@@ -14,7 +14,7 @@ from thresholds._checks import PLACEMENTS, InputError, shown
 from thresholds._results.fields import of_labels, part, record, value
 from thresholds._results.result import Drawable
 from thresholds._results.words import counted
-from thresholds.rule.base import FittedRule
+from thresholds.rule.base import ScoreRule
 from thresholds.rule.containers import as_row, in_kind, like_row
 from thresholds.rule.saving import Read
 from thresholds.rule.sparse_answers import positives_only, refuse_dense_answer, with_absent
@@ -59,7 +59,7 @@ def _option(*known: Any) -> Any:
 
 
 @record
-class ThresholdRule(Drawable, FittedRule):
+class ThresholdRule(Drawable, ScoreRule):
     """One threshold for each label: predict iff `score >= threshold`.
 
     Attributes

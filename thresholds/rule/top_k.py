@@ -12,13 +12,13 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Matrix, Places
 from thresholds._results.fields import record, value
-from thresholds.rule.base import FittedRule
+from thresholds.rule.base import ScoreRule
 
 _BLOCK_CELLS = 2**17  # whose copies stay in the cache
 
 
 @record
-class TopKRule(FittedRule):
+class TopKRule(ScoreRule):
     """Predict the k highest scores of each row; among equal scores, those of the first labels.
 
     Attributes

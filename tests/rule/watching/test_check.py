@@ -1,7 +1,10 @@
 """Rules notice that scores have changed, say what seems to have happened, and are silent where nothing has."""
 
 import warnings
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -303,6 +306,73 @@ def test_masks_of_some_labels_name_them() -> None:
     assert "The number of rows with a score has changed for label 4." in finding.sentence
 
 
+# Decisions
+
+
+def two_samples(seed: int, n_labels: int = 10) -> tuple[Any, Any]:
+    """Standard normal scores, of two times 2,000 rows, of which a rule at .5 predicts 31 %."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(2000, n_labels)), rng.normal(size=(2000, n_labels))
+
+
+@pytest.mark.parametrize("factor", [1.31, 1 / 1.31])
+def test_a_change_of_decisions_is_grave_however_little_the_scores_have_moved(factor: float) -> None:
+    """Few scores lie near the threshold, and those move across it."""
+    for seed in range(10):
+        before, now = two_samples(seed)
+        rule = thresholds.FixedRule(1.5, 10).watching(before)
+        rate = (before >= 1.5).mean()
+        top = np.quantile(now, 1 - factor * rate)  # as many are above
+        moved = np.where(now > 1, now + 1.5 - top, now)
+        check = rule.check(moved)
+        (finding,) = (found for found in check.findings if found.kind == "labels_per_row")
+        assert finding.severity == "grave"
+        assert check.labels_per_row / check.labels_per_row_fit == pytest.approx(factor, rel=0.1)
+        assert check.labels_per_row_ratio_low < factor * 1.1
+        assert check.labels_per_row_ratio_high > factor / 1.1
+        assert len(warnings_of(rule, moved)) == 1
+
+
+def test_a_change_of_fewer_decisions_than_a_fifth_is_a_note() -> None:
+    before, now = two_samples(0)
+    check = thresholds.FixedRule(0.5, 10).watching(before).check(now + 0.1)
+    assert 1.05 < check.labels_per_row / check.labels_per_row_fit < 1.2
+    assert {finding.severity for finding in check.findings} == {"note"}
+
+
+def test_a_quarter_of_a_standard_deviation_is_grave() -> None:
+    """The distance of such scores is .051 on average, and what chance adds or takes may not decide."""
+    for seed in range(10):
+        before, now = two_samples(seed)
+        assert thresholds.FixedRule(0.5, 10).watching(before).check(now + 0.25).grave
+
+
+def test_intervals_cover_the_change_of_decisions() -> None:
+    n_covered = 0
+    of_labels = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        rate = np.array([0.02, 0.1, 0.3])
+        before, now = rng.random((400, 3)), rng.random((300, 3))
+        rule = thresholds.FixedRule(0.0, 3).watching(before - 1 + rate)
+        check = rule.check(now - 1 + 1.5 * rate)
+        n_covered += check.labels_per_row_ratio_low < 1.5 < check.labels_per_row_ratio_high
+        of_labels.append((check.labels["rate_ratio_low"] < 1.5) & (check.labels["rate_ratio_high"] > 1.5))
+    assert 0.9 <= n_covered / 200 <= 0.99
+    assert (np.mean(of_labels, axis=0) >= 0.92).all()
+
+
+def test_what_is_not_known_of_decisions_has_no_interval() -> None:
+    before, now = two_samples(0)
+    never = thresholds.FixedRule(inf, 10).watching(before).check(now)
+    assert np.isnan([never.labels_per_row_ratio_low, never.labels_per_row_ratio_high]).all()
+    rule = thresholds.ThresholdRule(np.full(10, 0.5)).watching(before)
+    unknown = replace(rule, profile=rule.profile.of_other_decisions()).check(now)
+    assert np.isnan(unknown.labels_per_row_ratio_low)
+    assert np.isnan(unknown.labels["rate_ratio_low"]).all()
+    assert unknown.ok
+
+
 # Kinds of rules, kinds of scores
 
 
@@ -369,6 +439,28 @@ def test_predict_looks_at_few_rows_for_their_range_only() -> None:
     assert len(warnings_of(rule_of_logits(), reversed_columns[:60])) == 1
     (message,) = warnings_of(rule_of_probabilities(), 100 * expit(draw()[1][:49]))
     assert "of the scores lie outside the range that the rule was fitted on, " in message
+
+
+def test_rows_that_come_one_at_a_time_are_kept_and_checked_together() -> None:
+    rule = rule_of_logits()
+    recent: deque[Any] = deque(maxlen=500)
+
+    def decide(row: Any) -> Any:
+        recent.append(row)
+        return rule.predict(row)
+
+    def serve(rows: Any) -> None:
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(decide, rows))
+
+    new = draw()[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ScoreChangeWarning)
+        serve(new[:500])
+        assert rule.check(np.stack(recent.copy())).ok
+        serve(new[500:, ::-1])
+    assert len(recent) == 500
+    assert first(rule.check(np.stack(recent.copy())))[0] == "order"
 
 
 @pytest.mark.parametrize("n", [50, 100, 400])

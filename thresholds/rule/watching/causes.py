@@ -15,19 +15,16 @@ the one that leaves least, causes with more freedom being handicapped.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Places
-from thresholds.results import counted
-from thresholds.rule.watching.describing import quantiles_of, ranks, rising_scores
-from thresholds.rule.watching.noticing import distance_by_chance, outside
-from thresholds.rule.watching.profile import LEVELS, Float32s, ScoreProfile
-from thresholds.rule.watching.sampling import scored_cells
+from thresholds._arrays.types import Booleans, Floats, Ints, Places
+from thresholds._results.words import counted
+from thresholds.rule.watching.describing import quantiles_of, rising_scores
+from thresholds.rule.watching.distances import distance_by_chance, outside
+from thresholds.rule.watching.profile import LEVELS, Float32s, ScoreProfile, ranks
 
 _EXPLAINED = 0.5  # of the distance, at most, may be left
 _OF_NOISE = 1.3  # times what chance leaves, at most, may be left,
@@ -55,6 +52,7 @@ class Cause(NamedTuple):
     kind: str  # "scale", "moved" or "order"
     sentence: str  # what has happened and what to do, to follow "The scores" or "The columns"
     distance: float  # that is left
+    handicap: float = 1.0  # what that counts as many times, for the freedom that there was
 
 
 class ScoreShift(NamedTuple):
@@ -69,25 +67,18 @@ class ScoreShift(NamedTuple):
     up_to: Ints  # and at or below it, at most
 
 
-def shift_of(profile: ScoreProfile, rows: Matrix, missing: float) -> ScoreShift:
-    """Count the scores of checked rows (n_rows, n_labels) at the quantiles of a fit."""
-    n_rows, n_labels = rows.shape
-    cells, used = scored_cells(rows, missing, profile.sparse)
+def shift_of(
+    profile: ScoreProfile, cells: Float32s, used: Places, *, are_lists: bool
+) -> ScoreShift:
+    """Count new scores, as `scored_cells` gives them, at the quantiles of a fit."""
     rising, n_scores = rising_scores(cells)
-    n_new = np.zeros(n_labels, np.int64)
-    n_new[used] = n_scores
-    n_unknown = np.zeros(n_labels, np.int64)
-    if are_lists(profile, rows):
-        n_unknown = n_rows - n_new
-    counts = np.zeros((2, n_labels, len(LEVELS)), np.int64)  # below, and up to
-    shift = ScoreShift(profile, rising, used, n_unknown, n_new + n_unknown, *counts)
+    n_known = np.zeros(profile.n_labels, np.int64)
+    n_known[used] = n_scores
+    n_unknown = cells.shape[0] - n_known if are_lists else np.zeros_like(n_known)
+    nothing = np.zeros((0, len(LEVELS)), np.int64)  # counted next
+    shift = ScoreShift(profile, rising, used, n_unknown, n_known + n_unknown, nothing, nothing)
     below, up_to = counts_at(shift, profile.quantiles)
     return shift._replace(below=below, up_to=up_to)
-
-
-def are_lists(profile: ScoreProfile, rows: Matrix) -> bool:
-    """Whether rows are lists, for a rule that was fitted on whole rows: what they leave out may be anything low."""
-    return is_sparse(rows) and not profile.sparse
 
 
 def counts_at(shift: ScoreShift, points: npt.NDArray[Any]) -> tuple[Ints, Ints]:
@@ -166,33 +157,16 @@ def cause_of(
     n_fit = np.maximum(shift.profile.n_scores, 1)[labels, np.newaxis]
     n_new = np.maximum(shift.n_new, 1)[labels, np.newaxis]
     noise = float(distance_by_chance(np.array(LEVELS), n_fit, n_new).mean())
-    best = None
-    least = np.inf
-    tried = [_scales(shift, labels), _affine(shift, labels)]
+    tried = [*_scales(shift, labels), *_affine(shift, labels)]
     if by_order:
-        tried.append(_orders(shift, labels, said))
-    for cause, handicap in chain(*tried):
-        is_named = cause.distance <= _EXPLAINED * whole or (
-            cause.distance <= _OF_NOISE * noise and cause.distance <= _AND_EXPLAINED * whole
-        )
-        if is_named and handicap * cause.distance < least:
-            best = cause
-            least = handicap * cause.distance
-    return best
-
-
-class _Scale(NamedTuple):
-    """Another scale of the same scores."""
-
-    turn: Callable[[Floats], Floats]
-    lowest: float  # scores of the fit that it can be tried on
-    highest: float
-    sentence: str
-    falls: bool = False
-
-    def is_possible(self, scores: Floats) -> bool:
-        """Whether these scores can have been turned into that scale."""
-        return _all_within(scores, self.lowest, self.highest)
+        tried += _orders(shift, labels, said)
+    named = [
+        cause
+        for cause in tried
+        if cause.distance <= _EXPLAINED * whole
+        or cause.distance <= min(_OF_NOISE * noise, _AND_EXPLAINED * whole)
+    ]
+    return min(named, key=lambda cause: cause.handicap * cause.distance, default=None)
 
 
 def _all_within(scores: Floats, lowest: float, highest: float) -> bool:
@@ -208,75 +182,58 @@ def _logit(p: Floats) -> Floats:
     return np.log(p) - np.log1p(-p)
 
 
-_SCALES = (
-    _Scale(
-        _sigmoid,
-        -np.inf,
-        np.inf,
-        "look like probabilities, but the rule was fitted on their logits: give it the logits.",
-    ),
-    _Scale(
-        _logit,
-        0.0,
-        1.0,
-        "look like logits, but the rule was fitted on probabilities: turn them into probabilities first,"
-        " 1 / (1 + exp(-x)) (--logits on the command line).",
-    ),
-    _Scale(
-        lambda scores: 100 * scores,
-        0.0,
-        1.0,
-        "look like percent, but the rule was fitted on fractions: divide them by 100.",
-    ),
-    _Scale(
-        lambda scores: scores / 100,
-        0.0,
-        100.0,
-        "look like fractions, but the rule was fitted on percent: multiply them by 100.",
-    ),
-    _Scale(
+def _look_like(now: str, then: str, to_do: str) -> str:
+    """Say that scores are on another scale."""
+    return f"look like {now}, but the rule was fitted on {then}: {to_do}."
+
+
+_TO_PROBABILITIES = (
+    "turn them into probabilities first, 1 / (1 + exp(-x)) (--logits on the command line)"
+)
+_OPPOSITE_SIGN = "have the opposite sign of those that the rule was fitted on: multiply them by -1."
+
+# Sentences, what turns scores of the fit into that scale, and the range of scores that it can be tried on.
+_SCALES: tuple[tuple[str, Callable[[Any], Any], float, float], ...] = (
+    (_look_like("probabilities", "their logits", "give it the logits"), _sigmoid, -np.inf, np.inf),
+    (_look_like("logits", "probabilities", _TO_PROBABILITIES), _logit, 0, 1),
+    (_look_like("percent", "fractions", "divide them by 100"), lambda s: 100 * s, 0, 1),
+    (_look_like("fractions", "percent", "multiply them by 100"), lambda s: s / 100, 0, 100),
+    (
+        _look_like("logarithms of probabilities", "the probabilities", "take exp(x) first"),
         np.log,
-        0.0,
-        1.0,
-        "look like logarithms of probabilities, but the rule was fitted on the probabilities: take exp(x) first.",
+        0,
+        1,
     ),
-    _Scale(
+    (
+        _look_like("probabilities", "their logarithms", "take the logarithms first"),
         np.exp,
         -np.inf,
-        0.0,
-        "look like probabilities, but the rule was fitted on their logarithms: take the logarithms first.",
+        0,
     ),
-    _Scale(
-        lambda scores: 1 - scores,
-        0.0,
-        1.0,
-        "look like probabilities of the opposite, 1 - p, but the rule was fitted on p: subtract them from 1.",
-        falls=True,
+    (
+        _look_like("probabilities of the opposite, 1 - p", "p", "subtract them from 1"),
+        lambda s: 1 - s,
+        0,
+        1,
     ),
-    _Scale(
-        lambda scores: -scores,
-        -np.inf,
-        np.inf,
-        "have the opposite sign of those that the rule was fitted on: multiply them by -1.",
-        falls=True,
-    ),
+    (_OPPOSITE_SIGN, np.negative, -np.inf, np.inf),
 )
 
 
-def _scales(shift: ScoreShift, labels: Booleans) -> Iterator[tuple[Cause, float]]:
-    """Try other scales of the same scores; each cause comes with its handicap, 1 for those that have no freedom."""
+def _scales(shift: ScoreShift, labels: Booleans) -> Iterator[Cause]:
+    """Try other scales of the same scores."""
     quantiles = shift.profile.quantiles.astype(np.float64)  # (n_labels, n_levels)
     chosen = quantiles[labels & are_known(shift)]
     finite = chosen[np.isfinite(chosen)]
-    for scale in _SCALES:
-        if scale.is_possible(finite):
+    for sentence, turn, lowest, highest in _SCALES:
+        if _all_within(finite, lowest, highest):
             with np.errstate(all="ignore"):
-                points = scale.turn(quantiles)
-            left = mean_distance(shift, labels, points, falls=scale.falls)
-            yield Cause("scale", scale.sentence, left), 1.0
+                points = turn(quantiles)
+            falls = turn(0.25) > turn(0.75)
+            yield Cause("scale", sentence, mean_distance(shift, labels, points, falls=falls))
 
 
-def _affine(shift: ScoreShift, labels: Booleans) -> Iterator[tuple[Cause, float]]:
+def _affine(shift: ScoreShift, labels: Booleans) -> Iterator[Cause]:
     """Try a factor, a shift, or both, for all labels alike, where all new scores are known."""
     if shift.n_unknown.any():
         return
@@ -300,7 +257,7 @@ def _factor_and_shift(
     after: Floats,
     *,
     are_logits: bool = False,
-) -> Iterator[tuple[Cause, float]]:
+) -> Iterator[Cause]:
     """Try a factor, a shift, or both, of quantiles of scores or of their logits: (n_labels, n_levels) each."""
     lower = LEVELS.index(0.1)
     middle = LEVELS.index(0.5)
@@ -324,7 +281,7 @@ def _factor_and_shift(
             moved = a * before + b
             points = _sigmoid(moved) if are_logits else moved
         left = mean_distance(shift, labels, points)
-        yield Cause("moved", _moved(a, b, of_logits=are_logits), left), handicap
+        yield Cause("moved", _moved(a, b, of_logits=are_logits), left, handicap)
 
 
 def _median(values: Floats, labels: Booleans) -> float:
@@ -347,9 +304,7 @@ def _moved(factor: float, added: float, *, of_logits: bool) -> str:
     return f"{what} {how}. {WHAT_TO_DO}"
 
 
-def _orders(
-    shift: ScoreShift, labels: Booleans, said: Callable[[int], str]
-) -> Iterator[tuple[Cause, float]]:
+def _orders(shift: ScoreShift, labels: Booleans, said: Callable[[int], str]) -> Iterator[Cause]:
     """Try whether columns hold the scores of other labels."""
     places = np.flatnonzero(labels & are_known(shift))
     if not 2 <= places.size <= _MOST_COLUMNS:
@@ -365,7 +320,7 @@ def _orders(
             ("one place too far to the left", np.roll(column, -1)),
         ):
             left = float(distances[column, fitting].mean())
-            yield Cause("order", _in_order(what), left), 1.0
+            yield Cause("order", _in_order(what), left)
 
     # Each column where it fits best; not looked for where a rule is served by NumPy alone.
     try:
@@ -383,7 +338,7 @@ def _orders(
     if elsewhere.size > _SHOWN:
         pairs.append(f"and {counted(elsewhere.size - _SHOWN, 'more label')}")
     sentence = _in_order(f"in the wrong places: {', '.join(pairs)}")
-    yield Cause("order", sentence, left), _AN_ASSIGNMENT
+    yield Cause("order", sentence, left, _AN_ASSIGNMENT)
 
 
 def _between_columns(shift: ScoreShift, labels: Places) -> Floats:

@@ -19,7 +19,6 @@ What the tests have proved is put into words in `rule/watching/findings.py`.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,12 +27,14 @@ import numpy.typing as npt
 from thresholds import _checks, devices
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
-from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds._results.fields import record, value
+from thresholds._results.result import Result, names_of, rows_of
+from thresholds._results.tables import Column, Table, tabulate
+from thresholds._results.words import counted
 from thresholds.rule.protocol import Decides, Watches
 from thresholds.rule.watching.causes import (
     ScoreShift,
     are_constant,
-    are_lists,
     largest_distances,
     shift_of,
 )
@@ -41,9 +42,9 @@ from thresholds.rule.watching.describing import (
     n_predicted,
     profile_of,
     quartiles_of,
-    ranks,
     row_figures,
 )
+from thresholds.rule.watching.distances import are_lists
 from thresholds.rule.watching.findings import (
     CONSEQUENCES,
     GRAVE,
@@ -58,7 +59,7 @@ from thresholds.rule.watching.findings import (
     score_findings,
     scored_finding,
 )
-from thresholds.rule.watching.profile import LEVELS, MeanAndSd, ScoreProfile
+from thresholds.rule.watching.profile import LEVELS, MeanAndSd, ScoreProfile, ranks
 from thresholds.rule.watching.sampling import (
     evenly_spaced,
     labels_per_row,
@@ -82,7 +83,15 @@ _TO_DO = {
 }
 
 
-@dataclass(frozen=True, repr=False)
+_COLUMNS = (
+    Column("label", is_words=True),
+    Column("predicted_rate_fit", ("predicted", "at the fit"), as_percent),
+    Column("predicted_rate", ("predicted", "now"), as_percent),
+    Column("distance", ("change of scores", "(0 none, 1 all)"), "{:.2f}".format),
+)
+
+
+@record
 class ScoreCheck(Result):
     """New scores beside those that a rule was fitted on.
 
@@ -101,8 +110,8 @@ class ScoreCheck(Result):
     alpha : probability of finding anything where nothing has changed
     """
 
-    findings: tuple[Finding, ...]
-    labels: npt.NDArray[Any]
+    findings: tuple[Finding, ...] = value(repr=False)
+    labels: npt.NDArray[Any] = value(repr=False)
     labels_per_row_fit: float
     labels_per_row: float
     labels_per_row_ratio_low: float
@@ -123,25 +132,29 @@ class ScoreCheck(Result):
         """What of it makes predictions unfit for use until it is explained."""
         return tuple(finding for finding in self.findings if finding.severity == GRAVE)
 
-    def _records(self) -> npt.NDArray[Any]:
+    def _rows(self) -> npt.NDArray[Any]:
         """Return the row of each label."""
         return self.labels
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
-        """Show the findings, what they ask for, and the labels that changed most."""
+    def _sentences(self) -> Iterator[str]:
+        """Say what was found, and what it asks for."""
         compared = f"{counted(self.n_rows, 'new row')}, compared with {counted(self.n_rows_fit, 'row')} of the fit:"
         if self.ok:
-            yield (
-                f"{compared} no change was found. A row gets {as_mean(self.labels_per_row)} labels on average."
-            )
+            per_row = as_mean(self.labels_per_row)
+            yield f"{compared} no change was found. A row gets {per_row} labels on average."
             return
         yield f"{compared} {self._n_changes()}"
         yield "\n".join(f"{finding.severity}: {finding.sentence}" for finding in self.findings)
         severities = {finding.severity for finding in self.findings}
         yield "\n".join(_TO_DO[severity] for severity in (GRAVE, NOTE) if severity in severities)
+
+    def _parts(self, k: int) -> Iterator[str | Table]:
+        """Return what is said, and the labels that have changed, those whose scores lie farthest from the fit first."""
+        yield from self._sentences()
         changed = self.labels[self.labels["rate_moved"] | self.labels["scores_moved"]]
-        if changed.size and k:
-            yield _table(changed, k)
+        if changed.size and k and not self.ok:
+            order = np.argsort(-np.nan_to_num(changed["distance"]), kind="stable")
+            yield tabulate(changed[order], _COLUMNS, k, thing="label")
 
     def _n_changes(self) -> str:
         """Say how many things have changed, and whether the first may be the cause of all others."""
@@ -153,25 +166,6 @@ class ScoreCheck(Result):
         if is_cause and all(finding.kind in CONSEQUENCES for finding in others):
             return f"{n_changes} The first may be the cause of the rest."
         return n_changes
-
-
-def _table(changed: npt.NDArray[Any], k: int) -> Table:
-    """List labels, those whose scores lie farthest from the fit first."""
-    order = np.argsort(-np.nan_to_num(changed["distance"]), kind="stable")[:k]
-    head = [
-        ("", "predicted", "predicted", "change of scores"),
-        ("label", "at the fit", "now", "(0 none, 1 all)"),
-    ]
-    body = [
-        (
-            str(row["label"]),
-            as_percent(row["predicted_rate_fit"]),
-            as_percent(row["predicted_rate"]),
-            f"{row['distance']:.2f}",
-        )
-        for row in changed[order]
-    ]
-    return Table(head, body, note=n_more(changed.size, k, "label"))
 
 
 def check_scores(rule: Watches, y_score: object, alpha: object) -> ScoreCheck:
@@ -187,7 +181,7 @@ def check_scores(rule: Watches, y_score: object, alpha: object) -> ScoreCheck:
     return check_rows(rule, rows, alpha=level)
 
 
-def profile_of_scores(rule: Decides, y_score: object) -> ScoreProfile:
+def profile_of_given(rule: Decides, y_score: object) -> ScoreProfile:
     """Describe scores as users have them, that a rule can take, and what it decides about them."""
     return profile_of(rule, checked_scores(rule, y_score))
 
@@ -220,8 +214,9 @@ def check_rows(rule: Watches, rows: Matrix, *, alpha: float = _ALPHA) -> ScoreCh
     n_rows = rows.shape[0]
     decided = rule.decide(rows, dense=rule.needs_dense(rows))
     n_now = n_predicted(decided)  # (n_labels,)
-    shift = shift_of(profile, rows, rule.missing)
     cells, used = scored_cells(rows, rule.missing, profile.sparse)
+    is_listed = are_lists(profile, rows)
+    shift = shift_of(profile, cells, used, are_lists=is_listed)
     lower, upper = quartiles_of(profile.quantiles, profile.n_scores)
     figures = row_figures(cells, lower[used], upper[used]) | {"labels": labels_per_row(decided)}
 
@@ -241,12 +236,13 @@ def check_rows(rule: Watches, rows: Matrix, *, alpha: float = _ALPHA) -> ScoreCh
     interval = _interval_of_ratio(profile, figures["labels"], n_rows)
 
     # Tell what is proved and large enough to matter; of lists for a rule of whole rows little is known.
-    is_known = not are_lists(profile, rows)
-    rows_moved = is_known and any(
+    rows_moved = not is_listed and any(
         change.is_proved and abs(change.now - change.before) > _LEAST_POSITION
         for change in (above, outside)
     )
-    cells_moved = is_known and (bool(scored_moved.any()) or scored.is_proved_beyond(_LEAST_RATIO))
+    cells_moved = not is_listed and (
+        bool(scored_moved.any()) or scored.is_proved_beyond(_LEAST_RATIO)
+    )
 
     # Say it: causes first, then what they lead to. Columns that have become constant need no other cause.
     names = rule.label_names

@@ -7,7 +7,7 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers, Places
 from thresholds.rule.protocol import Decides
-from thresholds.rule.watching.profile import LEVELS, Float32s, MeanAndSd, ScoreProfile
+from thresholds.rule.watching.profile import LEVELS, Float32s, MeanAndSd, ScoreProfile, ranks
 from thresholds.rule.watching.sampling import (
     evenly_spaced,
     labels_per_row,
@@ -95,7 +95,7 @@ def _profile(
         sparse=is_list,
         quantiles=quantiles,
         scored=None if is_whole else n_scores,
-        rows=_on_other_rows(figures, rising, n_used) | {"labels": labels},
+        rows={"labels": labels, **_on_other_rows(figures, rising, n_used)},
     )
 
 
@@ -141,13 +141,6 @@ def quartiles_of(quantiles: Float32s, n_scores: Ints) -> tuple[Float32s, Float32
     enough = (n_scores >= _FEWEST_SCORES)[:, np.newaxis]  # (n_labels, 1)
     kept = np.where(enough, quantiles, np.float32(np.nan))
     return kept[:, _LOWER], kept[:, _UPPER]
-
-
-def ranks(n_scores: Ints) -> Ints:
-    """Return how many of a label's scores lie up to each quantile at least: (n_labels, n_levels)."""
-    # Twelve digits, as .99 * 100 is a little more than 99.
-    exact = np.round(n_scores[:, np.newaxis] * np.array(LEVELS), 12)
-    return np.asarray(np.ceil(exact).astype(np.int64))
 
 
 def n_predicted(decided: Matrix) -> Ints:

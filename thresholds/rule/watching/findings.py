@@ -4,7 +4,6 @@ What may have caused it is `rule/watching/causes.py`'s question.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,9 +11,11 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Places
-from thresholds.results import Shown, Table, counted, records_of
+from thresholds._results.fields import record, values_of
+from thresholds._results.result import Result
+from thresholds._results.words import counted
 from thresholds.rule.watching.causes import WHAT_TO_DO, ScoreShift, cause_of, mean_distance
-from thresholds.rule.watching.noticing import GRAVE_DISTANCE, GRAVE_RATIO, times
+from thresholds.rule.watching.distances import GRAVE_DISTANCE, GRAVE_RATIO, times
 
 GRAVE = "grave"
 NOTE = "note"
@@ -26,8 +27,8 @@ LabelNames = tuple[str, ...] | None  # None: labels go by their positions
 CONSEQUENCES = ("labels_per_row", "rates")  # kinds of what other scores lead to
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Finding(Shown):
+@record
+class Finding(Result):
     """One thing that has changed.
 
     Attributes
@@ -43,13 +44,12 @@ class Finding(Shown):
     sentence: str
     labels: tuple[str, ...] = ()
 
-    def _records(self) -> list[dict[str, Any]]:
+    def _rows(self) -> list[dict[str, Any]]:
         """Return the finding in one row, with the number of its labels."""
-        (values,) = records_of([self])
-        return [values | {"labels": len(self.labels)}]
+        return [values_of(self) | {"labels": len(self.labels)}]
 
-    def _tables(self, _: int) -> Iterator[str | Table]:
-        """Show how grave it is, and the sentence."""
+    def _sentences(self) -> Iterator[str]:
+        """Say how grave it is, and the sentence."""
         yield f"{self.severity}: {self.sentence}"
 
 

@@ -5,12 +5,19 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
-from thresholds.results import are, counted
+from thresholds._arrays.types import Ints, Matrix
+from thresholds._results.words import are, counted
 from thresholds.rule.fitted_on import finite_cells, sampled_cells
 from thresholds.rule.protocol import Watches
-from thresholds.rule.watching.profile import LEVELS, ScoreProfile
+from thresholds.rule.watching.distances import (
+    GRAVE_DISTANCE,
+    GRAVE_RATIO,
+    are_lists,
+    distance_by_chance,
+    outside,
+    times,
+)
+from thresholds.rule.watching.profile import LEVELS, ScoreProfile, ranks
 from thresholds.rule.watching.sampling import (
     evenly_spaced,
     labels_per_row,
@@ -20,17 +27,12 @@ from thresholds.rule.watching.sampling import (
 
 FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is looked at.
 
-# From where on a change is grave; docs/monitoring.md gives the reasons.
-GRAVE_DISTANCE = 0.05  # of a label's scores lie on another side of a quantile, on average
-GRAVE_RATIO = 1.2  # of labels a row
-
 _MOST = 0.5  # of the scores outside the range of the fit, above which to warn
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 
 _WARNED = "_has_warned"  # an attribute of a rule
 
 _QUICK_CELLS = 2**16  # that `predict` looks at
-_FEWEST_SCORES = 20  # of a label at the fit, for its quartiles to be compared
 _OF_NOISE = 1.25  # times the distance that chance makes: less is no reason to look closer
 _OF_ERROR = 2.0  # standard errors of the difference of two means, likewise
 
@@ -135,39 +137,22 @@ def _decisions_moved(profile: ScoreProfile, decided: Matrix) -> bool:
 def _scores_moved(profile: ScoreProfile, rows: Matrix, missing: float) -> bool:
     """Tell, roughly and fast, whether scores may have changed gravely, by the mean distance of labels at two quartiles.
 
-    Of lists for a rule that was fitted on whole rows, and where no label has enough scores, a closer look tells.
+    Of lists for a rule that was fitted on whole rows, and where no label has scores on both sides, a closer look tells.
     """
-    if is_sparse(rows) and not profile.sparse:
-        return True
     cells, used = scored_cells(rows, missing, profile.sparse)
     n_new = np.count_nonzero(~np.isnan(cells), axis=0)  # (n_used,)
     n_fit = profile.n_scores[used]  # (n_used,)
-    kept = (n_new > 0) & (n_fit >= _FEWEST_SCORES)
-    if not kept.any():
+    kept = (n_new > 0) & (n_fit > 0)
+    if are_lists(profile, rows) or not kept.any():
         return True
+    n_new, n_fit = n_new[kept], n_fit[kept]
+    rank = ranks(n_fit)  # (n_kept, n_levels)
     distances, noises = [], []
     for level in (0.25, 0.75):
-        quartile = profile.quantiles[used, LEVELS.index(level)]  # (n_used,)
-        share_below = np.count_nonzero(cells < quartile, axis=0)[kept] / n_new[kept]
-        share_up_to = np.count_nonzero(cells <= quartile, axis=0)[kept] / n_new[kept]
-        distances.append(outside(level, share_below, share_up_to).mean())
-        noises.append(distance_by_chance(level, n_fit[kept], n_new[kept]).mean())
+        k = LEVELS.index(level)
+        quartile = profile.quantiles[used, k]  # (n_used,)
+        share_below = np.count_nonzero(cells < quartile, axis=0)[kept] / n_new
+        share_up_to = np.count_nonzero(cells <= quartile, axis=0)[kept] / n_new
+        distances.append(outside(rank[:, k] / n_fit, share_below, share_up_to).mean())
+        noises.append(distance_by_chance(level, n_fit, n_new).mean())
     return bool(np.mean(distances) >= max(GRAVE_DISTANCE / 2, _OF_NOISE * np.mean(noises)))
-
-
-def times(first: float, second: float) -> float:
-    """Return how many times as large the larger of two numbers is."""
-    smaller, larger = sorted((first, second))
-    return larger / smaller if smaller else np.inf
-
-
-def outside(share: Numbers | float, lower: Floats, upper: Floats) -> Floats:
-    """Return how far shares lie outside the ranges that ties leave them."""
-    return np.asarray(np.maximum(np.maximum(lower - share, share - upper), 0.0))
-
-
-def distance_by_chance(
-    level: Numbers | float, n_fit: Numbers | int, n_new: Numbers | int
-) -> Floats:
-    """Return the distance to expect if nothing has changed and it is normal: sqrt(2 / pi) standard errors."""
-    return np.asarray(np.sqrt(2 / np.pi * level * (1 - level) * (1 / n_fit + 1 / n_new)))

@@ -14,7 +14,7 @@ Masked cells (-inf) are no scores, nor are the entries that sparse scores leave 
 import base64
 import binascii
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,18 +23,29 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Ints, Numbers
 from thresholds._checks import InputError
-from thresholds.results import Result, Table, counted
+from thresholds._results.fields import of_labels, record, value
+from thresholds._results.result import Result
+from thresholds._results.words import counted
 
 # The share of a label's scores that lies at or below each quantile.
 LEVELS = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 _FIGURES = ("labels", "above", "outside", "scored")  # of rows
 
+_MOST_COUNTED = 2**53
+
 Float32s = npt.NDArray[np.float32]
 MeanAndSd = tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def _size(given: object, name: str) -> int:
+    """Check a number of rows."""
+    size = _checks.count(given, name, 1)
+    _check_counts([size], name, 1)
+    return size
+
+
+@record
 class ScoreProfile(Result):
     """The scores of a fit, in brief, and what the rule decided about them.
 
@@ -56,24 +67,20 @@ class ScoreProfile(Result):
         Both shares are those to expect of other rows, as the quartiles were chosen on these.
     """
 
-    n_rows: int
-    predicted: Floats
-    n_sampled: int
-    sparse: bool
-    quantiles: Float32s
-    scored: Ints | None
+    n_rows: int = value(_size)
+    predicted: Floats = of_labels()
+    n_sampled: int = value(_size)
+    sparse: bool = value(_checks.flag)
+    quantiles: Float32s = of_labels()
+    scored: Ints | None = of_labels()
     rows: Mapping[str, MeanAndSd | None]
 
-    def __post_init__(self) -> None:
-        """Check what may come from a file, and freeze the arrays."""
-        _check_counts([self.n_rows], "n_rows", 1)
-        _check_counts([self.n_sampled], "n_sampled", 1)
+    def _check(self) -> None:
+        """Refuse what a file may have that no fit has."""
+        super()._check()
         _check_largest(self.predicted, self.n_rows, "predicted")
-        _checks.option(self.sparse, "sparse", (True, False))
         if self.scored is not None:
-            _check_size(self.scored, self.n_labels, "scored")
             _check_largest(self.scored, self.n_sampled, "scored")
-        _check_size(self.quantiles, self.n_labels * len(LEVELS), "quantiles")
         if (self.quantiles[:, 1:] < self.quantiles[:, :-1]).any():
             raise InputError("quantiles fall, expected that those of a label rise")
         for name, figure in self.rows.items():
@@ -82,28 +89,11 @@ class ScoreProfile(Result):
                     f"{name} of rows is {list(figure)}, expected numbers of at most"
                     f" {self.n_labels + 1}"
                 )
-        super().__post_init__()
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return int(self.predicted.size)
 
     @property
     def n_scores(self) -> Ints:
         """Number of sampled scores of each label: (n_labels,)."""
         return np.full(self.n_labels, self.n_sampled) if self.scored is None else self.scored
-
-    def reordered(self, places: Ints) -> "ScoreProfile":
-        """Return the profile with its labels in another order: label j is the one that is at `places[j]` here."""
-        return replace(
-            self,
-            predicted=self.predicted[places],
-            quantiles=self.quantiles[places],
-            scored=None if self.scored is None else self.scored[places],
-        )
-
-    taken = reordered
 
     def without_predictions(self, labels: Booleans) -> "ScoreProfile":
         """Forget how often some labels are predicted, as they no longer are decided as they were."""
@@ -118,15 +108,9 @@ class ScoreProfile(Result):
         """Return plain values, in the form of `rule.schema.json`."""
         # Labels without scores, most of very many, need no room for theirs.
         quantiles = self.quantiles if self.scored is None else self.quantiles[self.scored > 0]
-        figures = {name: self.rows[name] for name in _FIGURES}
-        return {
-            "n_rows": self.n_rows,
+        return super().to_dict() | {
             "predicted": [None if np.isnan(n) else int(n) for n in self.predicted.tolist()],
-            "n_sampled": self.n_sampled,
-            "sparse": self.sparse,
             "quantiles": base64.b64encode(quantiles.astype("<f4").tobytes()).decode(),
-            "scored": None if self.scored is None else self.scored.tolist(),
-            "rows": {name: figure and list(figure) for name, figure in figures.items()},
         }
 
     @classmethod
@@ -150,12 +134,12 @@ class ScoreProfile(Result):
             rows={name: _figure(values["rows"][name], name) for name in _FIGURES},
         )
 
-    def _records(self) -> dict[str, Any]:
+    def _rows(self) -> dict[str, Any]:
         """Return columns, one row a label: `n_predicted`, `n_scores` and the quantiles."""
         quantiles = {f"q{level:g}": self.quantiles[:, k] for k, level in enumerate(LEVELS)}
         return {"n_predicted": self.predicted, "n_scores": self.n_scores, **quantiles}
 
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _sentences(self) -> Iterator[str]:
         """Say what is known of the scores."""
         labels = self.rows["labels"]
         predicted = "" if labels is None else f"; a row got {labels[0]:.3g} labels on average"
@@ -164,16 +148,19 @@ class ScoreProfile(Result):
         yield f"quantiles of the {kind} of {counted(self.n_labels, 'label')}, on {sample}{predicted}"
 
 
+def ranks(n_scores: Ints) -> Ints:
+    """Return how many of a label's scores lie up to each quantile at least: (n_labels, n_levels)."""
+    # Twelve digits, as .99 * 100 is a little more than 99.
+    exact = np.round(n_scores[:, np.newaxis] * np.array(LEVELS), 12)
+    return np.asarray(np.ceil(exact).astype(np.int64))
+
+
 def _check_counts(counts: Sequence[Any], name: str, smallest: int) -> None:
     """Refuse what are no numbers of rows, or more than float64 counts one by one."""
     _checks.counts(counts, name, smallest)
-    _checks.finites(counts, name)
-
-
-def _check_size(values: Numbers, expected: int, name: str) -> None:
-    """Refuse another number of values."""
-    if values.size != expected:
-        raise InputError(f"{name} has {values.size} values, expected {expected}")
+    largest = max(counts, default=0)
+    if largest > _MOST_COUNTED:
+        raise InputError(f"{name} is {_checks.shown(largest)}, expected at most 2**53")
 
 
 def _check_largest(counts: Numbers, most: int, name: str) -> None:
@@ -184,23 +171,20 @@ def _check_largest(counts: Numbers, most: int, name: str) -> None:
 
 
 def _quantiles(text: object, scored: Ints | None, n_labels: int) -> Float32s:
-    """Read quantiles (n_labels, n_levels) of float32 in base64: of all labels, or of those with scores alone.
-
-    Where they are of another number, they come as they are, for an error.
-    """
+    """Read quantiles (n_labels, n_levels) of float32 in base64: of all labels, or of those with scores alone."""
     try:
         raw = base64.b64decode(_checks.text(text, "quantiles"), validate=True)
         found = np.frombuffer(raw, "<f4").astype(np.float32)
     except (binascii.Error, ValueError):
         shown = _checks.shown(text)
         raise InputError(f"quantiles is {shown}, expected float32 numbers in base64") from None
-    quantiles = np.full((n_labels, len(LEVELS)), np.nan, np.float32)
-    if scored is not None and scored.size == n_labels and found.size != quantiles.size:
+    has_scores = np.ones(n_labels, np.bool_)
+    if scored is not None and scored.size == n_labels and found.size != n_labels * len(LEVELS):
         has_scores = scored > 0
-    else:
-        has_scores = np.ones(n_labels, np.bool_)
-    if found.size != np.count_nonzero(has_scores) * len(LEVELS):
-        return found
+    expected = np.count_nonzero(has_scores) * len(LEVELS)
+    if found.size != expected:
+        raise InputError(f"quantiles has {found.size} values, expected {expected}")
+    quantiles = np.full((n_labels, len(LEVELS)), np.nan, np.float32)
     quantiles[has_scores] = found.reshape(-1, len(LEVELS))
     return quantiles
 
