@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.threads import Bar
+from thresholds._arrays.threads import ProgressBar
 from thresholds._arrays.types import Ints
 from thresholds._checks import AVERAGES, Average, InputError, group_numbers
 from thresholds.data.folds import N_SPLITS, SEED
@@ -263,7 +263,7 @@ def select_rule(
     paired = None if groups is None else group_numbers(rows.groups, rows.folds.size)
     contest = Contest(rows.problem, rows.folds, paired, average, beta, zero_division)
     calibrators = [Calibrators() for _ in rows.pairs]  # of each fold
-    bar = Bar("rules", len(applying)) if options.get("progress", False) else None
+    bar = ProgressBar("rules", len(applying)) if options.get("progress", False) else None
     for rule in applying:
         of_folds = rules_of_folds(
             rows.problem, fit_of[rule.name], rows.pairs, rows.given_weights, calibrators
