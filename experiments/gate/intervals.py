@@ -18,8 +18,9 @@ from thresholds import ThresholdRule, fit_empirical
 from thresholds._arrays.sparse import is_sparse
 from thresholds._engine.problem import Problem
 from thresholds.files import read_labelled
-from thresholds.metrics.jackknife import AVERAGES, LeftOut, difference_of, leave_out_of
-from thresholds.metrics.judging import Decisions, f_measure, judge
+from thresholds.metrics.jackknife import difference_of
+from thresholds.metrics.judging import decide_all, f_measure, judge
+from thresholds.metrics.leaving_out import AVERAGES, LeftOut, leave_out_of
 
 SHIFT = 1.5  # of the scores of positives
 SAMPLES = 400
@@ -143,7 +144,7 @@ def macro(rule: ThresholdRule, problem: Problem) -> float:
 
 def left_out(rule: ThresholdRule, problem: Problem, units: np.ndarray | None) -> LeftOut:
     """Leave rows, or groups, out."""
-    return leave_out_of(Decisions(rule, problem), problem, judge(rule, problem).by_label, 1.0, units)
+    return leave_out_of(decide_all(rule, problem), problem, 1.0, units)
 
 
 if __name__ == "__main__":

@@ -40,9 +40,9 @@ from thresholds._engine.problem import Problem
 from thresholds.comparison.fitted_rules import fit_rules
 from thresholds.files import read_labelled
 from thresholds.metrics import f_interval
-from thresholds.metrics.counts import count_by_label
-from thresholds.metrics.jackknife import Interval, LeftOut, behind, difference_of, interval_of, leave_out_of
-from thresholds.metrics.judging import judge
+from thresholds.metrics.jackknife import Interval, behind, difference_of, interval_of
+from thresholds.metrics.judging import decide_all
+from thresholds.metrics.leaving_out import LeftOut, leave_out_of
 
 RUNS = 4000
 LEVEL = 0.95
@@ -83,16 +83,6 @@ class Design(NamedTuple):
         groups = "" if self.group == 1 else f", groups of {self.group}"
         shift = "" if self.shift == 1.5 else f", shift {self.shift:g}"
         return f"{self.n} x {self.n_labels}, {positives} positives, corr. {self.correlation:g}{groups}{shift}"
-
-
-class Made(NamedTuple):
-    """Decisions about all rows."""
-
-    cells: Bytes  # (n, n_labels)
-
-    def about(self, rows: slice | Ints) -> Bytes:
-        """Return those about some rows."""
-        return self.cells[rows]
 
 
 LEVELS = (
@@ -190,8 +180,7 @@ def problem_of(truth: Bytes) -> Problem:
 
 def left_out(problem: Problem, predicted: npt.NDArray[np.bool_], groups: Ints | None) -> LeftOut:
     """Leave rows, or groups, out of decisions."""
-    cells = predicted.view(np.uint8)
-    return leave_out_of(Made(cells), problem, count_by_label(problem.truth, cells, None), 1.0, groups)
+    return leave_out_of(predicted.view(np.uint8), problem, 1.0, groups)
 
 
 # 1. One label
@@ -424,9 +413,7 @@ def on_real_files(folder: Path) -> None:
         problem = Problem.of(truth[data.test_idx], scores[data.test_idx])
         rules = {}
         for rule_name, rule in fitted.rules.items():
-            judged = judge(rule, problem, keep=True)
-            assert judged.decided is not None
-            rules[rule_name] = leave_out_of(judged.decided, problem, judged.by_label, 1.0, None)
+            rules[rule_name] = leave_out_of(decide_all(rule, problem), problem, 1.0)
         for average in ("micro", "macro", "samples"):
             found = behind_best(rules, average, LEVEL).values()
             tied = sum(is_tied for _, is_tied in found)

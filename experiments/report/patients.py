@@ -27,7 +27,7 @@ from thresholds._engine.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.metrics.clusters import IndependentShares, independent_shares
 from thresholds.metrics.intervals import score_interval, share_interval
-from thresholds.metrics.judging import judge
+from thresholds.metrics.judging import count_decisions, decide_all
 
 DRAWS = 400
 REPORTS = 100  # of the draws, of which sentences are read
@@ -49,10 +49,10 @@ def ranges_of_all(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the bounds of all labels, of precision and recall in whole hundredths."""
     problem = Problem.of(truth, scores)
-    judged = judge(rule, problem, keep=True)
+    judged = count_decisions(decide_all(rule, problem), problem)
     shares = IndependentShares(*np.ones((3, truth.shape[1])))
     if groups is not None:
-        shares = independent_shares(judged.decided, problem, judged.by_label, groups, 1.0, CONFIDENCE)
+        shares = independent_shares(judged.decided, problem, groups, 1.0, CONFIDENCE)
     tp, marked, positives = judged.by_label.sums.astype(float)
     found = {"F1": score_interval(tp * shares.f, marked * shares.f, positives * shares.f, 1.0, CONFIDENCE)}
     for measure, whole, share in (("precision", marked, shares.precision), ("recall", positives, shares.recall)):

@@ -38,13 +38,13 @@ from thresholds._checks import group_numbers
 from thresholds._engine.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.fitting.by_name import Calibrators, Shared, fit_named, why_not
-from thresholds.fitting.rules import NamedRule
-from thresholds.metrics.jackknife import leave_out_of, standard_error_of
-from thresholds.metrics.judging import Decisions, f_measure, judge
+from thresholds.metrics.jackknife import standard_error_of
+from thresholds.metrics.judging import decide_all, f_measure, judge
+from thresholds.metrics.leaving_out import leave_out_of
 from thresholds.rule import Rule
-from thresholds.validation.contest import Contest, Entry
+from thresholds.validation.contest import Entry, hold_contest
 from thresholds.validation.cross_fit import in_folds
-from thresholds.validation.held_out import decided_out_of_fold, rules_of_folds
+from thresholds.validation.held_out import decide_out_of_fold, rules_of_folds
 from thresholds.validation.selection import REFERENCES, guarded_form, in_order, options_for
 
 PARTS = ("_data", "_indices", "_indptr", "_shape")
@@ -165,29 +165,25 @@ def halves(
     for rule in rules:
         options = options_for(rule, OPTIONS)
         of_folds = rules_of_folds(rows.problem, options, rows.pairs, None, calibrators)
-        decided[rule.name] = decided_out_of_fold(of_folds, rows.problem, rows.pairs)
+        decided[rule.name] = decide_out_of_fold(of_folds, rows.problem, rows.pairs)
         fitted[rule.name] = fit_named(rows.problem, options, of_half)
         judged[rule.name] = judge(fitted[rule.name], there, by_row=True)
 
     pairs, pairs_there = (None if given is None else group_numbers(given, len(given)) for given in both_groups)
     found = {}
     for average in averages:
-        contest = Contest(rows.problem, rows.folds, pairs, average, 1.0, 0.0)
-        enter_all(contest, in_order([rule.name for rule in rules], average), decided)
+        ordered = in_order([rule.name for rule in rules], average)
+        barred = [rule.name for rule in ordered if guarded_form(rule, ordered) is not None]
+        of_rules = {rule.name: decided[rule.name] for rule in ordered}
+        contest = hold_contest(of_rules, rows.problem, rows.folds, pairs, average, 1.0, 0.0, barred)
         reached = {name: f_measure(counts, None, average, 1.0, 0.0) for name, counts in judged.items()}
         left_out = (
-            leave_out_of(Decisions(fitted[entry.name], there), there, judged[entry.name].by_label, 1.0, pairs_there)
+            leave_out_of(decide_all(fitted[entry.name], there), there, 1.0, pairs_there)
             for entry in (contest.winner, contest.entries[0])
         )
         error = standard_error_of(*left_out, average).value
         found[average] = Half(data_set, name, contest.entries, contest.winner, contest.figure_of_choice, reached, error)
     return found
-
-
-def enter_all(contest: Contest, rules: list[NamedRule], decided: dict[str, object]) -> None:
-    """Enter the decisions of all rules."""
-    for rule in rules:
-        contest.enter(rule.name, decided[rule.name], may_win=guarded_form(rule, rules) is None)
 
 
 def points(values: list[float], halves: list[Half]) -> str:

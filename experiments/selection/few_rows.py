@@ -25,9 +25,9 @@ from thresholds.fitting.options import FitOptions
 from thresholds.fitting.rules import RULES
 from thresholds.metrics import f1_score
 from thresholds.results import as_text
-from thresholds.validation.contest import Contest
+from thresholds.validation.contest import hold_contest
 from thresholds.validation.cross_fit import in_folds
-from thresholds.validation.held_out import decided_out_of_fold, rules_of_folds
+from thresholds.validation.held_out import decide_out_of_fold, rules_of_folds
 from thresholds.validation.selection import guarded_form
 
 SIZES = (60, 100, 300)
@@ -54,15 +54,16 @@ def judged(truth: Any, scores: Any, rest: tuple[Any, Any]) -> dict[str, float]:
     for name in NAMES:
         options = FitOptions(rule=name, n_jobs=1)
         of_folds = rules_of_folds(rows.problem, options, rows.pairs, None, calibrators)
-        decided[name] = decided_out_of_fold(of_folds, rows.problem, rows.pairs)
+        decided[name] = decide_out_of_fold(of_folds, rows.problem, rows.pairs)
         rule = fit_named(Problem.of(truth, scores), options)
         reached[name] = 100 * f1_score(rest[0], rule.predict(rest[1]), average="micro", zero_division=0)
     found = {name: reached[name] for name in REFERENCES}
     named = [RULES[name] for name in NAMES]
     for reference in REFERENCES:
-        contest = Contest(rows.problem, rows.folds, None, "micro", 1.0, 0.0)
-        for rule in sorted(named, key=lambda rule: rule.name != reference):
-            contest.enter(rule.name, decided[rule.name], may_win=guarded_form(rule, named) is None)
+        order = sorted(NAMES, key=lambda name: name != reference)
+        barred = [rule.name for rule in named if guarded_form(rule, named) is not None]
+        in_order = {name: decided[name] for name in order}
+        contest = hold_contest(in_order, rows.problem, rows.folds, None, "micro", 1.0, 0.0, barred)
         found[f"from {reference}"] = reached[contest.winner.name]
     return found
 

@@ -24,8 +24,8 @@ from scipy import sparse
 
 import thresholds
 from thresholds._engine.problem import Problem
-from thresholds.metrics.jackknife import leave_out_of
-from thresholds.metrics.judging import judge
+from thresholds.metrics.judging import decide_all, judge
+from thresholds.metrics.leaving_out import leave_out_of
 
 MANY, NARROW, WIDE = (200_000, 400), (22_433, 14), (6_430, 1_470)
 QUICK = (2_000, 20)
@@ -80,11 +80,11 @@ def left_out(times: dict[str, list[float]], name: str, rules: Rules, truth: Any,
     """Time leaving out each row of what a rule decided, and judging the rule."""
     problem = Problem.of(truth, scores)
     rule = next(iter(rules.values()))
-    judged = judge(rule, problem, keep=True)
-    leave_out_of(judged.decided, problem, judged.by_label, 1.0, None)  # type: ignore[arg-type]
+    decided = decide_all(rule, problem)
+    leave_out_of(decided, problem, 1.0)
     for _ in range(ROUNDS):
         times.setdefault(f"{name}: judging", []).append(seconds(lambda: judge(rule, problem)))
-        spent = seconds(lambda: leave_out_of(judged.decided, problem, judged.by_label, 1.0, None))  # type: ignore[arg-type]
+        spent = seconds(lambda: leave_out_of(decided, problem, 1.0))
         times.setdefault(f"{name}: leaving out", []).append(spent)
     return Ratio(
         f"{name}: leaving out / judging",

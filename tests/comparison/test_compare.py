@@ -314,11 +314,9 @@ def test_a_rule_without_a_star_may_stand_above_one_with_it() -> None:
     assert said not in str(replace(found, behind_best=found.behind_best | {"weighted": tied})), "it is not shown"
 
 
-def test_the_frame_has_flat_names() -> None:
-    pytest.importorskip("pandas")
+def test_json_has_flat_names() -> None:
     found = thresholds.compare(THREE, TRUTH, SCORES)
-    frame = found.to_frame()
-    for k, row in enumerate(found.measures):
+    for row, plain in zip(found.measures, found.to_dict()["measures"], strict=True):
         behind = found.behind_best["micro"][row.rule]
         _, low, high = row.intervals["micro"]
         names = [
@@ -331,10 +329,36 @@ def test_the_frame_has_flat_names() -> None:
             "micro_tied",
         ]
         expected = [row.micro, low, high, behind.behind, behind.lower, behind.upper, behind.tied]
-        assert frame.loc[k, names].tolist() == expected
-    assert found.to_dict()["measures"] == frame.astype(object).where(frame.notna(), None).to_dict("records")
+        assert [plain[name] for name in names] == expected
+    (plain, *_) = thresholds.compare(THREE, TRUTH, SCORES, confidence=None).to_dict()["measures"]
+    assert not [name for name in plain if name.endswith(("_low", "_high", "_behind", "_tied"))]
+
+
+def test_the_frame_has_the_columns_of_the_table_as_numbers() -> None:
+    pytest.importorskip("pandas")
+    found = thresholds.compare(THREE, TRUTH, SCORES)
+    frame = found.to_frame()
+    names = ["rule"]
+    for measure in ("micro", "macro", "samples"):
+        names += [measure, f"{measure}_reach"]
+        assert frame[measure].tolist() == [getattr(row, measure) for row in found.measures]
+        assert frame[f"{measure}_reach"].tolist() == [row.reach(measure) for row in found.measures]
+    assert list(frame.columns)[: len(names)] == names
+    table = str(found).split("\n\n")[0]
+    n_flagged = 2 if "platypus" in table else 0
+    assert list(frame.columns)[len(names) :][:2] == ["macro_skill", "predicted_per_row"]
+    assert frame.shape == (3, len(names) + 2 + n_flagged)
     columns = thresholds.compare(THREE, TRUTH, SCORES, confidence=None).to_frame().columns
-    assert not [name for name in columns if name.endswith(("_low", "_high", "_behind", "_tied"))]
+    assert not [name for name in columns if name.endswith("_reach")]
+
+
+def test_the_table_is_markdown_and_latex_too() -> None:
+    found = thresholds.compare(THREE, TRUTH, SCORES)
+    row = found.measures[0]
+    cells = f"\\*{row.micro:.3f} | {row.reach('micro'):.3f}"
+    assert "| rule | micro F1 | +- | macro F1 |" in found.to_markdown()
+    assert f"| half | {cells} |" in found.to_markdown()
+    assert f"half & *{row.micro:.3f} & {row.reach('micro'):.3f} &" in found.to_latex()
 
 
 def test_one_row_tells_nothing_of_others() -> None:

@@ -8,7 +8,7 @@ from scipy import sparse, stats
 from thresholds import ThresholdRule
 from thresholds._engine.problem import Problem
 from thresholds.metrics.clusters import IndependentShares, independent_shares
-from thresholds.metrics.judging import judge
+from thresholds.metrics.judging import decide_all
 
 N, N_LABELS = 90, 5
 
@@ -76,8 +76,7 @@ def found(
     rule = ThresholdRule(np.full(decided.shape[1], 0.5))
     scores = sparse.csr_array(decided.astype(float)) if sparse.issparse(truth) else decided.astype(float)
     problem = Problem.of(truth, scores, unknown=-1)
-    judged = judge(rule, problem, keep=True)
-    return independent_shares(judged.decided, problem, judged.by_label, groups, beta, confidence)
+    return independent_shares(decide_all(rule, problem), problem, groups, beta, confidence)
 
 
 @pytest.mark.parametrize("beta", [1.0, 2.0])
@@ -85,8 +84,8 @@ def found(
 def test_they_are_those_of_the_definition(seed: int, beta: float, monkeypatch: pytest.MonkeyPatch) -> None:
     truth, decided, groups = drawn(np.random.default_rng(seed))
     by_definition = expected(truth, decided, groups, beta, 0.9)
-    # In blocks, so that groups go on from one to the next.
-    monkeypatch.setattr(Problem, "row_blocks", lambda of: (slice(k, min(k + 7, of.n_samples)) for k in range(0, N, 7)))
+    # In blocks of few rows, which end where groups do.
+    monkeypatch.setattr("thresholds._arrays.blocks._BLOCK_ROWS", 7)
     for kind in (np.asarray, sparse.csr_array):
         np.testing.assert_allclose(found(kind(truth), decided, groups, beta, 0.9), by_definition, rtol=1e-9)
 

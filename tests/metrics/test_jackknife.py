@@ -1,7 +1,6 @@
 """Differences of two rules: each row, or group, is left out once, and the interval holds what other samples show."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,16 +11,14 @@ from thresholds import FixedRule, ThresholdRule
 from thresholds._engine.problem import Problem
 from thresholds.metrics import fbeta_score
 from thresholds.metrics.jackknife import (
-    AVERAGES,
     Interval,
-    LeftOut,
     behind,
     difference_of,
     interval_of,
-    leave_out_of,
     standard_error_of,
 )
-from thresholds.metrics.judging import Decisions, judge
+from thresholds.metrics.judging import decide_all
+from thresholds.metrics.leaving_out import AVERAGES, LeftOut, leave_out_of
 
 N = 24
 RATES = [0.5, 0.3, 0.1, 0.04, 0.0]
@@ -40,7 +37,7 @@ def drawn(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def left_out(rule: ThresholdRule, problem: Problem, groups: np.ndarray | None = None, beta: float = 1.0) -> LeftOut:
-    return leave_out_of(Decisions(rule, problem), problem, judge(rule, problem).by_label, beta, groups)
+    return leave_out_of(decide_all(rule, problem), problem, beta, groups)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -69,8 +66,7 @@ def test_labels_and_rows_without_anything_count_as_zero_division() -> None:
     truth, scores = drawn(1)
     problem = Problem.of(truth, scores)
     rule = ThresholdRule([0.9, 0.9, 0.9, 0.95, np.inf])
-    counts = judge(rule, problem).by_label
-    found = leave_out_of(Decisions(rule, problem), problem, counts, 1, None, 1.0)
+    found = leave_out_of(decide_all(rule, problem), problem, 1, None, 1.0)
     cells = truth.tolist(), rule.predict(scores).tolist(), [1] * N
     for average, value in found.on_all.items():
         assert value == pytest.approx(float(naive.averages(*cells, 1, 1)[average]), abs=1e-14)
@@ -89,8 +85,7 @@ def test_averages_of_nothing_are_those_of_the_metrics(groups: np.ndarray | None,
     scores[:2, 0] = 1.0
     rule = FixedRule(cut, 3)
     problem = Problem.of(truth, scores)
-    counts = judge(rule, problem).by_label
-    found = leave_out_of(Decisions(rule, problem), problem, counts, 1.0, groups, 1.0)
+    found = leave_out_of(decide_all(rule, problem), problem, 1.0, groups, 1.0)
     cells = truth.tolist(), rule.predict(scores).tolist(), [1] * 4
     units = np.arange(4) if groups is None else groups
     for average, value in found.on_all.items():
@@ -104,31 +99,24 @@ def test_averages_of_nothing_are_those_of_the_metrics(groups: np.ndarray | None,
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("groups", [None, np.random.default_rng(2).integers(0, 5, N)])
-def test_decisions_that_were_kept_are_those_that_a_rule_would_make_again(
-    kind: type, groups: np.ndarray | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("thresholds._arrays.blocks._BLOCK_ROWS", 5)
+def test_decisions_may_be_dense_or_sparse(kind: type, groups: np.ndarray | None) -> None:
     truth, scores = drawn()
-    problem = Problem.of(kind(truth), kind(scores))
-    judged = judge(RULE, problem, keep=True)
-    again = left_out(RULE, problem, groups)
-    assert judged.decided is not None
-    monkeypatch.setattr(ThresholdRule, "decide", None)
-    kept = leave_out_of(judged.decided, problem, judged.by_label, 1.0, groups)
-    assert kept.on_all == again.on_all
+    problem = Problem.of(kind(truth), scores)
+    found = left_out(RULE, problem, groups)
+    dense = leave_out_of(RULE.predict(scores), problem, 1.0, groups)
+    assert dense.on_all == found.on_all
     for average in AVERAGES:
-        np.testing.assert_array_equal(kept.changes[average], again.changes[average])
+        np.testing.assert_array_equal(dense.changes[average], found.changes[average])
 
 
 def test_what_rounding_leaves_of_weights_is_no_positive() -> None:
     # All positives are in one group; .1 + .2 + .3 is not what these add up to in another order.
     truth = [[1], [1], [1], [0]]
     problem = Problem.of(truth, [[1.0]] * 3 + [[0.0]], sample_weight=[0.1, 0.2, 0.3, 0.4])
-    judged = judge(FixedRule(0.5, 1), problem, keep=True)
-    counts = replace(judged.by_label, sums=judged.by_label.sums * (1 + 1e-15))
-    assert judged.decided is not None
-    found = leave_out_of(judged.decided, problem, counts, 1.0, np.array([0, 0, 0, 1]))
-    np.testing.assert_allclose(found.changes["macro"], [-0.5, 0.5], atol=1e-12)
+    for order in ([0, 1, 2, 3], [2, 1, 0, 3], [1, 2, 0, 3]):
+        some = problem.at_rows(np.array(order))
+        found = leave_out_of(some.truth, some, 1.0, np.array([0, 0, 0, 1]))
+        np.testing.assert_allclose(found.changes["macro"], [-0.5, 0.5], atol=1e-12)
 
 
 def test_the_standard_error_is_that_of_the_interval() -> None:

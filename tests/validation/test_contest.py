@@ -8,7 +8,7 @@ from scipy import sparse
 from tests.naive import contest as naive
 from thresholds._engine.problem import Problem
 from thresholds.metrics import f1_score
-from thresholds.validation.contest import Contest, Gain
+from thresholds.validation.contest import Contest, Gain, hold_contest
 
 N, M, N_FOLDS = 30, 3, 3
 AVERAGES = ("macro", "weighted", "micro", "samples")
@@ -41,10 +41,8 @@ def hold(
 ) -> Contest:
     """Hold decisions against the first of them; what is `never` chosen may not win."""
     problem = Problem.of(truth, np.zeros(truth.shape), sample_weight=weights)
-    contest = Contest(problem, folds, groups, average, 1.0, zero_division)
-    for name, cells in decided.items():
-        contest.enter(name, sparse.csr_array(cells), may_win=name != never)
-    return contest
+    cells = {name: sparse.csr_array(of_rule) for name, of_rule in decided.items()}
+    return hold_contest(cells, problem, folds, groups, average, 1.0, zero_division, barred=[never])
 
 
 @pytest.mark.each_value

@@ -32,6 +32,7 @@ from thresholds._checks.frames import (
 )
 from thresholds._checks.groups import group_numbers
 from thresholds._checks.labels import (
+    common_places,
     different,
     in_order,
     listed,

@@ -103,6 +103,14 @@ def places(
     return np.array([place[label] for label in wanted], np.int64)
 
 
+def common_places(names: Sequence[str], others: Sequence[str]) -> tuple[Ints, Ints]:
+    """Return where labels that both have are in each, (n_common,), in the order of the others."""
+    place = {label: k for k, label in enumerate(names)}
+    at_others = [k for k, label in enumerate(others) if label in place]
+    at_names = [place[others[k]] for k in at_others]
+    return np.array(at_names, np.int64), np.array(at_others, np.int64)
+
+
 def in_order(matrix: Any, order: Ints | None) -> Any:
     """Return the columns of a matrix in the order that `places` gave, the entries of each sparse row sorted."""
     if order is None:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.bits import Bits
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.matrices import RowsOf, stored
@@ -221,14 +220,6 @@ class Problem:
     def row_blocks(self) -> Iterator[slice]:
         """Return blocks of rows that are small enough for copies of their scores."""
         return row_blocks(self.n_samples, self.stored_per_row)
-
-    @cached_property
-    def bits_of_truth(self) -> Bits:
-        """Dense truth in a bit for each cell, for loops that look for the few true cells again and again."""
-        bits = Bits.zeros(self.n_samples, self.n_labels)
-        for rows in row_blocks(self.n_samples, self.n_labels):
-            bits.words[rows] = Bits.of(self.truth[rows]).words
-        return bits
 
     def sparse_rows(self, block: slice) -> tuple[Matrix, Matrix]:
         """Return truth and scores of a block of rows as CSR arrays; all dense scores are stored."""

@@ -10,46 +10,61 @@ neither, and the share is always near 1. Such cells are left out of
 
 the F1 of either rule if the decisions of the other were the truth (Dice 1945, "Measures of the amount of ecologic
 association between species"). It is 1 for the same decisions, also for none at all, and 0 for none in common.
-
-Two rules that cut the same scores are nested: of a label, the one with the higher cut predicts a part of what the other
-predicts. So both predict as much as the one that predicts less, and no cell needs to be looked at.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from threading import Lock
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays import threads
-from thresholds._arrays.bits import Bits
-from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Dense, Floats, Ints, Matrix
+from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import record, value
+from thresholds._results.result import Drawable, Result, names_of, rows_of
+from thresholds._results.tables import Column, Table, count, tabulate
+from thresholds._results.text import on_one_line, shortened
+from thresholds._results.words import counted
 from thresholds.metrics.counts import count_by_label
-from thresholds.metrics.judging import Decided
-from thresholds.results import (
-    Drawable,
-    Result,
-    Table,
-    counted,
-    n_more,
-    names_of,
-    on_one_line,
-    rows_of,
-    shortened,
-)
-from thresholds.rule import Rule, ThresholdRule
 
 _MOST_IN_MATRIX = 12  # rules; of more, a table says which are most and least alike
 _LONGEST_NAME = 32  # columns of a rule's name that is not in the first column
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+def written(f1: float) -> str:
+    """Write an F1 between decisions; only that of the same ones is 1.00."""
+    return f"{f1 if f1 == 1 else min(f1, 0.99):.2f}"
+
+
+def _short(name: str) -> str:
+    """Write the name of a rule on one line."""
+    return shortened(on_one_line(name), _LONGEST_NAME)
+
+
+_PAIRS = "F1 between the decisions of two rules, 1 if they are the same:"
+_ALIKE = (
+    Column("rule", is_words=True),
+    Column("predicts", write=count),
+    Column("near", ("decides", "most like"), _short, is_words=True),
+    Column("f1_near", ("F1", "between"), written),
+    Column("far", ("decides", "least like"), _short, is_words=True),
+    Column("f1_far", ("F1", "between"), written),
+)
+_DIFFERENT = (
+    Column("name", "label", is_words=True),
+    Column("differing", ("rows decided", "differently"), count),
+    Column("rule", write=_short, is_words=True),
+    Column("predicted", ("predicts", "rows"), count),
+    Column("other", write=_short, is_words=True),
+    Column("predicted_other", ("predicts", "rows"), count),
+    Column("f1", ("F1", "between"), written),
+)
+
+
+@record
 class Agreement(Result, Drawable):
     """Rules by rules: how far they decide alike on the same rows, each row counting once.
 
@@ -92,7 +107,7 @@ class Agreement(Result, Drawable):
     pairs: Floats
     differing: Ints
     by_label: Dense
-    both: Ints
+    both: Ints = value(saved=False)
     n_samples: int
     label_names: tuple[str, ...] | None = None
     n_cells: int | None = None
@@ -114,15 +129,11 @@ class Agreement(Result, Drawable):
         b = self.rules.index(_checks.option(other, "other", self.rules))
         return _f1_between(self.both[a, b], self.both[a, a], self.both[b, b])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, without `both`."""
-        return {name: value for name, value in super().to_dict().items() if name != "both"}
-
-    def _records(self) -> Dense:
+    def _rows(self) -> Dense:
         """Return one row a label."""
         return self.by_label
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show pairs of rules, then the k labels on which two rules differ on most rows."""
         if len(self.rules) == 2:
             yield self._two_rules()
@@ -145,142 +156,59 @@ class Agreement(Result, Drawable):
     def _matrix(self) -> Table:
         """Lay out the F1 between all pairs of rules, each pair once; in the head rules go by number."""
         n = len(self.rules)
-        head = [("rule", "predicts", *(str(a + 1) for a in range(n - 1)))]
-        body = []
-        for a, name in enumerate(self.rules):
-            of_pairs = (written(self.pairs[a, b]) if b < a else "" for b in range(n - 1))
-            body.append((f"{a + 1:>2} {name}", f"{self.both[a, a].sum():,}", *of_pairs))
-        return Table(
-            head, body, title="F1 between the decisions of two rules, 1 if they are the same:"
-        )
+        rows: dict[str, list[Any]] = {
+            "rule": [f"{a + 1:>2} {name}" for a, name in enumerate(self.rules)],
+            "predicts": [self.both[a, a].sum() for a in range(n)],
+        }
+        columns = [Column("rule", is_words=True), Column("predicts", write=count)]
+        for b in range(n - 1):
+            rows[str(b + 1)] = [written(self.pairs[a, b]) if b < a else "" for a in range(n)]
+            columns.append(Column(str(b + 1)))
+        return tabulate(rows, columns, title=_PAIRS)
 
     def _most_and_least_alike(self) -> Table:
         """Lay out, for each rule, those that decide most and least as it does."""
-        head = [
-            ("", "", "decides", "F1", "decides", "F1"),
-            ("rule", "predicts", "most like", "between", "least like", "between"),
-        ]
-        body = []
-        for a, name in enumerate(self.rules):
-            f1 = self.pairs[a].copy()  # (n_rules,)
-            f1[a] = np.nan
-            near = int(np.nanargmax(f1))
-            far = int(np.nanargmin(f1))
-            body.append(
-                (
-                    name,
-                    f"{self.both[a, a].sum():,}",
-                    _short(self.rules[near]),
-                    written(f1[near]),
-                    _short(self.rules[far]),
-                    written(f1[far]),
-                )
-            )
-        return Table(
-            head,
-            body,
-            left=(0, 2, 4),
-            title="F1 between the decisions of two rules, 1 if they are the same:",
-        )
+        f1 = self.pairs.copy()  # (n_rules, n_rules)
+        np.fill_diagonal(f1, np.nan)
+        near, far = np.nanargmax(f1, axis=1), np.nanargmin(f1, axis=1)  # (n_rules,) each
+        names = np.array(self.rules)
+        rows = {
+            "rule": names,
+            "predicts": self.both.sum(axis=2).diagonal(),
+            "near": names[near],
+            "f1_near": np.nanmax(f1, axis=1),
+            "far": names[far],
+            "f1_far": np.nanmin(f1, axis=1),
+        }
+        return tabulate(rows, _ALIKE, title=_PAIRS)
 
     def _labels(self, k: int) -> Table:
         """Lay out the k labels on which two rules differ on most rows."""
         order = np.argsort(-self.by_label["differing"], kind="stable")  # (n_labels,)
-        head = [
-            ("", "rows decided", "", "predicts", "", "predicts", "F1"),
-            ("label", "differently", "rule", "rows", "other", "rows", "between"),
-        ]
-        body = [
-            (
-                str(row["name"]),
-                f"{row['differing']:,}",
-                _short(row["rule"]),
-                f"{row['predicted']:,}",
-                _short(row["other"]),
-                f"{row['predicted_other']:,}",
-                written(row["f1"]),
-            )
-            for row in self.by_label[order[:k]]
-        ]
         title = "labels on which two rules differ on most rows, and which two they are:"
         if len(self.rules) == 2:
             title = "labels on which they differ on most rows:"
-        return Table(head, body, left=(0, 2, 4), title=title, note=n_more(self.n_labels, k))
+        return tabulate(self.by_label[order], _DIFFERENT, k, title=title)
 
 
-def agreement_of(
-    rules: Mapping[str, Rule],
-    decided: Sequence[Decided],
-    predicted: Sequence[Ints],
-    problem: Problem,
-) -> Agreement:
-    """Count what two rules or more decide alike, given how many rows each predicts of each label, (n_labels,) each."""
-    both = _predicted_by_both([*rules.values()], decided, predicted, problem)
-    return _agreement_of_counts(tuple(rules), both, problem)
+def agreement_of(decided: Mapping[str, Any], problem: Problem) -> Agreement:
+    """Count what two rules or more decide alike: `decided` are CSR (n_samples, n_labels), each row counting once."""
+    both = _predicted_by_both(list(decided.values()))
+    return _agreement_of_counts(tuple(decided), both, problem)
 
 
-def _predicted_by_both(
-    rules: Sequence[Rule],
-    decided: Sequence[Decided],
-    predicted: Sequence[Ints],
-    problem: Problem,
-) -> Ints:
+def _predicted_by_both(decided: Sequence[Any]) -> Ints:
     """Count how many rows two rules both predict of each label, (n_rules, n_rules, n_labels)."""
-    # Of two rules that are nested, both predict what the one does that predicts less.
-    of_each = np.stack(predicted)  # (n_rules, n_labels)
-    both: Ints = np.minimum(of_each[:, np.newaxis], of_each)
-    apart = [
-        (a, b)
-        for a, b in combinations(range(len(rules)), 2)
-        if not _are_nested(rules[a], rules[b], problem)
-    ]
-    if not apart:
-        return both
+    n_rules = len(decided)
+    both = np.zeros((n_rules, n_rules, decided[0].shape[1]), np.int64)
 
-    # The decisions of others are held against each other, a block of rows at a time.
-    held = {a for pair in apart for a in pair}
-    adding = Lock()
+    def count(pair: tuple[int, int]) -> None:
+        a, b = pair
+        both[a, b] = both[b, a] = count_by_label(decided[a], decided[b], None).tp
 
-    def add(rows: slice) -> None:
-        blocks = _of_one_kind({a: decided[a].about(rows) for a in held})
-        counts = [_predicted_by_two(blocks[a], blocks[b]) for a, b in apart]
-        with adding:
-            for (a, b), of_both in zip(apart, counts, strict=True):
-                both[a, b] += of_both
-
-    for a, b in apart:
-        both[a, b] = 0
-    threads.run(add, list(problem.row_blocks()), cells=problem.n_stored)
-    for a, b in apart:
-        both[b, a] = both[a, b]
+    pairs = list(combinations_with_replacement(range(n_rules), 2))
+    threads.run(count, pairs, cells=n_rules * decided[0].nnz)
     return both
-
-
-def _are_nested(one: Rule, other: Rule, problem: Problem) -> bool:
-    """Whether of each label one rule predicts all that the other does: both cut the same scores."""
-    cut_scores = isinstance(one, ThresholdRule) and isinstance(other, ThresholdRule)
-    return cut_scores and (one.missing == other.missing or not is_sparse(problem.scores))
-
-
-def _of_one_kind(blocks: Mapping[int, Any]) -> dict[int, Matrix]:
-    """Return decisions of some rules about the same rows, `Bits` or matrices, all sparse or all dense."""
-    if all(map(is_sparse, blocks.values())):
-        return dict(blocks)
-    return {
-        a: block.to_dense()
-        if isinstance(block, Bits)
-        else np.ascontiguousarray(to_dense(block), np.uint8)
-        for a, block in blocks.items()
-    }
-
-
-def _predicted_by_two(one: Matrix, other: Matrix) -> Ints:
-    """Count how many rows of a block two rules both predict of each label, (n_labels,)."""
-    from thresholds._kernels import confusion
-
-    if is_sparse(one):
-        return np.asarray(count_by_label(one, other, None).tp)
-    return confusion.count_columns(one & other)
 
 
 def _agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:
@@ -338,13 +266,3 @@ def _agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) -
 def _f1_between(both: Ints, one: Ints, other: Ints) -> Floats:
     """Return the F1 between decisions, of what both predict and each does; 1 where neither does."""
     return f_of_counts(both, one, other, 1.0, 1.0)
-
-
-def _short(name: str) -> str:
-    """Write the name of a rule on one line."""
-    return shortened(on_one_line(name), _LONGEST_NAME)
-
-
-def written(f1: float) -> str:
-    """Write an F1 between decisions; only that of the same ones is 1.00."""
-    return f"{f1 if f1 == 1 else min(f1, 0.99):.2f}"

@@ -10,11 +10,11 @@ from thresholds import _checks
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError, group_numbers
 from thresholds._engine.problem import Problem
+from thresholds._results.words import counted, shown_name
 from thresholds.comparison.fitted_rules import chosen_rules, fit_rules
 from thresholds.comparison.result import Comparison
 from thresholds.comparison.side_by_side import judge_side_by_side
 from thresholds.data.folds import SEED, fitted_and_judged, halves
-from thresholds.results import counted, shown_name
 from thresholds.rule import Rule
 from thresholds.sources.taking import takes_source
 

@@ -15,8 +15,8 @@ than those of the calibration, or none, as they changed their meaning (`calibrat
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,19 +26,14 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
+from thresholds._results.fields import plain, record
+from thresholds._results.result import Drawable, Result, rows_of
+from thresholds._results.tables import Column, Table, count, tabulate
+from thresholds._results.words import counted, first_names, in_percent
 from thresholds.calibration import BaseRates, CalibratedRule
 from thresholds.calibration.label_shift import rates_of
-from thresholds.fitting.odds import OddsChange, change_of_odds
-from thresholds.results import (
-    Drawable,
-    Result,
-    Table,
-    as_plain_values,
-    counted,
-    first_names,
-    in_percent,
-    rows_of,
-)
+from thresholds.fitting.odds import change_between
+from thresholds.metrics.judging import as_csr, stacked_rows
 from thresholds.rule import RegionRule, Rule, ThresholdRule
 from thresholds.rule.region import region_in_words
 from thresholds.significance import rejected
@@ -51,7 +46,7 @@ UNKNOWN = "unknown"
 _NAMES_SHOWN = 5  # of new labels, and of lost ones
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class RuleDifference(Result, Drawable):
     """What changed between two rules; `str` gives a summary and a table of the largest changes.
 
@@ -120,7 +115,7 @@ class RuleDifference(Result, Drawable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        values = {
+        values: dict[str, Any] = {
             "n_labels": self.table.size,
             "n_moved": self._n_moved,
             "n_news": self.n_news,
@@ -133,21 +128,17 @@ class RuleDifference(Result, Drawable):
             "lost_labels": self.lost,
             "labels": self.table,
         }
-        plain = {name: as_plain_values(value) for name, value in values.items()}
         if self.base_rates is not None:
-            plain["base_rates"] = as_plain_values(self.base_rates)
-        return plain
+            values["base_rates"] = self.base_rates
+        found: dict[str, Any] = plain(values)
+        return found
 
     @property
     def _n_moved(self) -> int:
         """How many labels have another threshold, region or curve."""
         return int(self.table["moved"].sum())
 
-    def _records(self) -> npt.NDArray[Any]:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show how much changed, the settings that differ, new and lost labels, and the k largest changes."""
         lines = [self._summary()]
         lines += [
@@ -223,30 +214,28 @@ class RuleDifference(Result, Drawable):
         rows = self.table[self.largest[:k]]
         is_known = self.part == "threshold" and self.n_news is not None
 
-        # Each column with the two lines of its head.
-        columns: list[tuple[str, str, Any]] = [("", "label", rows["name"])]
+        columns = [Column("name", "label", is_words=True)]
         if is_known:
-            columns.append(("", "reason", rows["verdict"]))
+            columns.append(Column("verdict", "reason"))
         if self._part_shown:
             for age in ("old", "new"):
-                columns.append((age, self._part_shown, rows[f"{age}_{self._part_shown}"]))
+                name = f"{age}_{self._part_shown}"
+                columns.append(Column(name, (age, self._part_shown), _cut))
         if is_known:
-            columns.append(("odds at", "that score", [_times(odds) for odds in rows["odds_ratio"]]))
+            columns.append(Column("odds_ratio", ("odds at", "that score"), _times))
+        shown = {name: rows[name] for name in rows.dtype.names or ()}
         if self.n_samples is not None:
             before, after = rows["predicted_before"], rows["predicted_after"]
-            change = [
-                _change(*counts) for counts in zip(before.tolist(), after.tolist(), strict=True)
+            shown["change"] = np.array(list(map(_change, before.tolist(), after.tolist())))
+            columns += [
+                Column("predicted_before", ("predicted", "before"), count),
+                Column("predicted_after", ("predicted", "after"), count),
+                Column("rows_changed", ("rows", "changed"), count),
+                Column("change"),
             ]
-            columns.append(("predicted", "before", before))
-            columns.append(("predicted", "after", after))
-            columns.append(("rows", "changed", rows["rows_changed"]))
-            columns.append(("", "change", change))
-
-        head = [*zip(*((upper, lower) for upper, lower, _ in columns), strict=True)]
-        body = [*zip(*([_written(cell) for cell in cells] for *_, cells in columns), strict=True)]
         n_changes = self.largest.size
         title = f"the {k} largest of {n_changes:,} changes:" if k < n_changes else "what changed:"
-        return Table(head, body, title=title)
+        return tabulate(shown, columns, title=title)
 
     @property
     def _part_shown(self) -> str:
@@ -342,20 +331,45 @@ def diff_rules(
     if scores is None:
         return difference
 
-    # What that does to decisions.
+    # What that does to decisions: of the old rule, with the labels that the new one has, too, in its order.
     new.validate(scores)
-    decided = _decided(old, new, scores, at_old, at_new, n_old)
-    columns["predicted_before"] = decided.before
-    columns["predicted_after"] = decided.after[at_new]
-    columns["rows_changed"] = decided.changed
+    new.warn_if_changed(scores)
+    if at_old.size == n_old:
+        old.warn_if_changed(scores, order=at_new[np.argsort(at_old)])
+    after = _decided(new, scores)  # (n_samples, n_new)
+    common = after[:, at_new]  # (n_samples, n_common)
+    before = common
+    if at_old.size:
+        before = _decided(old.only(at_old), _checks.in_order(scores, at_new))
+    differs = before != common
+    predicted = _sums(after)  # (n_new,)
+    columns["predicted_before"] = _sums(before)
+    columns["predicted_after"] = predicted[at_new]
+    columns["rows_changed"] = _sums(differs)
     return replace(
         difference,
         table=rows_of(columns),
         n_samples=scores.shape[0],
-        rows_changed=decided.rows_changed,
-        predicted_new=decided.after[new_alone],
+        rows_changed=int(np.count_nonzero(_sums(differs, axis=1))),
+        predicted_new=predicted[new_alone],
         base_rates=_base_rates(old.uncapped, scores, at_old, at_new, alpha),
     )
+
+
+def _decided(rule: Rule, scores: Matrix) -> Any:
+    """Return what a rule decides about scores, CSR (n_samples, n_labels)."""
+    rule.validate(scores)
+    dense = rule.needs_dense(scores)
+    n_rows, n_labels = scores.shape
+    per_row = scores.nnz // n_rows if is_sparse(scores) and not dense else n_labels
+    return stacked_rows(
+        [as_csr(rule.decide(scores[rows], dense=dense)) for rows in row_blocks(n_rows, per_row)]
+    )
+
+
+def _sums(cells: Any, axis: int = 0) -> Ints:
+    """Count the ones of each column, or of each row."""
+    return np.asarray(cells.sum(axis=axis, dtype=np.int64)).reshape(-1)
 
 
 def _base_rates(
@@ -365,15 +379,6 @@ def _base_rates(
     if not isinstance(old, CalibratedRule) or not at_old.size:
         return None
     return rates_of(old.calibrator.reordered(at_old), _checks.in_order(scores, at_new), alpha)
-
-
-class _Decided(NamedTuple):
-    """Counts of what two rules decide."""
-
-    before: Ints  # rows predicted, for each label of both rules
-    after: Ints  # rows predicted, for each label of the new rule
-    changed: Ints  # rows decided differently, for each label of both rules
-    rows_changed: int
 
 
 def _settings_differ(changed: Mapping[str, tuple[Any, Any]]) -> bool:
@@ -392,10 +397,7 @@ def _n_labels(old: Rule, new: Rule, scores: Matrix | None) -> tuple[int, int]:
 def _matched(old: Rule, new: Rule, n_old: int, n_new: int) -> tuple[Ints, Ints]:
     """Return the positions, in each rule, of the labels that both have, in the order of the new one."""
     if old.label_names is not None and new.label_names is not None:
-        place = {name: k for k, name in enumerate(old.label_names)}
-        at_new = [k for k, name in enumerate(new.label_names) if name in place]
-        at_old = [place[new.label_names[k]] for k in at_new]
-        return np.array(at_old, np.int64), np.array(at_new, np.int64)
+        return _checks.common_places(old.label_names, new.label_names)
     if n_old != n_new:
         raise InputError(
             f"new has {n_new} labels, expected {n_old} as old has, since not both have label names"
@@ -449,62 +451,13 @@ def _news(
     p = np.full(moved.size, np.nan)
     ratio = np.full(moved.size, np.nan)
     if isinstance(old, ThresholdRule) and isinstance(new, ThresholdRule):
-        change = _change_of_odds(old, new, at_old, at_new)
+        change = change_between(old, new, at_old, at_new)
         if change is not None:
             p[moved] = change.p_value[moved]
             ratio[moved] = change.ratio[moved]
             rest = SETTINGS if _settings_differ(settings) else NOISE
             verdict[moved] = np.where(rejected(p, alpha), NEWS, rest)[moved]
     return {"verdict": verdict, "p_value": p, "odds_ratio": ratio}
-
-
-def _change_of_odds(
-    old: ThresholdRule, new: ThresholdRule, at_old: Ints, at_new: Ints
-) -> OddsChange | None:
-    """Return how the odds of labels have changed between the thresholds, None where a rule does not know them."""
-    if old.odds is None or new.odds is None or old.odds.of_shares != new.odds.of_shares:
-        return None
-    return change_of_odds(
-        old.odds.taken(at_old),
-        new.odds.taken(at_new),
-        old.thresholds[at_old],
-        new.thresholds[at_new],
-    )
-
-
-def _decided(
-    old: Rule, new: Rule, scores: Matrix, at_old: Ints, at_new: Ints, n_old: int
-) -> _Decided:
-    """Count what two rules decide, a block of rows at a time."""
-    n_new = scores.shape[1]
-    new.warn_if_changed(scores)
-    if at_old.size == n_old:
-        old.warn_if_changed(scores, order=at_new[np.argsort(at_old)])
-    # The old rule, with the labels that the new one has, too, in its order.
-    restricted = old.only(at_old) if at_old.size else None
-    common_labels = None if np.array_equal(at_new, np.arange(n_new)) else at_new
-    if restricted is not None:
-        restricted.validate(_checks.in_order(scores, common_labels))
-    dense = new.needs_dense(scores) or (restricted is not None and restricted.needs_dense(scores))
-    per_row = scores.nnz // scores.shape[0] if is_sparse(scores) and not dense else n_new
-
-    before = np.zeros(at_new.size, np.int64)  # (n_common,)
-    changed = np.zeros(at_new.size, np.int64)  # (n_common,)
-    after = np.zeros(n_new, np.int64)  # (n_new,)
-    rows_changed = 0
-    for rows in row_blocks(scores.shape[0], per_row):
-        block = scores[rows]
-        decided = new.decide(block, dense=dense)  # (n_rows, n_new)
-        after += decided.sum(axis=0, dtype=np.int64)
-        if restricted is None:
-            continue
-        common_scores = _checks.in_order(block, common_labels)  # (n_rows, n_common)
-        decided_before = restricted.decide(common_scores, dense=dense)
-        differs = _checks.in_order(decided, common_labels) != decided_before
-        before += decided_before.sum(axis=0, dtype=np.int64)
-        changed += differs.sum(axis=0, dtype=np.int64)
-        rows_changed += int(np.count_nonzero(differs.sum(axis=1)))
-    return _Decided(before, after, changed, rows_changed)
 
 
 def _changed_settings(old: Rule, new: Rule) -> dict[str, tuple[Any, Any]]:
@@ -535,19 +488,13 @@ def _times(ratio: float) -> str:
     return "" if np.isnan(ratio) else f"x {ratio:.2g}"
 
 
-def _written(cell: Any) -> str:
-    """Write a threshold, a count or a word."""
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, np.integer):
-        return f"{cell:,}"
-    if np.isnan(cell):
+def _cut(cut: Any) -> str:
+    """Write a threshold, or a region in words."""
+    if isinstance(cut, str):
+        return cut
+    if np.isnan(cut):
         return ""
-    if np.isposinf(cell):
-        return "never"
-    if np.isneginf(cell):
-        return "always"
-    return f"{cell:.6g}"
+    return f"{cut:.6g}" if np.isfinite(cut) else "never" if cut > 0 else "always"
 
 
 def _change(before: int, after: int) -> str:

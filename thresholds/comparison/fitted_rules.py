@@ -1,11 +1,9 @@
 """Rules of the list of all rules, fitted on the same rows."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from thresholds import _checks
-from thresholds._arrays import threads
 from thresholds._engine.problem import Problem
 from thresholds.fitting.by_name import Shared, fit_named, why_not
 from thresholds.fitting.options import FitOptions
@@ -40,38 +38,15 @@ def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedR
     """
     chosen = chosen_rules(asked)
     reasons = {named.name: why_not(named, problem) for named in chosen}
-    left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+    wanted = [named for named in chosen if reasons[named.name] is None]
 
-    wanted = [named for named in chosen if named.name not in left_out]
-
+    # Those of one calibrator follow each other, as they share its probabilities.
     shared = Shared(with_objectives=False)
-    fitted: dict[str, Rule] = {}
-
-    def options_of(named: NamedRule) -> FitOptions:
+    fitted = {}
+    for named in sorted(wanted, key=lambda rule: rule.calibration or ""):
         own = {name: value for name, value in options.items() if name in named.options}
-        return FitOptions(rule=named.name, **own)
-
-    def fit(group: Sequence[NamedRule]) -> None:
-        for named in group:
-            fitted[named.name] = fit_named(problem, options_of(named), shared)
-
-    # First calibrators, which take long.
-    calibrated = {named.calibration: named for named in wanted if named.calibration}
-    _do_side_by_side(
-        [
-            partial(shared.calibrator, problem, calibration, options_of(calibrated[calibration]))
-            for calibration in sorted(calibrated)
-        ],
-        problem,
+        fitted[named.name] = fit_named(problem, FitOptions(rule=named.name, **own), shared)
+    return FittedRules(
+        {named.name: fitted[named.name] for named in wanted},
+        {name: reason for name, reason in reasons.items() if reason is not None},
     )
-
-    # Then all others: last, one by one, rules of calibrators, as the probabilities that they share need the memory.
-    _do_side_by_side([partial(fit, [named]) for named in wanted if not named.calibration], problem)
-    for calibration in calibrated:
-        fit([named for named in wanted if named.calibration == calibration])
-    return FittedRules({name: fitted[name] for name in reasons if name in fitted}, left_out)
-
-
-def _do_side_by_side(tasks: Sequence[Callable[[], object]], problem: Problem) -> None:
-    """Do two tasks at a time, of those that take long: where one works on a single thread, the other has the rest."""
-    threads.run(lambda task: task(), tasks, at_most=2, cells=problem.n_stored)

@@ -1,30 +1,29 @@
 """What a comparison found: rules by measures, how sure that is, and how much one reaches more than another."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.blocks import ceil_div
-from thresholds.comparison.agreement import Agreement
-from thresholds.diagnosis.states import backwards_in_brief
-from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
-from thresholds.metrics.jackknife import Interval
-from thresholds.results import (
-    Drawable,
-    Result,
-    Table,
-    as_plain_values,
+from thresholds._results.fields import plain, record, value
+from thresholds._results.result import Drawable, Result
+from thresholds._results.tables import Column, Table, tabulate
+from thresholds._results.text import on_one_line
+from thresholds._results.words import (
     counted,
     first_names,
     in_percent,
     n_more,
-    on_one_line,
     percent,
     shown_name,
 )
+from thresholds.comparison.agreement import Agreement
+from thresholds.diagnosis.states import backwards_in_brief
+from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
+from thresholds.metrics.jackknife import Interval
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 
@@ -43,6 +42,13 @@ _NOISE = 0.002  # an interval that reaches further: a fourth digit would be nois
 _MARK = "*"  # on what cannot be told apart from the best
 _LINES_OF_A_RULE = 4  # in a table of differences
 _NAMES_SHOWN = 3  # of labels that rank backwards, in the text
+_SIGNED = "{:+.4f}".format
+
+_OF_PROBABILITIES = (
+    Column("total", ("sum of p", "/ positives")),
+    Column("slope", ("calibration", "slope")),
+    Column("rules", "of the probabilities (ideal: 1 and 1) of", is_words=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ class Behind:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RuleGain:
     """How much more F one rule reaches than another on the same rows, and what that may be on other rows.
 
     The interval has the mean difference over samples of as many rows in it, in as many cases as its confidence says. It
@@ -100,29 +106,18 @@ class Difference:
 
     def __str__(self) -> str:
         """Say how much more, or less, it is."""
-        difference, lower, upper = self.cells()
         rules = on_one_line(f"{self.rule} - {self.baseline}")
+        difference, lower, upper = map(_SIGNED, (self.difference, self.lower, self.upper))
         return f"{rules}: {self.measure} {difference} ({lower} to {upper})"
 
-    def cells(self) -> tuple[str, str, str]:
-        """Return what a table shows: the difference, and the ends of its interval."""
-        return f"{self.difference:+.4f}", f"{self.lower:+.4f}", f"{self.upper:+.4f}"
 
-
-class _Column(NamedTuple):
-    """A column of a table: two lines of head, and a cell for each rule."""
-
-    head: tuple[str, str]
-    cells: Sequence[str]
-
-
-@dataclass(frozen=True, repr=False)
+@record
 class Comparison(Result, Drawable):
     """Rules by measures.
 
-    `to_frame` and `to_dict` have flat names: micro, micro_low, micro_high (its interval), micro_behind,
-    micro_behind_low, micro_behind_high (how far behind the best) and micro_tied (not told apart from the best), and so
-    for each measure.
+    `to_frame` has the columns of the printed table as numbers: rule, micro, micro_reach (how far its interval reaches),
+    and so on. In `to_dict` each measure has flat names: micro, micro_low, micro_high (its interval), micro_behind,
+    micro_behind_low, micro_behind_high (how far behind the best) and micro_tied (not told apart from the best).
 
     Attributes
     ----------
@@ -141,7 +136,7 @@ class Comparison(Result, Drawable):
     fitted_here : tuple of str, rules fitted on the very rows they are judged on, whose figures are too high
     behind_best : dict of measure to dict of rule to Behind, how far each rule is behind the best
         Empty for a single rule, and without intervals.
-    differences : tuple of Difference, of each rule but the baseline, by measure
+    differences : tuple of RuleGain, of each rule but the baseline, by measure
         Empty for a single rule, for rules that were fitted here, and without intervals.
     confidence : that of all intervals; None without
     paired_by : "row", or "group" where rows of a group are left out together
@@ -153,10 +148,10 @@ class Comparison(Result, Drawable):
     _shown = 30  # all rules of the list of rules
     _display = "ComparisonDisplay.from_comparison"
 
-    measures: tuple[Measures, ...]
+    measures: tuple[Measures, ...] = value(repr=False)
     beta: float
     n_samples: int
-    n_labels: int
+    n_labels: int = value()
     n_supported: int
     n_with_both_classes: int
     macro_auroc: float
@@ -166,13 +161,13 @@ class Comparison(Result, Drawable):
     backwards: tuple[str, ...] = ()
     rows: str = ""
     fitted_here: tuple[str, ...] = ()
-    behind_best: Mapping[str, Mapping[str, Behind]] = field(default_factory=dict)
-    differences: tuple[Difference, ...] = ()
+    behind_best: Mapping[str, Mapping[str, Behind]] = value(factory=dict, saved=False, repr=False)
+    differences: tuple[RuleGain, ...] = value(default=(), repr=False)
     confidence: float | None = None
     paired_by: str = "row"
     zero_division: float = 0.0
     left_out: Mapping[str, str] = field(default_factory=dict)
-    agreement: Agreement | None = None
+    agreement: Agreement | None = value(default=None, saved=False, repr=False)
     n_cells: int | None = None
 
     @property
@@ -201,16 +196,13 @@ class Comparison(Result, Drawable):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither.
 
-        `measures` are the rows of `to_frame`; `agreement.to_dict()` has what is not in here.
+        `agreement.to_dict()` has what is not in here.
         """
-        values = super().to_dict()
-        del values["agreement"], values["behind_best"]
-        values["measures"] = as_plain_values(self._records())
-        return values | {"labels_backwards": self.labels_backwards}
-
-    def _records(self) -> list[dict[str, Any]]:
-        """Return one row a rule: each measure with its interval, and with how far it is behind the best."""
-        return [self._record(row) for row in self.measures]
+        records = [self._record(row) for row in self.measures]
+        return super().to_dict() | {
+            "measures": plain(records),
+            "labels_backwards": self.labels_backwards,
+        }
 
     def _record(self, row: Measures) -> dict[str, Any]:
         """Return the measures of a rule by flat names."""
@@ -227,7 +219,7 @@ class Comparison(Result, Drawable):
                 record[f"{name}_tied"] = behind.tied
         return record
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show the measures of k rules; labels that rank backwards first, which no rule mends, last the rows."""
         if self.backwards:
             names = first_names(self.backwards, _NAMES_SHOWN)
@@ -254,43 +246,43 @@ class Comparison(Result, Drawable):
             lines.append(f"left out, as {reason}: {'; '.join(names)}")
         return "\n".join(lines)
 
-    def _measures_of_rules(self, k: int) -> Table:
-        """Lay out the measures of k rules."""
-        f = f"F{self.beta:g}"
-        columns = [_Column(("", "rule"), [row.rule for row in self.measures])]
-        heads_of_measures = {
-            "micro": ("micro", f),
-            "macro_supported": ("macro", f),
-            "macro": ("macro", f if self._all_supported else "of all"),
-            "samples": ("samples", f),
-        }
+    def _rows(self) -> dict[str, list[Any]]:
+        """Return the columns of the table of measures, as numbers."""
+        rows: dict[str, list[Any]] = {"rule": [row.rule for row in self.measures]}
         for measure in self._measures_shown:
-            columns += self._measured(measure, heads_of_measures[measure])
-        skill = [f"{row.macro_skill:.3f}" for row in self.measures]
-        columns.append(_Column(("macro", "skill"), skill))
-        per_row = [f"{row.predicted_per_row:.2f}" for row in self.measures]
-        columns.append(_Column(("labels", "per row"), per_row))
+            rows[measure] = [getattr(row, measure) for row in self.measures]
+            reach = [row.reach(measure) for row in self.measures]
+            if not np.isnan(reach).all():
+                rows[f"{measure}_reach"] = reach
+        others = ["macro_skill", "predicted_per_row"]
         if not self._flagged_alike:
-            flagged = [f"{row.platypus} + {row.suspect}" for row in self.measures]
-            columns.append(_Column(("platypus", "+ suspect"), flagged))
-        heads = [*zip(*(column.head for column in columns), strict=True)]
-        body = [*zip(*(column.cells for column in columns), strict=True)]
-        return Table(heads, body[:k], note=n_more(len(self.measures), k))
+            others += ["platypus", "suspect"]
+        return rows | {name: [getattr(row, name) for row in self.measures] for name in others}
 
-    def _measured(self, measure: str, head: tuple[str, str]) -> list[_Column]:
-        """Lay out a measure, marked where it cannot be told apart from the best, and how far its intervals reach."""
-        tied = self.best(measure) if self.behind_best else ()
-        reach = np.array([row.reach(measure) for row in self.measures])  # (n_rules,)
-        is_known = not np.isnan(reach).all()
-        digits = 3 if is_known and np.nanmedian(reach) > _NOISE else 4
-        figures = []
-        for row in self.measures:
-            mark = _MARK if row.rule in tied else ""
-            figures.append(f"{mark}{getattr(row, measure):.{digits}f}")
-        columns = [_Column(head, figures)]
-        if is_known:
-            columns.append(_Column(("", "+-"), [f"{each:.{digits}f}" for each in reach]))
-        return columns
+    def _measures_of_rules(self, k: int) -> Table:
+        """Lay out the measures of k rules, marked where they cannot be told apart from the best."""
+        f = f"F{self.beta:g}"
+        second_lines = {"macro": f if self._all_supported else "of all"}
+        rows = self._rows()
+        columns = [Column("rule", is_words=True)]
+        for measure in self._measures_shown:
+            # A fourth digit is shown where intervals do not say that it is noise.
+            reach = rows.get(f"{measure}_reach", [])
+            digits = 3 if reach and np.nanmedian(reach) > _NOISE else 4
+            tied = self.best(measure) if self.behind_best else ()
+            marks = [_MARK if rule in tied else "" for rule in rows["rule"]]
+            pairs = zip(marks, rows[measure], strict=True)
+            rows[measure] = [f"{mark}{figure:.{digits}f}" for mark, figure in pairs]
+            name = "macro" if measure == "macro_supported" else measure
+            columns.append(Column(measure, (name, second_lines.get(measure, f))))
+            if reach:
+                columns.append(Column(f"{measure}_reach", "+-", f"{{:.{digits}f}}".format))
+        columns.append(Column("macro_skill", ("macro", "skill"), "{:.3f}".format))
+        columns.append(Column("predicted_per_row", ("labels", "per row"), "{:.2f}".format))
+        if not self._flagged_alike:
+            rows["flagged"] = [f"{row.platypus} + {row.suspect}" for row in self.measures]
+            columns.append(Column("flagged", ("platypus", "+ suspect")))
+        return tabulate(rows, columns, k)
 
     def _calibration(self, k: int) -> Table | None:
         """Lay out how far probabilities are from calibration, and of which rules, if it is known of any."""
@@ -302,12 +294,13 @@ class Comparison(Result, Drawable):
                 rules.setdefault((total, slope), []).append(shown_name(row.rule))
         if not rules:
             return None
-        head = [
-            ("sum of p", "calibration", ""),
-            ("/ positives", "slope", "of the probabilities (ideal: 1 and 1) of"),
-        ]
-        body = [(*figures, "; ".join(names)) for figures, names in rules.items()]
-        return Table(head, body[:k], left=(2,), note=n_more(len(body), k))
+        totals, slopes = zip(*rules, strict=True)
+        rows = {
+            "total": totals,
+            "slope": slopes,
+            "rules": ["; ".join(names) for names in rules.values()],
+        }
+        return tabulate(rows, _OF_PROBABILITIES, k)
 
     @property
     def _measures_shown(self) -> list[str]:
@@ -403,17 +396,26 @@ class Comparison(Result, Drawable):
         left_out = "macro_supported" if self._all_supported or not self.n_supported else None
         shown = [row for row in self.differences if row.measure != left_out]
         rules = list(dict.fromkeys(row.rule for row in shown))
-        body = []
-        for rule in rules[:k]:
-            of_rule = [row for row in shown if row.rule == rule]
-            names = [rule] + [""] * (len(of_rule) - 1)
-            body += [
-                (name, CALLED[difference.measure], *difference.cells())
-                for name, difference in zip(names, of_rule, strict=True)
-            ]
+        first_lines = {rule: next(row for row in shown if row.rule == rule) for rule in rules[:k]}
+        lines = [row for row in shown if row.rule in first_lines]
+        rows = {
+            "rule": [row.rule if row is first_lines[row.rule] else "" for row in lines],
+            "measure": [CALLED[row.measure] for row in lines],
+            **{
+                name: [getattr(row, name) for row in lines]
+                for name in ("difference", "lower", "upper")
+            },
+        }
         title = (
             f"how much more than {shown_name(self.differences[0].baseline)}, on the same {self.paired_by}s, with the"
             f" {self._level} interval:"
         )
-        head = ("", f"F{self.beta:g}", "more", "from", "to")
-        return Table([head], body, left=(0, 1), title=title, note=n_more(len(rules), k))
+        columns = [
+            Column("rule", ("",), is_words=True),
+            Column("measure", f"F{self.beta:g}", is_words=True),
+            *(
+                Column(name, heading, _SIGNED)
+                for name, heading in (("difference", "more"), ("lower", "from"), ("upper", "to"))
+            ),
+        ]
+        return tabulate(rows, columns, title=title, note=n_more(len(rules), k))

@@ -33,6 +33,7 @@ from thresholds._kernels.calibration import fit_logistic
 from thresholds.calibration.points import Points
 from thresholds.data.probable import are_probable
 from thresholds.log_odds import log_odds
+from thresholds.rule import ThresholdRule
 from thresholds.rule.odds import OddsByScore
 from thresholds.significance import effective_rows
 
@@ -167,6 +168,23 @@ def change_of_odds(
     with np.errstate(over="ignore"):
         ratio = np.where(np.isfinite(error), np.exp(off), np.nan)
     return OddsChange(ratio, np.asarray(2 * ndtr(-np.abs(off / error))))
+
+
+def change_between(
+    old: ThresholdRule, new: ThresholdRule, at_old: Ints, at_new: Ints
+) -> OddsChange | None:
+    """Return how the odds of labels have changed from one rule to another; None where a rule does not know them.
+
+    `at_old` and `at_new` (n_common,) are where these labels are in each.
+    """
+    if old.odds is None or new.odds is None or old.odds.of_shares != new.odds.of_shares:
+        return None
+    return change_of_odds(
+        old.odds.taken(at_old),
+        new.odds.taken(at_new),
+        old.thresholds[at_old],
+        new.thresholds[at_new],
+    )
 
 
 def _middle(old: Floats, new: Floats, odds: OddsByScore) -> Floats:

@@ -25,11 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._engine.problem import Problem
-from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import Decided
-from thresholds.metrics.leaving_out import Cells, OfRows, truth_of, units_of
+from thresholds.metrics.counts import count_by_label
+from thresholds.metrics.leaving_out import count_units
 
 
 class IndependentShares(NamedTuple):
@@ -47,120 +46,77 @@ class _Ratio(NamedTuple):
     positives_weight: float
     predicted_weight: float
 
-    def sums(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Return numerator and denominator."""
+    def sums(self, counts: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return numerator, denominator, and how many rows have a part in it, of counts (3, n)."""
         tp, predicted, positives = counts
         bottom = self.positives_weight * positives + self.predicted_weight * predicted
-        return self.tp_weight * tp, bottom
-
-    def rows(self, counts: Floats) -> Floats:
-        """Return how many rows have a part in it."""
-        tp, predicted, positives = counts
-        only_true = positives - tp if self.positives_weight else 0.0
-        only_marked = predicted - tp if self.predicted_weight else 0.0
-        return np.asarray(tp + only_true + only_marked)
+        rows = tp.copy()
+        if self.positives_weight:
+            rows += positives - tp
+        if self.predicted_weight:
+            rows += predicted - tp
+        return self.tp_weight * tp, bottom, rows
 
 
 def independent_shares(
-    decided: Decided,
-    problem: Problem,
-    counts: ConfusionCounts,
-    groups: Ints,
-    beta: float,
-    confidence: float,
+    decided: Matrix, problem: Problem, groups: Ints, beta: float, confidence: float
 ) -> IndependentShares:
     """Tell what part of each label's rows counts as independent, for intervals of a confidence.
 
-    `counts` are those of the decisions, without weights; `groups` (n_samples,) are numbers from 0.
+    `decided` (n_samples, n_labels) are decisions, 0 where the truth is not known; weights are left aside. `groups`
+    (n_samples,) are numbers from 0.
     """
-    units = units_of(problem, groups)
-    known = problem.rows_with_known  # (n_known,) or None
-    if known is not None:
-        problem = problem.at_rows(known)
-        decided = OfRows(decided, known)
-
-    # The cells that are true or marked, group after group; a group may go on in the next block.
+    counts = count_by_label(problem.truth, decided, None).sums.astype(np.float64)  # (3, n_labels)
+    n_labels = problem.n_labels
     beta2 = beta * beta
     ratios = (_Ratio(1, 0, 1), _Ratio(1, 1, 0), _Ratio(1 + beta2, beta2, 1))
-    added = [_Added(ratio, counts.sums.astype(np.float64)) for ratio in ratios]
-    pending = np.zeros((2, 0), np.int64)  # unit and cell of the last group
-    for rows in problem.row_blocks():
-        chosen = rows if units.order is None else units.order[rows]
-        cells = Cells.of(truth_of(problem, chosen), decided.about(chosen))
-        unit = units.unit[rows].repeat(np.diff(cells.starts))  # (n_cells,)
-        both = np.stack([unit, cells.listed])
-        both = np.concatenate([pending, both], axis=1)
-        is_pending = both[0] == units.unit[rows.stop - 1]
-        pending = both[:, is_pending]
-        _add_groups(added, both[:, ~is_pending], problem.n_labels)
-    _add_groups(added, pending, problem.n_labels)
-    return IndependentShares(*(of_ratio.independent_share(confidence) for of_ratio in added))
+
+    # Of each ratio: groups, squares of their sizes, squares and fourth powers of what leaving one out changes.
+    sums = np.zeros((3, 4, n_labels))
+    for units in count_units(decided, problem, groups, weighted=False):
+        for of_ratio, ratio in zip(sums, ratios, strict=True):
+            all_top, all_bottom, _ = ratio.sums(counts)  # (n_labels,) each
+            value = all_top / np.where(all_bottom > 0, all_bottom, 1)  # 0 for 0/0
+            top, bottom, rows = ratio.sums(units.counts)  # (n_pairs,) each
+            rest = all_bottom[units.label] - bottom
+            change = (top - value[units.label] * bottom) / np.where(rest > 0, rest, np.inf)
+            square = change * change
+            for k, column in enumerate((rows > 0, rows * rows, square, square * square)):
+                of_ratio[k] += np.bincount(units.label, column, n_labels)
+    pairs = zip(ratios, sums, strict=True)
+    return IndependentShares(*(_share(ratio, counts, some, confidence) for ratio, some in pairs))
 
 
-def _add_groups(added: "list[_Added]", unit_and_cell: Ints, n_labels: int) -> None:
-    """Count the cells of whole groups by label, and add these up."""
-    unit, cell = unit_and_cell
-    pairs, pair = np.unique(unit * n_labels + cell // 4, return_inverse=True)
-    is_true, is_marked = cell % 4 // 2, cell % 2
-    columns = (is_true & is_marked, is_marked, is_true)
-    counts = np.array([np.bincount(pair, column, pairs.size) for column in columns], np.float64)
-    for of_ratio in added:
-        of_ratio.add(pairs % n_labels, counts)
+def _share(ratio: _Ratio, counts: Floats, sums: Floats, confidence: float) -> Floats:
+    """Return the effective rows of each label, divided by all that have a part in its ratio; 1 without any.
 
+    `sums` (4, n_labels) are the number of groups, and sums of squares of their sizes, of squares, and of fourth powers
+    of what leaving one out changes.
+    """
+    from scipy.special import ndtri, stdtrit
 
-class _Added:
-    """Adds up, for each label, what its ratio changes without each group."""
+    n_groups, size_squares, squares, fourth_powers = sums  # (n_labels,) each
+    tp, predicted, positives = counts
+    top, bottom, rows = ratio.sums(counts)
+    value = top / np.where(bottom > 0, bottom, 1)  # 0 for 0/0
 
-    def __init__(self, ratio: _Ratio, counts: Floats) -> None:
-        self._ratio = ratio
-        self._counts = counts  # (3, n_labels)
-        self._top, self._bottom = ratio.sums(counts)  # (n_labels,) each
-        n_labels = counts.shape[1]
-        self._sums = np.zeros(
-            (4, n_labels)
-        )  # groups, squares of sizes, squares and fourth powers of changes
+    # The variance over rows: of those right, missed, and wrongly marked.
+    right = ratio.tp_weight - value * (ratio.positives_weight + ratio.predicted_weight)
+    of_rows = (
+        tp * right**2
+        + (positives - tp) * (value * ratio.positives_weight) ** 2
+        + (predicted - tp) * (value * ratio.predicted_weight) ** 2
+    )
 
-    @property
-    def _value(self) -> Floats:
-        """The ratio of each label, 0 for 0/0."""
-        return np.asarray(self._top / np.where(self._bottom > 0, self._bottom, 1))
-
-    def add(self, label: Ints, counts: Floats) -> None:
-        """Add some groups: the label of each, and its counts there, (3, n)."""
-        top, bottom = self._ratio.sums(counts)
-        size = self._ratio.rows(counts)
-        rest = self._bottom[label] - bottom
-        change = (top - self._value[label] * bottom) / np.where(rest > 0, rest, np.inf)
-        square = change * change
-        columns = (size > 0, size * size, square, square * square)
-        n_labels = self._bottom.size
-        for sums, column in zip(self._sums, columns, strict=True):
-            sums += np.bincount(label, column, n_labels)
-
-    def independent_share(self, confidence: float) -> Floats:
-        """Return the effective rows of each label, divided by all that have a part in its ratio; 1 without any."""
-        from scipy.special import ndtri, stdtrit
-
-        n_groups, size_squares, squares, fourth_powers = self._sums
-        rows = self._ratio.rows(self._counts)
-        tp, predicted, positives = self._counts
-
-        # The variance over rows: of those right, missed, and wrongly marked.
-        weights, value = self._ratio, self._value
-        right = weights.tp_weight - value * (weights.positives_weight + weights.predicted_weight)
-        of_rows = (
-            tp * right**2
-            + (positives - tp) * (value * weights.positives_weight) ** 2
-            + (predicted - tp) * (value * weights.predicted_weight) ** 2
-        )
-        level = (1 + confidence) / 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = of_rows / self._bottom**2 / squares
-            freedom = 2 * squares**2 / (fourth_powers - squares**2 / n_groups)
-        most = np.maximum(n_groups - 1, 1)
-        freedom = np.where(fourth_powers > squares**2 / np.maximum(n_groups, 1), freedom, most)
-        quantiles = ndtri(level) / stdtrit(np.clip(freedom, 1, most), level)
-        if_alike = rows / np.maximum(size_squares, 1)
-        share = np.clip(np.nan_to_num(ratio, nan=0) * quantiles**2, if_alike, 1)
-        has_variance = (of_rows > 0) & (n_groups > 1)
-        return np.where(rows > 0, np.where(has_variance, share, if_alike), 1.0)
+    # How many times as large it is as that over groups; few groups make the latter uncertain.
+    level = (1 + confidence) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = of_rows / bottom**2 / squares
+        freedom = 2 * squares**2 / (fourth_powers - squares**2 / n_groups)
+    most = np.maximum(n_groups - 1, 1)
+    freedom = np.where(fourth_powers > squares**2 / np.maximum(n_groups, 1), freedom, most)
+    quantiles = ndtri(level) / stdtrit(np.clip(freedom, 1, most), level)
+    if_alike = rows / np.maximum(size_squares, 1)
+    share = np.clip(np.nan_to_num(times, nan=0) * quantiles**2, if_alike, 1)
+    has_variance = (of_rows > 0) & (n_groups > 1)
+    return np.where(rows > 0, np.where(has_variance, share, if_alike), 1.0)

@@ -1,17 +1,6 @@
 """How far F-measures of rules, and their differences on the same rows, may be chance: each row is left out once.
 
-Each average of F over labels is a ratio of two sums over labels of what their counts give,
-
-    average           numerator        denominator
-    micro             (1 + b^2) tp_j   b^2 positives_j + predicted_j
-    macro             F_j              1
-    macro_supported   F_j              1                               (of labels with positives alone)
-    weighted          positives_j F_j  positives_j
-
-and a row changes the counts of those labels only that are true or predicted in it. So the average without that row is
-exact, at the cost of the labels of the row. "samples" is a mean over rows. Rows of a group are left out together.
-How that is done is in `leaving_out.py`; decisions that were kept when they were judged (`judging.py`) need not be made
-again.
+Averages without each row, or each group of rows, are exact (`leaving_out.py`).
 
 The variance of a difference d of two rules is that of the jackknife (Tukey 1958),
 
@@ -51,75 +40,13 @@ them apart at most (`experiments/intervals/coverages.txt`, for all of this).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.blocks import in_pieces
-from thresholds._arrays.types import Floats, Ints
-from thresholds._engine.problem import Problem
-from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import Decided
-from thresholds.metrics.leaving_out import (
-    OfRows,
-    Units,
-    terms_of,
-    units_of,
-    without_each_row,
-    without_each_unit,
-)
+from thresholds.metrics.leaving_out import LeftOut
 
-AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
-
-_UNITS = 2**15  # of which a copy stays in the cache
 _ROUNDING = 1e-20  # of squares: less is nothing
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """The averages of F of one rule on all rows, and how far they change if one unit (a row, or a group) is left out.
-
-    A change is the average without a unit, less the mean of these.
-    """
-
-    on_all: dict[str, float]
-    changes: dict[str, Floats]  # (n_units,) each
-    n_active: int  # units with something true or predicted
-
-    def n_units(self, average: str) -> int:
-        """Return the number of units."""
-        return self.changes[average].size
-
-    def powers(self, average: str, other: "LeftOut | None") -> tuple[float, float]:
-        """Return the sums of the squares and fourth powers of the changes, less those of another rule."""
-        ours = self.changes[average]
-        squares, fourth_powers = 0.0, 0.0
-        for units in in_pieces(slice(0, ours.size), _UNITS):
-            square = ours[units]  # (n_units,) of the piece
-            if other is not None:
-                square = square - other.changes[average][units]
-            square = square * square
-            squares += float(square.sum())
-            fourth_powers += float((square * square).sum())
-        return squares, fourth_powers
-
-    @cached_property
-    def mean_squares(self) -> dict[str, float]:
-        """The mean of the squared changes of each average; where no unit changes it, of those of `two_units`."""
-        found = {}
-        for name in self.on_all:
-            square = float(np.square(self.changes[name]).mean())
-            of_two = sum(self.two_units(name)) / 2
-            found[name] = square if square > _ROUNDING * of_two else of_two
-        return found
-
-    def two_units(self, average: str) -> tuple[float, float]:
-        """Return what two units would change, squared: one that is all wrong, one that is all right."""
-        value = self.on_all[average]
-        n = self.n_units(average) if average == "samples" else max(self.n_active, 1)
-        return (value / n) ** 2, ((1 - value) / n) ** 2
 
 
 class Interval(NamedTuple):
@@ -143,79 +70,13 @@ class StandardError(NamedTuple):
         return float(stdtrit(self.freedom, level) * self.value)
 
 
-def leave_out_of(
-    decided: Decided,
-    problem: Problem,
-    counts: ConfusionCounts,
-    beta: float,
-    groups: Ints | Units | None,
-    zero_division: float = 0.0,
-) -> LeftOut:
-    """Return the averages of decisions without each row, or each of the `groups`, numbered from 0 (or their `Units`).
-
-    `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0, and rows without a known
-    cell, are no units.
-    """
-    totals = _Totals.of(counts, beta, zero_division)
-    units = groups if isinstance(groups, Units) else units_of(problem, groups)
-    known = problem.rows_with_known  # (n_known,) or None
-    if known is not None:
-        problem = problem.at_rows(known)
-        decided = OfRows(decided, known)
-    given = (totals.counts, totals.tops, totals.bottoms, beta, zero_division)
-    if units.weigh_one:
-        without = without_each_row(decided, problem, *given)
-    else:
-        without = without_each_unit(decided, problem, units, *given)
-
-    # The averages without each unit, less their means: what each changes.
-    changes = without.averages  # (5, n_units)
-    changes -= changes.mean(axis=1, keepdims=True)
-    return LeftOut(
-        on_all=totals.averages(without.samples),
-        changes=dict(zip(AVERAGES, changes, strict=True)),
-        n_active=without.n_active,
-    )
-
-
-class _Totals(NamedTuple):
-    """Counts of all rows, and numerators and denominators of the averages over labels."""
-
-    counts: Floats  # (3, n_labels)
-    tops: Floats  # (4,)
-    bottoms: Floats  # (4,)
-    zero_division: float
-
-    @classmethod
-    def of(cls, counts: ConfusionCounts, beta: float, zero_division: float) -> "_Totals":
-        """Take the counts of all rows, in the weights of the problem."""
-        all_counts = np.stack([counts.tp, counts.predicted, counts.positives]).astype(np.float64)
-        terms = [terms_of(average, all_counts, beta, zero_division) for average in AVERAGES[:-1]]
-        tops = np.array([top.sum() for top, _ in terms])
-        bottoms = np.array([bottom.sum() for _, bottom in terms])
-        return cls(all_counts, tops, bottoms, zero_division)
-
-    def averages(self, samples: float) -> dict[str, float]:
-        """Return all averages, that over rows as it is given; 0/0 as `metrics` has it."""
-        pairs = zip(self.tops.tolist(), self.bottoms.tolist(), strict=True)
-        micro, macro, supported, weighted = pairs
-        on_all = [
-            _ratio(*micro, float(self.zero_division)),
-            _ratio(*macro, 0.0),
-            _ratio(*supported, 0.0),
-            _ratio(*weighted, _ratio(*macro, 0.0)),
-            samples,
-        ]
-        return dict(zip(AVERAGES, on_all, strict=True))
-
-
 def interval_of(rule: LeftOut, average: str, confidence: float) -> Interval:
     """Return an average of one rule, with its interval within [0, 1]."""
     value = rule.on_all[average]
-    if rule.n_units(average) < 2:
+    if rule.changes[average].size < 2:
         return Interval(value, np.nan, np.nan)
-    added = rule.two_units(average)
-    half = _standard_error(rule, None, average, added).times((1 + confidence) / 2)
+    error = _standard_error(rule, None, average, _squares_of_two_units(rule, average))
+    half = error.times((1 + confidence) / 2)
     return Interval(value, max(value - half, 0.0), min(value + half, 1.0))
 
 
@@ -246,11 +107,25 @@ def behind(
 
 def standard_error_of(rule: LeftOut, baseline: LeftOut, average: str) -> StandardError:
     """Return the standard error of the difference of two rules, on the same rows."""
-    if rule.n_units(average) < 2:
+    if rule.changes[average].size < 2:
         return StandardError(np.nan, np.nan)
     # What the two units that are added change, each.
-    added = (rule.mean_squares[average] + baseline.mean_squares[average]) / 2
+    added = (_mean_square(rule, average) + _mean_square(baseline, average)) / 2
     return _standard_error(rule, baseline, average, (added, added))
+
+
+def _squares_of_two_units(rule: LeftOut, average: str) -> tuple[float, float]:
+    """Return what two units would change, squared: one that is all wrong, one that is all right."""
+    value = rule.on_all[average]
+    n = rule.changes[average].size if average == "samples" else max(rule.n_active, 1)
+    return (value / n) ** 2, ((1 - value) / n) ** 2
+
+
+def _mean_square(rule: LeftOut, average: str) -> float:
+    """Return the mean of the squared changes; where no unit changes anything, that of `_squares_of_two_units`."""
+    square = float(np.square(rule.changes[average]).mean())
+    of_two = sum(_squares_of_two_units(rule, average)) / 2
+    return square if square > _ROUNDING * of_two else of_two
 
 
 def _standard_error(
@@ -260,18 +135,15 @@ def _standard_error(
 
     `added` are the squares of what two units change that are added.
     """
+    changes = rule.changes[average]  # (n_units,)
+    if other is not None:
+        changes = changes - other.changes[average]
+    squares = np.append(changes * changes, added)  # (n_units + 2,)
+
     # The sum of squares is the variance; how uncertain it is itself, the fourth powers tell.
-    squares, fourth_powers = rule.powers(average, other)
-    total = squares + sum(added)
-    fourth = fourth_powers + sum(square * square for square in added)
-    n = rule.n_units(average)
-    size = n + len(added)
-    spread = fourth - total**2 / size
-    most = size - 1
+    total = float(squares.sum())
+    spread = float((squares * squares).sum()) - total**2 / squares.size
+    most = squares.size - 1
     freedom = min(2 * total**2 / spread, most) if spread > 0 else most
+    n = changes.size
     return StandardError(float(np.sqrt((n - 1) / n * total)), freedom)
-
-
-def _ratio(top: float, bottom: float, otherwise: float) -> float:
-    """Divide, if there is something to divide by."""
-    return top / bottom if bottom > 0 else otherwise

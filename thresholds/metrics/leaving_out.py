@@ -1,188 +1,216 @@
-"""What the sums behind each average of F lose when a row, or a group of rows, is left out of decisions.
+"""The averages of F of decisions without each row, or without each group of rows.
 
-A row changes the counts of the few labels that are true or predicted in it. These cells are listed, a block of rows at
-a time, row after row: cell `4 j + 2 t + p` is of label j, t is 1 where it is true, and p where it is predicted. What
-their labels lose is added up: looked up in a table where each row is a unit of weight 1, else from the counts of the
-unit.
+Each average of F over labels is a ratio of two sums over labels of what their counts give,
 
-Beside its input that takes a bit for each cell of dense truth, kept with the problem, the cells of a block of rows, and
-the 40 bytes a row of the result; with weights or groups some 150 bytes a row on the way.
+    average           numerator        denominator
+    micro             (1 + b^2) tp_j   b^2 positives_j + predicted_j
+    macro             F_j              1
+    macro_supported   F_j              1                               (of labels with positives alone)
+    weighted          positives_j F_j  positives_j
+
+and a row changes the counts of those labels only that are true or predicted in it. So the average without that row is
+exact, at the cost of the labels of the row. "samples" is a mean over rows. Rows of a group are left out together: a
+*unit* is a row, or a group.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.bits import Bits
+from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
-from thresholds._arrays.types import Bytes, Floats, Ints, Matrix, Numbers
+from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
-from thresholds.metrics.judging import Decided
+from thresholds.metrics.counts import count_by_label
+
+AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
 
 # What rounding may leave of a sum of weights when all that was added is taken away again.
 _ROUNDING = 1e-12
 
 
-class Units(NamedTuple):
-    """The rows, unit after unit."""
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """The averages of F of one rule on all rows, and how far they change if one unit (a row, or a group) is left out.
 
-    order: Ints | None  # (n_samples,) rows by unit; None where they come so
-    unit: Ints  # (n_samples,) of these rows: rises
-    weights: Floats | None  # (n_samples,) of these rows; None where each weighs 1
-    n_units: int
-    are_rows: bool  # each row is a unit
+    A change is the average without a unit, less the mean of these.
+    """
 
-    @property
-    def weigh_one(self) -> bool:
-        """Whether each unit is a row of weight 1."""
-        return self.are_rows and self.weights is None
-
-    def added_up(self, *of_rows: Floats) -> Floats:
-        """Add up numbers of rows, as these weigh, for each unit, and the weights: (n_numbers + 1, n_units)."""
-        numbers = np.stack([*of_rows, np.ones(self.unit.size)])
-        if self.weights is not None:
-            numbers *= self.weights
-        if self.are_rows:
-            return numbers
-        return np.stack([np.bincount(self.unit, row, self.n_units) for row in numbers])
-
-
-class OfRows(NamedTuple):
-    """Decisions about some of the rows."""
-
-    decided: Decided
-    rows: Ints
-
-    def about(self, rows: slice | Ints) -> Matrix:
-        """Return those about some of these rows."""
-        return self.decided.about(self.rows[rows])
-
-
-def units_of(problem: Problem, groups: Ints | None) -> Units:
-    """Put rows in the order of their units; rows without a known cell are in none."""
-    known = problem.rows_with_known  # (n_known,) or None
-    if known is not None:
-        groups = None if groups is None else groups[known]
-        problem = problem.at_rows(known)
-    n = problem.n_samples
-    given = problem.sample_weight
-    weights = None if given is None else np.asarray(given, np.float64)  # (n_samples,)
-    if groups is None:
-        return Units(None, np.arange(n), weights, n, are_rows=True)
-    n_units = int(groups.max()) + 1
-    if (np.diff(groups) >= 0).all():
-        return Units(None, groups, weights, n_units, are_rows=False)
-    order = groups.argsort(kind="stable")
-    weights = None if weights is None else weights[order]
-    return Units(order, groups[order], weights, n_units, are_rows=False)
-
-
-class Without(NamedTuple):
-    """Averages of F without each unit, and what else is seen on the way."""
-
-    averages: Floats  # (5, n_units), in the order of `jackknife.AVERAGES`
-    samples: float  # the last average, of all rows
+    on_all: dict[str, float]
+    changes: dict[str, Floats]  # (n_units,) each
     n_active: int  # units with something true or predicted
 
 
-def without_each_row(
-    decided: Decided,
-    problem: Problem,
-    all_counts: Floats,
-    tops: Floats,
-    bottoms: Floats,
-    beta: float,
-    zero_division: float,
-) -> Without:
-    """Leave out each row, all of weight 1; `tops` and `bottoms` (4,) are those of the averages over labels."""
-    averages = np.empty((5, problem.n_samples))
-    # What a row has, and what labels lose without it, for each cell that it may list.
-    losses_of_cells = _losses_of_a_row(all_counts, beta, zero_division)
-    table = np.hstack([counts_of_cells(problem.n_labels), losses_of_cells])  # (4 n_labels, 7)
-    n_active = 0
-    for rows in problem.row_blocks():
-        cells = Cells.of(truth_of(problem, rows), decided.about(rows))
-        n_active += int(np.count_nonzero(np.diff(cells.starts)))
-        sums = cells.sums(table)  # (7, n_rows)
-        counts, losses = sums[:3], sums[3:]
-        averages[:4, rows] = _averages(tops, bottoms, losses, counts, beta, zero_division)
-        tp, predicted, positives = counts  # (n_rows,) each
-        averages[4, rows] = f_of_counts(tp, predicted, positives, beta, zero_division)
+class UnitCounts(NamedTuple):
+    """Some whole units: what they count of the labels that are true or predicted in them, and of their rows."""
 
-    # The mean F of the other rows.
-    n = problem.n_samples
-    f = averages[4]  # (n_samples,)
-    total = float(f.sum())
-    np.subtract(total, f, out=f)
-    f /= max(n - 1, 1)
-    return Without(averages, total / n, n_active)
+    unit: Ints  # (n_pairs,) units and labels in pairs, each once
+    label: Ints  # (n_pairs,)
+    counts: Floats  # (3, n_pairs) true positives, predictions and positives, as rows weigh
+    unit_of_row: Ints  # (n_rows,) of all their rows
+    weight_of_row: Floats  # (n_rows,)
+    counts_of_row: Floats  # (3, n_rows) true positives, predictions and positives, unweighted
 
 
-def without_each_unit(
-    decided: Decided,
-    problem: Problem,
-    units: Units,
-    all_counts: Floats,
-    tops: Floats,
-    bottoms: Floats,
-    beta: float,
-    zero_division: float,
-) -> Without:
-    """Leave out each unit that weighs anything; `tops` and `bottoms` (4,) are those of the averages over labels."""
-    by_row = np.empty((3, problem.n_samples))
-    losses = _LossesOfUnits(units, all_counts, beta, zero_division)
-    table = counts_of_cells(problem.n_labels)
-    for rows in problem.row_blocks():
-        chosen = rows if units.order is None else units.order[rows]
-        cells = Cells.of(truth_of(problem, chosen), decided.about(chosen))
-        by_row[:, rows] = cells.sums(table)
-        losses.add(rows, cells)
+def count_units(
+    decided: Matrix, problem: Problem, groups: Ints | None, *, weighted: bool = True
+) -> Iterator[UnitCounts]:
+    """Count decisions about all rows unit by unit; a row without a known cell is in none.
 
-    # What each unit has: counts, F of its rows, and weight.
-    tp, predicted, positives = by_row  # (n_samples,) each
-    f = f_of_counts(tp, predicted, positives, beta, zero_division)  # (n_samples,)
-    of_units = units.added_up(tp, predicted, positives, f)  # (5, n_units), the weights last
-    *_, predicted, positives, f, weight = of_units  # (n_units,) each
-
-    averages = np.empty((5, units.n_units))
-    all_f, all_weight = f.sum(), weight.sum()
-    averages[:4] = _averages(tops, bottoms, losses.losses, of_units[:3], beta, zero_division)
-    averages[4] = _ratio(all_f - f, _rest(all_weight, weight), 0.0)
-    if not weight.all():
-        averages = averages[:, weight > 0]
-    n_active = int(np.count_nonzero(predicted + positives))
-    return Without(averages, float(all_f / all_weight), n_active)
-
-
-def truth_of(problem: Problem, rows: slice | Ints) -> Matrix:
-    """Return the truth of some rows, in bits where it is dense."""
-    return problem.truth[rows] if is_sparse(problem.truth) else problem.bits_of_truth.at(rows)
-
-
-def _averages(
-    tops: Floats,
-    bottoms: Floats,
-    losses: Floats,
-    of_units: Floats,
-    beta: float,
-    zero_division: float,
-) -> Floats:
-    """Return the averages over labels without each unit, (4, n_units), in the order of `jackknife.AVERAGES`.
-
-    `tops` and `bottoms` (4,) are those of all rows, `losses` (4, n_units) what labels lose, and `of_units` (3, n_units)
-    what each unit has: true positives, predictions and positives. Micro F of no predictions and no positives is
-    `zero_division`; where nothing is positive, weighted F is the plain mean.
+    `groups` (n_samples,) are numbers from 0; without them the rows with a known cell are units, numbered from 0.
     """
-    tp, predicted, positives = of_units
-    of_macro, of_supported, of_label, of_weighted = losses
+    # Rows in the order of their units.
+    known = problem.rows_with_known
+    rows = np.arange(problem.n_samples) if known is None else known  # (n_known,)
+    unit = np.arange(rows.size) if groups is None else groups[rows]  # (n_known,)
+    if groups is not None:
+        order = unit.argsort(kind="stable")
+        rows, unit = rows[order], unit[order]
+    given = problem.sample_weight if weighted else None
+    weights = np.ones(rows.size) if given is None else np.asarray(given, np.float64)[rows]
+
+    # A block of rows ends where a unit does.
+    lasts = [block.stop - 1 for block in row_blocks(rows.size, problem.stored_per_row)]
+    ends = np.unique(unit.searchsorted(unit[lasts], side="right"))  # (n_blocks,)
+    for first, end in pairwise([0, *ends.tolist()]):
+        block = slice(first, end)
+        yield _count_block(
+            problem.truth[rows[block]], decided[rows[block]], unit[block], weights[block]
+        )
+
+
+def _count_block(truth: Matrix, decided: Matrix, unit: Ints, weights: Floats) -> UnitCounts:
+    """Count decisions about the rows of whole units."""
+    n_rows, n_labels = truth.shape
+    row, label, kind = _marked_cells(truth, decided)  # (n_cells,) each
+    is_true, is_marked = kind >= 2, kind % 2 == 1
+    columns = (is_true & is_marked, is_marked, is_true)
+    counts_of_row = np.array(
+        [np.bincount(row[column], minlength=n_rows) for column in columns], np.float64
+    )  # (3, n_rows)
+
+    # Add up the cells of each unit and label.
+    weight = weights[row]  # (n_cells,)
+    has_weight = weight > 0
+    cell = unit[row[has_weight]] * n_labels + label[has_weight]
+    pairs, pair = np.unique(cell, return_inverse=True)  # (n_pairs,) and (n_weighing_cells,)
+    counts = np.array(
+        [np.bincount(pair, (weight * column)[has_weight], pairs.size) for column in columns],
+        np.float64,
+    )  # (3, n_pairs)
+    return UnitCounts(
+        pairs // n_labels,
+        pairs % n_labels,
+        counts,
+        unit,
+        weights,
+        counts_of_row,
+    )
+
+
+def _marked_cells(truth: Matrix, decided: Matrix) -> tuple[Ints, Ints, Ints]:
+    """Return row, label and kind of the cells that are predicted (kind 1), true (2) or both (3)."""
+    if is_sparse(truth) and is_sparse(decided):
+        cells = truth.astype(np.uint8) * 2 + decided.astype(np.uint8)
+        return row_of_entries(cells), cells.indices.astype(np.int64), cells.data
+    kinds = 2 * np.not_equal(to_dense(truth), 0) + np.not_equal(to_dense(decided), 0)
+    row, label = np.nonzero(kinds)
+    return row, label, kinds[row, label]
+
+
+def leave_out_of(
+    decided: Matrix,
+    problem: Problem,
+    beta: float,
+    groups: Ints | None = None,
+    zero_division: float = 0.0,
+) -> LeftOut:
+    """Return the averages of decisions (n_samples, n_labels) without each row, or each of the `groups`.
+
+    Decisions are 0 where the truth is not known; `groups` (n_samples,) are numbers from 0. Units of weight 0, and rows
+    without a known cell, are left aside.
+    """
+    # What labels, and the averages over them, have of all rows.
+    counted = count_by_label(problem.truth, decided, problem.sample_weight)
+    all_counts = counted.sums.astype(np.float64)  # (3, n_labels)
+    all_terms = _terms_of(all_counts, beta, zero_division)  # (8, n_labels)
+    totals = all_terms.sum(axis=1)  # (8,)
+
+    # What these lose without each unit; what each unit has: F of its rows, weight, and whether anything is marked.
+    n_units = problem.n_samples if groups is None else int(groups.max()) + 1
+    losses = np.zeros((8, n_units))
+    f, weight = np.zeros(n_units), np.zeros(n_units)
+    is_active = np.zeros(n_units, np.bool_)
+    for part in count_units(decided, problem, groups):
+        left = _rest(all_counts[:, part.label], part.counts)  # (3, n_pairs)
+        lost = all_terms[:, part.label] - _terms_of(left, beta, zero_division)  # (8, n_pairs)
+        first, last = part.unit_of_row[[0, -1]]
+        units = slice(first, last + 1)
+        n = last + 1 - first
+        for of_term, values in zip(losses, lost, strict=True):
+            of_term[units] = np.bincount(part.unit - first, values, n)
+        tp, predicted, positives = part.counts_of_row  # (n_rows,) each
+        f_of_row = f_of_counts(tp, predicted, positives, beta, zero_division)
+        of_row = part.unit_of_row - first
+        f[units] = np.bincount(of_row, part.weight_of_row * f_of_row, n)
+        weight[units] = np.bincount(of_row, part.weight_of_row, n)
+        is_active[part.unit] = True
+
+    # The averages without each unit, less their means: what each changes.
+    has_weight = weight > 0
+    losses, f, weight = losses[:, has_weight], f[has_weight], weight[has_weight]
+    all_f, all_weight = f.sum(), weight.sum()
+    without = [
+        *_averages(_rest(totals[:, np.newaxis], losses), zero_division),
+        _ratio(all_f - f, _rest(all_weight, weight), 0.0),
+    ]
+    on_all = [*_averages(totals, zero_division), all_f / all_weight]
+    changes = np.stack(without)  # (5, n_units)
+    changes -= changes.mean(axis=1, keepdims=True)
+    return LeftOut(
+        on_all=dict(zip(AVERAGES, map(float, on_all), strict=True)),
+        changes=dict(zip(AVERAGES, changes, strict=True)),
+        n_active=int(np.count_nonzero(is_active)),
+    )
+
+
+def _terms_of(counts: Floats, beta: float, zero_division: float) -> Floats:
+    """Return what each label adds to the sums that make up averages, (8, n_labels)."""
+    tp, predicted, positives = counts
     beta2 = beta * beta
-    bottom = _rest(bottoms[0], beta2 * positives + predicted)
-    micro = _ratio(tops[0] - (1.0 + beta2) * tp, bottom, zero_division)
-    macro = _ratio(tops[1] - of_macro, bottoms[1], 0.0)
-    supported = _ratio(tops[2] - of_supported, bottoms[2] - of_label, 0.0)
-    weighted = _ratio(tops[3] - of_weighted, _rest(bottoms[3], positives), macro)
-    return np.stack([micro, macro, supported, weighted])
+    f = f_of_counts(tp, predicted, positives, beta, zero_division)
+    has_positives = (positives > 0).astype(np.float64)
+    return np.stack(
+        [
+            (1 + beta2) * tp,
+            beta2 * positives + predicted,
+            f,
+            np.ones(f.size),
+            f * has_positives,
+            has_positives,
+            f * positives,
+            positives,
+        ]
+    )
+
+
+def _averages(sums: Numbers, zero_division: float) -> list[Numbers]:
+    """Return micro, macro, macro of labels with positives, and weighted F of such sums.
+
+    Micro F of no predictions and no positives is `zero_division`; where nothing is positive, weighted F is the plain
+    mean.
+    """
+    macro = _ratio(sums[2], sums[3], 0.0)
+    return [
+        _ratio(sums[0], sums[1], zero_division),
+        macro,
+        _ratio(sums[4], sums[5], 0.0),
+        _ratio(sums[6], sums[7], macro),
+    ]
 
 
 def _rest(total: Numbers, part: Numbers) -> Floats:
@@ -195,160 +223,3 @@ def _ratio(top: Numbers, bottom: Numbers, otherwise: Numbers | float) -> Floats:
     """Divide, where there is something to divide by."""
     exists = np.greater(bottom, 0.0)
     return np.where(exists, top / np.where(exists, bottom, 1.0), otherwise)
-
-
-class _LossesOfUnits:
-    """Adds up what labels lose without each unit, its rows having weights."""
-
-    def __init__(self, units: Units, all_counts: Floats, beta: float, zero_division: float) -> None:
-        self._units = units
-        self._all_counts = all_counts  # (3, n_labels)
-        tp, predicted, positives = all_counts  # (n_labels,) each
-        self._f = f_of_counts(tp, predicted, positives, beta, zero_division)  # (n_labels,)
-        self._beta = beta
-        self._zero_division = zero_division
-        self.losses = np.zeros((4, units.n_units))
-        # Cells of the last unit, which may go on: unit, cell and weight.
-        self._pending = np.zeros((3, 0))
-
-    def add(self, rows: slice, cells: "Cells") -> None:
-        """Add up the next rows."""
-        unit, weights = self._units.unit, self._units.weights
-        sizes = np.diff(cells.starts)
-        weight = np.ones(sizes.sum()) if weights is None else weights[rows].repeat(sizes)
-        some = np.stack([unit[rows].repeat(sizes), cells.listed, weight])[:, weight > 0]
-        some = np.concatenate([self._pending, some], axis=1)
-        is_pending = np.zeros(some.shape[1], np.bool_)
-        if rows.stop < unit.size and unit[rows.stop] == unit[rows.stop - 1]:
-            is_pending = some[0] == unit[rows.stop]
-        self._pending = some[:, is_pending]
-        of_unit, cell, weight = some[:, ~is_pending]
-        if weight.size > 0:
-            self._add_units(of_unit.astype(np.int64), cell.astype(np.int64), weight)
-
-    def _add_units(self, unit: Ints, cell: Ints, weight: Floats) -> None:
-        """Add up what the labels of whole units lose."""
-        n_labels = self._f.size
-        pairs, first, at = np.unique(
-            unit * n_labels + cell // 4, return_index=True, return_inverse=True
-        )
-        is_true, is_marked = cell // 2 % 2, cell % 2
-        columns = (is_true & is_marked, is_marked, is_true)
-        of_pairs = np.stack([np.bincount(at, weight * column) for column in columns])
-
-        # What each label of a unit loses, in the order in which they come.
-        order = first.argsort()
-        unit, label = np.divmod(pairs[order], n_labels)
-        all_counts = self._all_counts[:, label]
-        tp, predicted, positives = _rest(all_counts, of_pairs[:, order])
-        before = self._f[label]
-        after = f_of_counts(tp, predicted, positives, self._beta, self._zero_division)
-        had, has = (all_counts[2] > 0).astype(np.float64), (positives > 0).astype(np.float64)
-        terms = (
-            before - after,
-            before * had - after * has,
-            had - has,
-            all_counts[2] * before - positives * after,
-        )
-        units = slice(unit[0], unit[-1] + 1)
-        for losses, term in zip(self.losses, terms, strict=True):
-            losses[units] += np.bincount(unit - unit[0], term)
-
-
-class Cells(NamedTuple):
-    """The cells of rows that are true or predicted: those of row i are `listed[starts[i]:starts[i + 1]]`."""
-
-    starts: Ints  # (n_rows + 1,)
-    listed: Ints  # (n_cells,)
-
-    @classmethod
-    def of(cls, truth: Matrix, predicted: Matrix) -> "Cells":
-        """List those of a block of rows."""
-        if is_sparse(truth) and is_sparse(predicted):
-            return cls._of_sparse(truth, predicted)
-        kind = 2 * _dense(truth) + _dense(predicted)  # (n_rows, n_labels)
-        n_rows, n_labels = kind.shape
-        place = np.flatnonzero(kind != 0)  # (n_cells,)
-        starts = place.searchsorted(n_labels * np.arange(n_rows + 1))
-        return cls(starts, 4 * (place % n_labels) + kind.reshape(-1)[place])
-
-    @classmethod
-    def _of_sparse(cls, truth: Matrix, predicted: Matrix) -> "Cells":
-        """List those of two CSR matrices of ones: of each row what is true, then what is predicted alone."""
-        n_rows, n_labels = truth.shape
-        true_row, predicted_row = row_of_entries(truth), row_of_entries(predicted)
-        true_label, predicted_label = (
-            truth.indices.astype(np.int64),
-            predicted.indices.astype(np.int64),
-        )
-        true_place = true_row * n_labels + true_label
-        predicted_place = predicted_row * n_labels + predicted_label
-        is_both = np.isin(true_place, predicted_place)
-        is_alone = ~np.isin(predicted_place, true_place)
-        row = np.concatenate([true_row, predicted_row[is_alone]])
-        cells = np.concatenate([4 * true_label + 2 + is_both, 4 * predicted_label[is_alone] + 1])
-        order = row.argsort(kind="stable")
-        return cls(row[order].searchsorted(np.arange(n_rows + 1)), cells[order])
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.starts.size - 1
-
-    def sums(self, table: Floats) -> Floats:
-        """Add up what a table, (4 n_labels, n_columns), has for the cells of each row: (n_columns, n_rows)."""
-        from scipy import sparse
-
-        # Sums go from cell to cell, as listed.
-        ones = np.ones(self.listed.size)
-        lists = sparse.csr_array(
-            (ones, self.listed, self.starts), shape=(self.n_rows, table.shape[0])
-        )
-        return np.ascontiguousarray((lists @ table).T)
-
-
-def _dense(matrix: Matrix) -> Bytes:
-    """Return a block of 0 and 1 as bytes."""
-    if isinstance(matrix, Bits):
-        return matrix.to_dense()
-    cells: Bytes = np.not_equal(to_dense(matrix), 0).view(np.uint8)
-    return cells
-
-
-def counts_of_cells(n_labels: int) -> Floats:
-    """Return true positives, predictions and positives of each cell that may be listed, (4 n_labels, 3)."""
-    of_kinds = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]
-    return np.tile(of_kinds, (n_labels, 1))
-
-
-def _losses_of_a_row(all_counts: Floats, beta: float, zero_division: float) -> Floats:
-    """Return what a label loses without a row in which it is predicted, true, or both, (4 n_labels, 4)."""
-    # What the row has of each label's counts: (3, 1, 4), by kind: neither, predicted, true, both.
-    of_row = np.array([[0, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1]])[:, np.newaxis, :]
-    with_row = all_counts[:, :, np.newaxis]  # (3, n_labels, 1)
-    without_row = np.maximum(with_row - of_row, 0)  # (3, n_labels, 4)
-    columns = []
-    for average in ("macro", "macro_supported", "weighted"):
-        before = terms_of(average, with_row, beta, zero_division)
-        after = terms_of(average, without_row, beta, zero_division)
-        columns.append([one - other for one, other in zip(before, after, strict=True)])
-    (macro, _), (supported, label), (weighted, _) = columns  # (n_labels, 4) each
-    table = np.stack([macro, supported, label, weighted], axis=-1)  # (n_labels, 4, 4)
-    return table.reshape(-1, table.shape[-1])
-
-
-def terms_of(
-    average: str, counts: Numbers, beta: float, zero_division: float
-) -> tuple[Numbers, Numbers]:
-    """Return what each label adds to the numerator and to the denominator of an average."""
-    tp, predicted, positives = counts
-    if average == "micro":
-        beta2 = beta * beta
-        return (1 + beta2) * tp, beta2 * positives + predicted
-    f = f_of_counts(tp, predicted, positives, beta, zero_division)
-    if average == "macro":
-        return f, np.ones(f.shape)
-    if average == "macro_supported":
-        has_positives = (positives > 0).astype(np.float64)
-        return f * has_positives, has_positives
-    return positives * f, positives

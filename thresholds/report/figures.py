@@ -15,8 +15,9 @@ from thresholds._engine.problem import Problem
 from thresholds.diagnosis.evidence import Criteria
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, interval_of, leave_out_of
-from thresholds.metrics.judging import Judged, judge
+from thresholds.metrics.jackknife import Interval, difference_of, interval_of
+from thresholds.metrics.judging import Judged, count_decisions, decide_all
+from thresholds.metrics.leaving_out import LeftOut, leave_out_of
 from thresholds.report.content import Change, Figure
 from thresholds.report.wording import of_change
 from thresholds.rule import Rule
@@ -89,12 +90,9 @@ class Reached(NamedTuple):
 
 def reached_by(rule: Rule, problem: Problem, asked: Asked) -> tuple[Judged, Reached]:
     """Count what a rule decides on all rows, and without each row or group."""
-    judged = judge(rule, problem, by_row=True, keep=True)
-    assert judged.decided is not None, "decisions are kept"
+    judged = count_decisions(decide_all(rule, problem), problem)
     assert judged.by_sample is not None, "rows are counted"
-    averages = leave_out_of(
-        judged.decided, problem, judged.by_label, asked.beta, asked.groups, asked.zero_division
-    )
+    averages = leave_out_of(judged.decided, problem, asked.beta, asked.groups, asked.zero_division)
     tp, predicted, positives = judged.by_sample.sums  # (n_samples,) each
     units = np.arange(tp.size) if asked.groups is None else asked.groups  # (n_samples,)
     right = np.bincount(units, tp)  # (n_units,)

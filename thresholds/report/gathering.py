@@ -149,9 +149,8 @@ def _find(
     evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
     independent = None
     if asked.groups is not None:
-        assert judged.decided is not None, "decisions are kept"
         independent = independent_shares(
-            judged.decided, problem, judged.by_label, asked.groups, asked.beta, asked.confidence
+            judged.decided, problem, asked.groups, asked.beta, asked.confidence
         )
     diagnosis = conclude_from(
         counts,

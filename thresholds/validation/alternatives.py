@@ -23,22 +23,25 @@ resampling plans", chapter 3.
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Floats
+from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import record
+from thresholds._results.result import Result
 from thresholds.fitting.options import FitOptions
-from thresholds.results import Shown, Table, records_of
-from thresholds.validation.held_out import Folds, HeldOut, hold_out
+from thresholds.metrics.judged_rules import JudgedRules
+from thresholds.validation.held_out import Folds, decide_out_of_fold, rules_of_folds
 
 _LEVEL = 0.05  # one-sided
+_FIT = ""  # the name of the fit itself in the table
 
 
-@dataclass(frozen=True, repr=False)
-class Alternative(Shown):
+@record
+class Alternative(Result):
     """Another rule, cross-fitted over the same folds."""
 
     name: str  # what it is, in words
@@ -49,13 +52,9 @@ class Alternative(Shown):
     standard_error: float  # of the gain; NaN with one fold
     is_better: bool  # whether the gain is shown to be above 0
 
-    def _records(self) -> list[dict[str, Any]]:
-        """Return the fields, in one row."""
-        return records_of([self])
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _sentences(self) -> tuple[str]:
         """Say what it reaches."""
-        yield self.in_words()
+        return (self.in_words(),)
 
     def in_words(self) -> str:
         """Say what it reaches."""
@@ -67,22 +66,44 @@ class Alternative(Shown):
 
 
 def alternatives_to(
-    held_out: HeldOut,
+    decided: Any,
     problem: Problem,
     options: FitOptions,
     folds: Folds,
     given_weights: Floats | None,
+    fold_of_row: Ints,
 ) -> tuple[Alternative, ...]:
-    """Cross-fit the alternatives to a fit that is held out over these folds."""
-    figure = held_out.f(options)
-    without_each = held_out.f_without_each(options)  # (n_folds,)
+    """Cross-fit the alternatives to a fit over the same folds; `decided` (n_samples, n_labels) is out of fold.
+
+    `fold_of_row` (n_samples,) is the fold that each row is judged in, -1 for none.
+    """
+    given = [
+        (name, changed, replace(options, rule=None, **changed))
+        for name, changed in _other_options(options)
+    ]
+    of_others = {
+        name: decide_out_of_fold(
+            rules_of_folds(problem, others, folds, given_weights), problem, folds
+        )
+        for name, _, others in given
+    }
+    judged = np.flatnonzero(fold_of_row >= 0)
+    table = JudgedRules(
+        {_FIT: decided[judged], **{name: cells[judged] for name, cells in of_others.items()}},
+        problem.at_rows(judged),
+        beta=options.beta,
+        zero_division=options.zero_division,
+        groups=fold_of_row[judged],
+    )
     found = []
-    for name, changed in _other_options(options):
-        others = replace(options, rule=None, **changed)
-        other = hold_out(problem, others, folds, given_weights)
-        reached = other.f(others)
-        gain = reached - figure
-        error = _jackknife(other.f_without_each(others) - without_each)
+    for name, changed, others in given:
+        # Without each fold: how much more, less the mean of that, (n_folds,).
+        gains = np.subtract(
+            *(table.left_out[rule].changes[options.average] for rule in (name, _FIT))
+        )
+        reached = table.figure(name, options.average)
+        gain = reached - table.figure(_FIT, options.average)
+        error = _jackknife(gains)
         is_better = gain > _times_error(len(folds)) * error
         found.append(Alternative(name, others.named.name, changed, reached, gain, error, is_better))
     return tuple(found)
@@ -111,10 +132,9 @@ def _times_error(n_folds: int) -> float:
     return float(stdtrit(n_folds - 1, 1 - _LEVEL)) if n_folds > 1 else math.nan
 
 
-def _jackknife(without_each: Floats) -> float:
-    """Return the standard error of a figure from its values without each fold."""
-    n_folds = without_each.size
+def _jackknife(changes: Floats) -> float:
+    """Return the standard error of a figure from its values without each fold, less their mean."""
+    n_folds = changes.size
     if n_folds < 2:
         return math.nan
-    squares = ((without_each - without_each.mean()) ** 2).sum()
-    return float(np.sqrt((n_folds - 1) / n_folds * squares))
+    return float(np.sqrt((n_folds - 1) / n_folds * np.square(changes).sum()))

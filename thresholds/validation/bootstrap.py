@@ -28,7 +28,7 @@ using Poisson frequencies".
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,28 +41,19 @@ from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.histograms import Histograms, over_histograms
 from thresholds._engine.problem import Problem
 from thresholds._kernels.bootstrap import resample
+from thresholds._results.fields import record
+from thresholds._results.result import Drawable, Result, names_of, rows_of
+from thresholds._results.tables import Table
+from thresholds._results.words import are, counted, in_percent, n_more
 from thresholds.data.folds import SEED
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.intervals import score_interval
-from thresholds.results import (
-    Drawable,
-    Result,
-    Table,
-    are,
-    counted,
-    in_percent,
-    n_more,
-    names_of,
-    rows_of,
-)
 
 _SEEN = 1 - math.exp(-1)  # the share of the rows that have weight in a replicate
 _APART = 3  # times as many rows predicted at one end of an interval as at the other: worth a word
 
-Columns = dict[str, npt.NDArray[np.generic]]
 
-
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class ThresholdBootstrap(Result, Drawable):
     """How far thresholds would move on other rows, and what is left of the F that they claim.
 
@@ -116,11 +107,7 @@ class ThresholdBootstrap(Result, Drawable):
         """Labels by how far their thresholds may move, by `spread`, those that may move furthest first, (n_labels,)."""
         return np.argsort(-self.spread, kind="stable")
 
-    def _records(self) -> npt.NDArray[np.void]:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list the k labels whose thresholds are least certain."""
         apart = int(np.count_nonzero(self.spread > _APART))
         interval = f"{in_percent(self.confidence)} interval"
@@ -251,7 +238,7 @@ def bootstrap_thresholds(
         keep_sparse=options.keep_sparse,
     )
 
-    def of_labels(found: Histograms, first: int) -> Columns:
+    def of_labels(found: Histograms, first: int) -> dict[str, npt.NDArray[Any]]:
         return _columns(problem, options, n_bootstraps, confidence, seed, found, first)
 
     parts = over_histograms(problem, of_labels, n_jobs=options.n_jobs, progress=options.progress)
@@ -289,7 +276,7 @@ def _columns(
     seed: int,
     found: Histograms,
     first: int,
-) -> Columns:
+) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of the table, but for their names, for some labels, the first of which has that number."""
     steps = found.steps.cuttable(problem)
     fitted = steps.at(best_steps(steps, options.beta**2))

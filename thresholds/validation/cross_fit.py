@@ -5,8 +5,7 @@ section 8, the winner's curse). So rules are fitted on all folds but one, and ea
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple, Unpack
 
@@ -14,17 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.kinds import Kinds
-from thresholds._arrays.types import Dense, Floats, Integers, Ints, Numbers
+from thresholds._arrays.types import Floats, Integers, Ints
 from thresholds._checks import Average, InputError
 from thresholds._engine.columns import ask
 from thresholds._engine.folds import Question
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import record, value
+from thresholds._results.result import Drawable, Result, names_of, rows_of
+from thresholds._results.tables import Column, Table, share, tabulate
+from thresholds._results.words import are, counted
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.diagnosis import Diagnosis, Verdicts
 from thresholds.diagnosis.diagnosing import conclude_from
 from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence, evidence_of
-from thresholds.fitting.odds import Curves
+from thresholds.fitting.odds import CurveFits
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
     FitArguments,
@@ -34,24 +36,14 @@ from thresholds.fitting.options import (
 )
 from thresholds.guarantees.independent_rows import warn_of_copies
 from thresholds.metrics.averages import each, f_score
-from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.judging import f_measure, judge
-from thresholds.results import (
-    Columns,
-    Drawable,
-    Result,
-    Table,
-    are,
-    as_given,
-    counted,
-    n_more,
-    rows_when_read,
-)
+from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.judged_rules import JudgedRules
+from thresholds.metrics.judging import count_decisions, f_measure, judge, positives_of
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.sources.taking import takes_source
 from thresholds.validation.alternatives import Alternative, alternatives_to
-from thresholds.validation.held_out import Folds, HeldOut, fit_and_hold_out
+from thresholds.validation.held_out import Folds, decide_out_of_fold, fit_with_folds
 from thresholds.validation.promises import (
     RowPromise,
     promises_in_words,
@@ -59,12 +51,21 @@ from thresholds.validation.promises import (
     row_promises_out_of_fold,
 )
 
+_WIDEST = (
+    Column("name", "label", is_words=True),
+    Column("n_positives", "positives", "{:,g}".format),
+    Column("threshold", write="{:.4g}".format),
+    Column("lowest", ("folds'", "lowest"), "{:.4g}".format),
+    Column("median", ("thresholds", "median"), "{:.4g}".format),
+    Column("highest", write="{:.4g}".format),
+    Column("predicted_most", ("rows", "most"), share),
+    Column("predicted_least", ("predicted", "least"), share),
+)
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
 
 
-@rows_when_read("spread")
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class CrossFit(Result, Drawable):
     """A rule fitted on all rows, and what to expect of it on others.
 
@@ -102,7 +103,7 @@ class CrossFit(Result, Drawable):
     _shown = 0
     _display = "OptimismDisplay.from_cross_fit"
 
-    rule: Any  # a ThresholdRule, unless another kind was asked for by name
+    rule: Any = value(repr=False)  # a ThresholdRule, unless another kind was asked for by name
     in_sample: float
     out_of_fold: float
     folds: Integers
@@ -110,7 +111,7 @@ class CrossFit(Result, Drawable):
     spread: npt.NDArray[Any]
     how: str
     alternatives: tuple[Alternative, ...] = ()
-    diagnosis: Diagnosis | None = None
+    diagnosis: Diagnosis | None = value(default=None, repr=False)
     row_promises: tuple[RowPromise, ...] = ()
     name: str | None = None
     average: str = "macro"
@@ -132,20 +133,15 @@ class CrossFit(Result, Drawable):
         return max(gaining, key=lambda other: other.gain, default=None)
 
     @property
-    def _figures_of_labels(self) -> Any:
-        """The columns of the spread, which are put together when it is read."""
-        return as_given(self, "spread")
-
-    @property
     def guard(self) -> str | None:
         """The guard that was used."""
         return getattr(self.rule, "guard", None)
 
-    def _records(self) -> npt.NDArray[Any]:
+    def _rows(self) -> npt.NDArray[Any]:
         """Return the spread, one row a label."""
         return self.spread
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show both figures, and how far the folds' thresholds lie apart: of the k labels that depend most on rows."""
         lines = [self._figures(), self.thresholds_apart(), *self._promises()]
         if self.better is not None:
@@ -192,7 +188,7 @@ class CrossFit(Result, Drawable):
         guarantees = self.rule.guarantees if self._has_thresholds else None
         if not isinstance(guarantees, Guarantees):
             return [promise.in_words() for promise in self.row_promises]
-        return [promises_in_words(self._figures_of_labels["floors_out_of_fold"], guarantees.units)]
+        return [promises_in_words(self.spread["floors_out_of_fold"], guarantees.units)]
 
     def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""
@@ -200,8 +196,8 @@ class CrossFit(Result, Drawable):
             low = self.fold_thresholds[:, 0].min()
             high = self.fold_thresholds[:, 0].max()
             return f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
-        most = self._figures_of_labels["predicted_most"]
-        least = self._figures_of_labels["predicted_least"]
+        most = self.spread["predicted_most"]
+        least = self.spread["predicted_least"]
         apart = int(np.count_nonzero((most > _APART * least) & (most * self.folds.size >= _SOME)))
         what = "threshold" if self._has_thresholds else "rule"
         return (
@@ -216,21 +212,8 @@ class CrossFit(Result, Drawable):
         ratio = np.maximum(self.spread["predicted_most"], half) / np.maximum(
             self.spread["predicted_least"], half
         )
-        order = np.argsort(-ratio, kind="stable")[:k]
-        head = [
-            ("", "", "", "folds'", "thresholds", "", "rows", "predicted"),
-            ("label", "positives", "threshold", "lowest", "median", "highest", "most", "least"),
-        ]
-        body = [
-            (
-                str(row["name"]),
-                f"{row['n_positives']:,g}",
-                *(f"{row[name]:.4g}" for name in ("threshold", "lowest", "median", "highest")),
-                *(f"{row[name]:.2%}" for name in ("predicted_most", "predicted_least")),
-            )
-            for row in self.spread[order]
-        ]
-        return Table(head, body, note=n_more(self.spread.size, k))
+        order = np.argsort(-ratio, kind="stable")
+        return tabulate(self.spread[order], _WIDEST, k)
 
 
 def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
@@ -411,58 +394,71 @@ def cross_fit_rows(
 
     # What is asked of labels beside the fits: the odds at which their thresholds lie, so that a change of these can be
     # told from noise; and what the scores know of them on the rows that are judged, for verdicts.
-    judged = problem if (folds >= 0).all() else problem.at_rows(np.flatnonzero(folds >= 0))
+    judged_rows = np.flatnonzero(folds >= 0)
+    judged = problem if judged_rows.size == folds.size else problem.at_rows(judged_rows)
     criteria = Criteria()
-    curves, tests = Curves(problem), LabelTests(judged, criteria)
+    curves, tests = CurveFits(problem), LabelTests(judged, criteria)
     tells_verdicts = verdicts and rows.sample_weight is None
     are_tested_here = tells_verdicts and judged is problem
     questions: list[Question] = [curves, tests] if are_tested_here else [curves]
 
-    # Fit on all rows and on those outside each fold, which the rules that have not seen it judge.
+    # Fit on all rows and on those outside each fold; the rules of the folds judge the rows that they have not seen.
     weights = rows.given_weights
-    fitted, held_out, answers = fit_and_hold_out(problem, fit, pairs, weights, questions)
     run: Any = {"n_jobs": fit.n_jobs, "progress": fit.progress}
-    has_thresholds = isinstance(fitted, ThresholdRule)
+    fitted, fold_rules, answers = fit_with_folds(problem, fit, pairs, weights, questions)
+    decided = decide_out_of_fold(fold_rules, problem, pairs, n_jobs=fit.n_jobs)
+    held_out = JudgedRules(
+        {"": decided[judged_rows]}, judged, beta=fit.beta, zero_division=fit.zero_division
+    )
+    out_of_fold = held_out.counts[""].by_label
+
+    # Fits that did not go together have not answered yet.
     if answers is None:
-        asked = questions if has_thresholds else questions[1:]
+        asked = questions if isinstance(fitted, ThresholdRule) else questions[1:]
         answers = ask(problem, asked, **run) if asked else []
-    odds, evidence = None, None
-    if isinstance(fitted, ThresholdRule):
-        odds = curves.odds(np.concatenate(answers[0], axis=1), fitted.thresholds)
+    evidence = None
     if are_tested_here:
         evidence = all_evidence(answers[-1])
     elif tells_verdicts:
         evidence = evidence_of(judged, criteria, **run)
-    kept = OutOfFold(
-        held_out.f(fit),
-        len(pairs),
-        how,
-        rows.seed,
-        _in_weights(held_out.by_label, rows),
-    )
 
-    record: dict[str, Any] = {"out_of_fold": kept}
+    record: dict[str, Any] = {
+        "out_of_fold": OutOfFold(
+            held_out.figure("", fit.average),
+            len(pairs),
+            how,
+            rows.seed,
+            _in_weights(out_of_fold, rows),
+        )
+    }
     fold_thresholds = np.full((len(pairs), problem.n_labels), np.nan)
     if isinstance(fitted, ThresholdRule):
-        record["odds"] = odds
-        for k, fold_rule in enumerate(held_out.rules):
-            assert isinstance(fold_rule, ThresholdRule), "folds have rules of one kind"
-            fold_thresholds[k] = fold_rule.thresholds
+        record["odds"] = curves.odds(np.concatenate(answers[0], axis=1), fitted.thresholds)
+        of_folds: list[Any] = fold_rules  # of one kind
+        fold_thresholds = np.stack([fold_rule.thresholds for fold_rule in of_folds])
+
+    # Floors that were promised with a confidence.
+    promises: dict[str, Any] = {}
+    row_promises: tuple[RowPromise, ...] = ()
+    if fit.confidence is not None:
+        by_fold = [count_decisions(decided[test], problem.at_rows(test)) for _, test in pairs]
+        promises = promises_out_of_fold(fold_rules, by_fold)
+        row_promises = row_promises_out_of_fold(fold_rules, by_fold)
     return CrossFit(
         rule=replace(fitted, **record),
         in_sample=in_sample(fitted, problem, fit),
-        out_of_fold=kept.f,
+        out_of_fold=record["out_of_fold"].f,
         folds=folds,
         fold_thresholds=fold_thresholds,
-        spread=_spread(problem, fitted, held_out, fold_thresholds, fit),
+        spread=_spread(problem, fitted, fold_rules, fold_thresholds, out_of_fold, fit, promises),
         how=how,
-        alternatives=alternatives_to(held_out, problem, fit, pairs, weights)
+        alternatives=alternatives_to(decided, problem, fit, pairs, weights, folds)
         if alternatives
         else (),
         diagnosis=None
         if evidence is None
-        else conclude_from(held_out.by_label, judged, fitted, evidence, criteria),
-        row_promises=row_promises_out_of_fold(held_out),
+        else conclude_from(out_of_fold, judged, fitted, evidence, criteria),
+        row_promises=row_promises,
         name=fit.rule,
         average=fit.average,
     )
@@ -521,79 +517,44 @@ def _in_weights(by_label: ConfusionCounts, rows: RowsInFolds) -> LabelCounts:
 
 
 def _spread(
-    problem: Problem, rule: Rule, held_out: HeldOut, fold_thresholds: Floats, options: FitOptions
-) -> Any:
+    problem: Problem,
+    rule: Rule,
+    fold_rules: Sequence[Rule],
+    fold_thresholds: Floats,
+    out_of_fold: ConfusionCounts,
+    options: FitOptions,
+    promises: Mapping[str, Any],
+) -> npt.NDArray[Any]:
     """Lay out the thresholds of the folds, how many rows their extremes predict, and what F each label reaches."""
     n_jobs: int | None = 1  # Other rules have threads of their own.
+    threshold = np.full(problem.n_labels, np.nan)
+    extremes = fold_rules
     if isinstance(rule, ThresholdRule):
         n_jobs = options.n_jobs
         threshold = rule.thresholds
         # Of all thresholds of a label the lowest predicts most.
-        most, least = (
-            _predicted(problem, ThresholdRule(extreme(axis=0), missing=problem.missing), n_jobs)
-            for extreme in (fold_thresholds.min, fold_thresholds.max)
-        )
-    else:
-        threshold = np.full(problem.n_labels, np.nan)
-        shares = np.stack([_predicted(problem, fold_rule, n_jobs) for fold_rule in held_out.rules])
-        most = shares.max(axis=0)
-        least = shares.min(axis=0)
-    positives = count_by_label(problem.truth, problem.truth, problem.unit_weights).positives
-    return _spread_of(
-        problem.label_names,
-        positives * problem.unit,
-        threshold,
-        fold_thresholds,
-        (most, least),
-        (judge(rule, problem, n_jobs=n_jobs).by_label, held_out.by_label),
-        options,
-        promises_out_of_fold(held_out),
+        extremes = [
+            ThresholdRule(bound, missing=problem.missing)
+            for bound in (fold_thresholds.min(axis=0), fold_thresholds.max(axis=0))
+        ]
+    shares = np.stack([_predicted(problem, extreme, n_jobs) for extreme in extremes])
+    counts = judge(rule, problem, n_jobs=n_jobs).by_label
+    figure = f_score(options.beta)
+    return rows_of(
+        {
+            "name": names_of(problem.label_names, problem.n_labels),
+            "n_positives": positives_of(problem) * problem.unit,
+            "threshold": threshold,
+            "lowest": fold_thresholds.min(axis=0),
+            "median": np.sort(fold_thresholds, axis=0)[len(fold_thresholds) // 2],
+            "highest": fold_thresholds.max(axis=0),
+            "predicted_most": shares.max(axis=0),
+            "predicted_least": shares.min(axis=0),
+            "f_in_sample": each(figure, counts, options.zero_division),
+            "f_out_of_fold": each(figure, out_of_fold, options.zero_division),
+            **promises,
+        }
     )
-
-
-def _spread_of(
-    label_names: Sequence[str] | None,
-    n_positives: Numbers,
-    threshold: Floats,
-    fold_thresholds: Floats,
-    predicted: tuple[Floats, Floats],
-    counts: tuple[ConfusionCounts, ConfusionCounts],
-    options: FitOptions,
-    promises: Mapping[str, Any],
-) -> Any:
-    """Lay out what `CrossFit.spread` has, what labels that are alike share once.
-
-    `predicted` are the largest and the smallest share of rows that a fold's rule predicts, `counts` those of the rule
-    on all rows, and of the decisions out of fold.
-    """
-    sums = [column for of_some in counts for column in of_some.sums]
-    first, kind, _ = Kinds.of([n_positives, *predicted, *sums])
-    f_in_sample, f_out_of_fold = (
-        each(f_score(options.beta), of_some.take(first), options.zero_division)
-        for of_some in counts
-    )
-    of_kinds = {
-        "n_positives": n_positives[first],
-        "predicted_most": predicted[0][first],
-        "predicted_least": predicted[1][first],
-        "f_in_sample": f_in_sample,
-        "f_out_of_fold": f_out_of_fold,
-    }
-    of_labels = {"threshold": threshold, **promises}
-    with_thresholds = partial(_with_thresholds, fold_thresholds)
-    return Columns(label_names, kind, of_kinds, with_thresholds, of_labels)
-
-
-def _with_thresholds(fold_thresholds: Floats, columns: Mapping[str, Dense]) -> dict[str, Dense]:
-    """Add the lowest, median and highest threshold of each label after that of the rule."""
-    figures = dict(columns)
-    first = {name: figures.pop(name) for name in ("name", "n_positives", "threshold")}
-    of_folds = {
-        "lowest": fold_thresholds.min(axis=0),
-        "median": np.sort(fold_thresholds, axis=0)[len(fold_thresholds) // 2],
-        "highest": fold_thresholds.max(axis=0),
-    }
-    return {**first, **of_folds, **figures}
 
 
 def _predicted(problem: Problem, rule: Rule, n_jobs: int | None) -> Floats:

@@ -10,69 +10,17 @@ ones are binomial: the p-value is exact. For many rows, and for weights, it is t
 weight counts as many rows as in Kish 1965. For micro, F is that of all labels together.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from thresholds._arrays.matrices import compressed
 from thresholds._arrays.sparse import to_dense
-from thresholds._arrays.types import Booleans, Floats, Numbers
+from thresholds._arrays.types import Floats, Numbers
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
-from thresholds.metrics.averages import average_of, f_score
-from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import judge
 from thresholds.rule import ThresholdRule
 from thresholds.significance import effective_rows
-from thresholds.validation.cross_fit import CrossFit
 
 _LARGEST_EXACT = 1000  # rows that only one of two thresholds predicts: above, their number of true ones is normal
-
-
-class BothCounts(NamedTuple):
-    """What is counted on the judged rows, (3, n_labels) each: true positives, predictions, positives."""
-
-    old: Floats  # by the old thresholds; those of new labels by the folds'
-    fresh: Floats  # by the thresholds of the folds
-    added: Floats  # (2, n_labels): true ones and all of the rows that only the folds' thresholds predict
-    dropped: Floats  # (2, n_labels): of those that only the old ones do
-
-    @classmethod
-    def of(cls, problem: Problem, found: CrossFit, thresholds_before: Floats) -> "BothCounts":
-        """Judge both thresholds of each label, fold by fold."""
-        shape = (3, problem.n_labels)
-        counts = cls(
-            np.zeros(shape), np.zeros(shape), np.zeros((2, shape[1])), np.zeros((2, shape[1]))
-        )
-        for k, of_fold in enumerate(found.fold_thresholds):
-            rows = problem.at_rows(np.flatnonzero(found.folds == k))
-            before = np.where(np.isnan(thresholds_before), of_fold, thresholds_before)
-            by_old = _counted(before, rows)
-            by_fold = _counted(of_fold, rows)
-            counts.old[:] += by_old
-            counts.fresh[:] += by_fold
-            # Of two cuts of one label the lower one predicts all that the other does.
-            more = (by_fold - by_old)[:2]
-            counts.added[:] += np.where(of_fold < before, more, 0.0)
-            counts.dropped[:] -= np.where(of_fold > before, more, 0.0)
-        return counts
-
-    def sums(self, takes_fresh: Booleans) -> Floats:
-        """Return the counts of fresh thresholds of some labels and old ones of the others: (3, n_labels)."""
-        return np.where(takes_fresh, self.fresh, self.old)
-
-    def f(self, takes_fresh: Booleans, rule: ThresholdRule) -> float:
-        """Return the average F of fresh thresholds of some labels and old ones of the others."""
-        assert rule.average is not None, "fits have one"
-        counts = ConfusionCounts(self.sums(takes_fresh), float("inf"))
-        return average_of(f_score(rule.beta), counts, rule.average, rule.zero_division)
-
-
-def _counted(thresholds: Floats, rows: Problem) -> Floats:
-    """Return true positives, predictions and positives, (3, n_labels)."""
-    rule = ThresholdRule(thresholds, missing=rows.missing, label_names=rows.label_names)
-    counts = judge(rule, rows).by_label
-    return np.stack([counts.tp, counts.predicted, counts.positives]).astype(np.float64)
 
 
 def rows_of_weight(problem: Problem) -> Floats | None:
@@ -97,27 +45,31 @@ def _rows_of_weight(weights: Numbers) -> float:
     return float(effective_rows(weights) / total) if total > 0 else 1.0
 
 
-def p_of_gain(counts: BothCounts, rule: ThresholdRule, scale: Floats | None) -> Floats:
+def p_of_gain(
+    old: Numbers, added: Numbers, dropped: Numbers, rule: ThresholdRule, scale: Floats | None
+) -> Floats:
     """Return the one-sided p-values of the fresh thresholds' gain in F; NaN where both decide alike.
 
-    `scale` is what `rows_of_weight` gives.
+    `old` (3, n_labels) are true positives, predictions and positives of the old thresholds, `added` those of the rows
+    that only the fresh ones predict, `dropped` of those that only the old ones do. `scale` is what `rows_of_weight`
+    gives.
     """
     # The share of true rows at which neither gains; half a row more keeps it from 0.
     beta2 = rule.beta * rule.beta
-    tp, predicted, positives = counts.old
+    tp, predicted, positives = old
     if rule.average == "micro":
-        tp, predicted, positives = (np.full(tp.size, part.sum()) for part in counts.old)
+        tp, predicted, positives = (np.full(tp.size, part.sum()) for part in old)
     f = f_of_counts(tp + 0.5, predicted + 0.5, positives + 0.5, rule.beta, 0.0)
     even = np.clip(f / (1 + beta2), 1e-12, 1 - 1e-12)  # (n_labels,)
 
     p = np.full(tp.size, np.nan)
-    for j in np.flatnonzero(counts.added[1] + counts.dropped[1] > 0):
+    for j in np.flatnonzero(added[1] + dropped[1] > 0):
         rows = 1.0 if scale is None else scale[j]
-        added = counts.added[:, j] * rows
-        dropped = counts.dropped[:, j] * rows
-        is_exact = scale is None and added[1] + dropped[1] <= _LARGEST_EXACT
+        more = added[:2, j] * rows
+        fewer = dropped[:2, j] * rows
+        is_exact = scale is None and more[1] + fewer[1] <= _LARGEST_EXACT
         upper_tail = _exact if is_exact else _normal
-        p[j] = upper_tail(added, dropped, float(even[j]))
+        p[j] = upper_tail(more, fewer, float(even[j]))
     return p
 
 

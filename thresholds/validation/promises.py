@@ -1,26 +1,29 @@
 """Were floors that the folds' rules promised kept on the rows of the folds, which these rules had not seen?"""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
+from thresholds._results.words import counted
 from thresholds.metrics.averages import PRECISION, RECALL, average_of
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.intervals import p_at_least
-from thresholds.results import counted
-from thresholds.rule import ThresholdRule
+from thresholds.metrics.judging import Judged
+from thresholds.rule import Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.rule.row_guarantees import RowGuarantees
-from thresholds.validation.held_out import HeldOut
 
 KEPT = "kept"
 BELOW = "below"
 CLEARLY_BELOW = "clearly below"
 
 
-def promises_out_of_fold(held_out: HeldOut) -> dict[str, Any]:
+def promises_out_of_fold(rules: Sequence[Rule], judged: Sequence[Judged]) -> dict[str, Any]:
     """Return columns (n_labels,) about promises of the folds' rules; none where nothing is promised.
+
+    `judged` are the counts of each fold's rule on its rows.
 
     n_folds_promised : of how many folds the rule promised the label's floors
     precision_out_of_fold, recall_out_of_fold : of all decisions of these folds' rules about rows they had not seen,
@@ -31,7 +34,7 @@ def promises_out_of_fold(held_out: HeldOut) -> dict[str, Any]:
     """
     promised = [
         (rule.guarantees, fold.by_label)
-        for rule, fold in zip(held_out.rules, held_out.judged, strict=True)
+        for rule, fold in zip(rules, judged, strict=True)
         if isinstance(rule, ThresholdRule) and isinstance(rule.guarantees, Guarantees)
     ]
     if not promised:
@@ -75,15 +78,17 @@ class RowPromise(NamedTuple):
         return f"{self.name} of at least {self.floor:g}, {by}{reached}"
 
 
-def row_promises_out_of_fold(held_out: HeldOut) -> tuple[RowPromise, ...]:
+def row_promises_out_of_fold(
+    rules: Sequence[Rule], judged: Sequence[Judged]
+) -> tuple[RowPromise, ...]:
     """Return what became of floors of micro, or of means over rows; of groups, too, rows are counted."""
-    asked = [rule.guarantees for rule in held_out.rules if isinstance(rule, ThresholdRule)]
+    asked = [rule.guarantees for rule in rules if isinstance(rule, ThresholdRule)]
     wanted = next((one for one in asked if isinstance(one, RowGuarantees)), None)
     if wanted is None:
         return ()
     promised = [
         fold
-        for rule, fold in zip(held_out.rules, held_out.judged, strict=True)
+        for rule, fold in zip(rules, judged, strict=True)
         if isinstance(rule, ThresholdRule)
         and isinstance(rule.guarantees, RowGuarantees)
         and rule.guarantees.promised
@@ -100,7 +105,7 @@ def row_promises_out_of_fold(held_out: HeldOut) -> tuple[RowPromise, ...]:
             average = "macro" if by_row else "micro"
             reached = average_of(figure, together, average, np.nan) if promised else np.nan
             name = f"{wanted.what} {figure.name.lower()}"
-            found.append(RowPromise(name, floor, len(promised), len(held_out.rules), reached))
+            found.append(RowPromise(name, floor, len(promised), len(rules), reached))
     return tuple(found)
 
 

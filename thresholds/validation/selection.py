@@ -25,7 +25,6 @@ performance evaluation".
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
@@ -35,6 +34,10 @@ from thresholds import _checks
 from thresholds._arrays.threads import ProgressBar
 from thresholds._arrays.types import Ints
 from thresholds._checks import AVERAGES, Average, InputError, group_numbers
+from thresholds._results.fields import record, value
+from thresholds._results.result import Result, rows_of
+from thresholds._results.tables import Column, Table, f_measure, tabulate
+from thresholds._results.words import counted, n_more
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.fitting.by_name import Calibrators, why_not
 from thresholds.fitting.options import (
@@ -46,10 +49,9 @@ from thresholds.fitting.options import (
     with_fit_options,
 )
 from thresholds.fitting.rules import LIMITS, RULES, NamedRule, find_rules
-from thresholds.results import Result, Table, counted, n_more, rows_of
-from thresholds.validation.contest import Contest, Entry
+from thresholds.validation.contest import Contest, Entry, hold_contest
 from thresholds.validation.cross_fit import CrossFit, cross_fit_rows, in_folds
-from thresholds.validation.held_out import decided_out_of_fold, rules_of_folds
+from thresholds.validation.held_out import decide_out_of_fold, rules_of_folds
 
 REFERENCES: Mapping[str, str] = {
     "macro": "macro, shrink",
@@ -59,7 +61,7 @@ REFERENCES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class RuleSelection(Result):
     """The rule that is best for an average, fitted on all rows, and why it was chosen.
 
@@ -86,27 +88,31 @@ class RuleSelection(Result):
     out_of_fold: float
     out_of_fold_of_choice: float
     candidates: npt.NDArray[Any]
-    cross_fit: CrossFit
+    cross_fit: CrossFit = value(repr=False)
 
     @property
     def rule(self) -> Any:
         """The chosen rule, fitted on all rows."""
         return self.cross_fit.rule
 
-    def _records(self) -> npt.NDArray[Any]:
+    def _rows(self) -> npt.NDArray[Any]:
         """Return the candidates."""
         return self.candidates
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Say which rule is chosen, why, and how far its figure may be trusted; lay out the k best candidates."""
         yield "\n".join((self._choice(), self._reason(), self._honesty()))
         order = self._best(k)
-        head = [
-            ("", "out of", "gain over", "standard", "lower bound", ""),
-            (f"by {self._measure}", "fold", self.reference, "error", "(95 %)", ""),
-        ]
-        body = [_line(row) for row in self.candidates[order]]
-        yield Table(head, body, left=(0, 5), note=n_more(self.candidates.size, k, "rule"))
+        columns = (
+            Column("name", f"by {self._measure}", is_words=True),
+            Column("out_of_fold", ("out of", "fold"), f_measure),
+            Column("gain", ("gain over", self.reference), _signed),
+            Column("standard_error", ("standard", "error"), f_measure),
+            Column("lowest", ("lower bound", "(95 %)"), _signed),
+            Column("why", ("",), is_words=True),
+        )
+        note = n_more(self.candidates.size, k, "rule")
+        yield tabulate(self.candidates[order], columns, note=note)
 
     def _best(self, k: int) -> Ints:
         """Return the rows of the k best candidates, the best first; the chosen one and the reference are among them."""
@@ -147,14 +153,9 @@ class RuleSelection(Result):
         )
 
 
-def _line(row: Any) -> tuple[str, ...]:
-    """Show a candidate."""
-    figures = [row[name] for name in ("out_of_fold", "gain", "standard_error", "lowest")]
-    shown = [
-        "" if np.isnan(value) else f"{value:{sign}.4f}"
-        for value, sign in zip(figures, ("", "+", "", "+"), strict=True)
-    ]
-    return (str(row["name"]), *shown, str(row["why"]))
+def _signed(gain: float) -> str:
+    """Write a gain with its sign; nothing for NaN."""
+    return "" if math.isnan(gain) else f"{gain:+.4f}"
 
 
 @with_fit_options({name: value for name, value in DEFAULTS.items() if name not in SAID_BY_NAME})
@@ -261,17 +262,26 @@ def select_rule(
     beta = options.get("beta", DEFAULTS["beta"])
     zero_division = options.get("zero_division", DEFAULTS["zero_division"])
     paired = None if groups is None else group_numbers(rows.groups, rows.folds.size)
-    contest = Contest(rows.problem, rows.folds, paired, average, beta, zero_division)
     calibrators = [Calibrators() for _ in rows.pairs]  # of each fold
     bar = ProgressBar("rules", len(applying)) if options.get("progress", False) else None
+    decided = {}
     for rule in applying:
         of_folds = rules_of_folds(
             rows.problem, fit_of[rule.name], rows.pairs, rows.given_weights, calibrators
         )
-        decided = decided_out_of_fold(of_folds, rows.problem, rows.pairs)
-        contest.enter(rule.name, decided, may_win=guarded_form(rule, applying) is None)
+        decided[rule.name] = decide_out_of_fold(of_folds, rows.problem, rows.pairs)
         if bar is not None:
             bar.step()
+    contest = hold_contest(
+        decided,
+        rows.problem,
+        rows.folds,
+        paired,
+        average,
+        beta,
+        zero_division,
+        barred=[rule.name for rule in applying if guarded_form(rule, applying) is not None],
+    )
 
     chosen = contest.winner
     return RuleSelection(
@@ -288,10 +298,10 @@ def select_rule(
 
 def _refuse_other_options(options: FitArguments) -> None:
     """Refuse options that are none, or that the name of a rule says, and values that no rule takes."""
-    for name, value in options.items():
+    for name, given in options.items():
         if name not in FIT_OPTIONS or name in SAID_BY_NAME:
             raise TypeError(f"select_rule() got an unexpected keyword argument {name!r}")
-        FIT_OPTIONS[name].metadata["check"](value, name)
+        FIT_OPTIONS[name].metadata["check"](given, name)
 
 
 def in_order(names: Iterable[str] | None, average: str) -> list[NamedRule]:

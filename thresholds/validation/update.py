@@ -13,30 +13,38 @@ Of the first two the smaller p-value, doubled (Bonferroni), is held to a false d
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, cast
+from dataclasses import replace
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds._checks import Average, InputError
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import record, value
+from thresholds._results.result import Result, names_of, rows_of
+from thresholds._results.tables import Column, Table, tabulate
+from thresholds._results.words import counted, first_names
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
-from thresholds.fitting.odds import change_of_odds
-from thresholds.fitting.options import BY_LABEL, FitArguments
+from thresholds.fitting.odds import change_between
+from thresholds.fitting.options import BY_LABEL, FitOptions
 from thresholds.fitting.rules import LIMITS
+from thresholds.guarantees.independent_rows import warn_of_copies
 from thresholds.guards.base import Guard
 from thresholds.guards.names import GUARDS
-from thresholds.metrics.judging import f_measure, judge
-from thresholds.results import Result, Table, counted, first_names, n_more, names_of, rows_of
+from thresholds.metrics.averages import average_of, f_score
+from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.judged_rules import JudgedRules
+from thresholds.metrics.judging import as_csr, judge
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
 from thresholds.rule.watching.describing import profile_of
 from thresholds.significance import rejected
-from thresholds.validation.cross_fit import cross_fit
-from thresholds.validation.gain import BothCounts, p_of_gain, rows_of_weight
+from thresholds.validation.cross_fit import RowsInFolds, cross_fit_rows, in_folds
+from thresholds.validation.gain import p_of_gain, rows_of_weight
+from thresholds.validation.held_out import decide_out_of_fold
 
 ALPHA = 0.1  # of the labels that move, a tenth may move by chance: such a move costs little F
 
@@ -47,7 +55,7 @@ _TIMES_AS_MANY = 2
 _KEPT = "kept thresholds"  # what guards a rule without a guard, some of whose thresholds are old
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class RuleUpdate(Result):
     """A rule of which only the thresholds that have a reason have moved.
 
@@ -67,7 +75,7 @@ class RuleUpdate(Result):
 
     _shown = _SHOWN
 
-    rule: ThresholdRule
+    rule: ThresholdRule = value(repr=False)
     table: npt.NDArray[Any]
     lost: tuple[str, ...]
     old: float
@@ -80,11 +88,7 @@ class RuleUpdate(Result):
         """How many thresholds moved, those of new labels apart."""
         return int(np.count_nonzero(self.table["moved"]))
 
-    def _records(self) -> npt.NDArray[Any]:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list k of the labels that moved, the surest first."""
         reason = self.table["reason"]
         is_new = reason == "new"
@@ -110,26 +114,19 @@ class RuleUpdate(Result):
                 lines.append(f"{word} labels: {first_names(labels, _NAMES_SHOWN)}")
         yield "\n".join(lines)
         if k and self.n_moved:
-            yield self._moved_labels(k)
-
-    def _moved_labels(self, k: int) -> Table:
-        """Lay out k of the labels that moved, those with the smallest p-values first."""
-        rows = self.table[self.table["moved"]]
-        rows = rows[np.argsort(rows["p_value"], kind="stable")]
-        body = [
-            (
-                str(row["name"]),
-                f"{row['old_threshold']:.6g}",
-                f"{row['threshold']:.6g}",
-                str(row["reason"]),
-                f"{row['p_value']:.2g}",
-            )
-            for row in rows[:k]
-        ]
-        head = [("moved", "old", "new", "reason", "p-value")]
-        return Table(head, body, left=(0, 3), note=n_more(rows.size, k))
+            # Those with the smallest p-values first.
+            moved_labels = self.table[self.table["moved"]]
+            order = np.argsort(moved_labels["p_value"], kind="stable")
+            yield tabulate(moved_labels[order], _MOVED, k)
 
 
+_MOVED = (
+    Column("name", "moved", is_words=True),
+    Column("old_threshold", "old", "{:.6g}".format),
+    Column("threshold", "new", "{:.6g}".format),
+    Column("reason", is_words=True),
+    Column("p_value", "p-value", "{:.2g}".format),
+)
 _REASONS = {
     "F": "as that reaches more F",
     "odds": "as the label is true more or less often at that score",
@@ -211,7 +208,7 @@ def update_rule(
         "min_precision": min_precision,
         "min_recall": min_recall,
     }
-    options = {
+    options: Any = {
         "beta": old.beta,
         "zero_division": old.zero_division,
         "placement": old.placement,
@@ -220,61 +217,51 @@ def update_rule(
         "progress": progress,
         **(given if guard != "old" else _guard_of(old) | _set(given)),
     }
-
-    # Put rows and labels in the order of the scores; labels without names have those of the old rule.
-    beside = {"y_score": y_score, "y_true": y_true}
-    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
-    groups = _checks.aligned_rows(groups, "groups", **beside)
-    cv = _checks.aligned_rows(cv, "cv", **beside)
-    y_true, y_score, names = _checks.aligned(
-        y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
-    )
-    problem = Problem.of(
+    fit = FitOptions.for_new_rows(cast(Average, old.average), **options)
+    rows = in_folds(
         y_true,
         y_score,
-        sample_weight=sample_weight,
-        missing=old.missing,
-        unknown=unknown,
-        label_names=names,
-    )
-    common = _matched(old, problem)
-    _refuse_own_rows(old, problem, common)
-    if names is None and old.label_names is not None:
-        names = old.label_names
-
-    # A fresh rule, and what the folds' thresholds, and the old ones, decide of the rows of each fold.
-    found = cross_fit(
-        y_true,
-        y_score,
-        cast(Average, old.average),
         cv=cv,
         groups=groups,
         random_state=random_state,
         sample_weight=sample_weight,
         missing=old.missing,
         unknown=unknown,
-        label_names=names,
-        verdicts=False,
-        **cast(FitArguments, options),
+        label_names=label_names,
+        keep_sparse=fit.keep_sparse,
+        looked_at=fit.looks_at_groups,
     )
+
+    # Labels without names have those of the old rule.
+    at_old, at_new, lost = _matched(old, rows.problem)
+    _refuse_own_rows(old, rows.problem, at_new, lost)
+    if rows.problem.label_names is None:
+        rows = rows._replace(problem=replace(rows.problem, label_names=old.label_names))
+    if fit.confidence is not None:
+        warn_of_copies(rows.problem)
+
+    # A fresh rule, and what the folds' thresholds and the old ones decide of the rows of each fold.
+    found = cross_fit_rows(rows, fit, verdicts=False)
     fresh = found.rule
-    before = np.full(problem.n_labels, np.nan)  # thresholds of the old rule, NaN for new labels
-    before[common.in_new] = old.thresholds[common.in_old]
-    counts = BothCounts.of(problem, found, before)
+    before = np.full(fresh.n_labels, np.nan)  # thresholds of the old rule, NaN for new labels
+    before[at_new] = old.thresholds[at_old]
+    sums = _counted(rows, before, found.fold_thresholds)
 
     # Take the fresh threshold where there is a reason.
-    p_gain = p_of_gain(counts, fresh, rows_of_weight(problem))
-    p, reason = _reasons(old, fresh, common, p_gain, alpha)
+    p_gain = p_of_gain(
+        sums["old"], sums["added"], sums["dropped"], fresh, rows_of_weight(rows.problem)
+    )
+    p, reason = _reasons(old, fresh, before, _p_of_odds(old, fresh, at_old, at_new), p_gain, alpha)
     takes_fresh = reason != ""  # (n_labels,)
-    updated = np.where(takes_fresh, fresh.thresholds, before)
-
     is_new = np.isnan(before)
-    reached = counts.f(takes_fresh, fresh)
+    updated = np.where(takes_fresh, fresh.thresholds, before)
+    of_updated = np.where(takes_fresh, sums["fresh"], sums["old"])  # (3, n_labels)
+    reached = _average_f(of_updated, fresh)
     return RuleUpdate(
-        rule=_updated(fresh, updated, problem, reached, counts.sums(takes_fresh)),
+        rule=_updated(fresh, updated, rows.problem, reached, of_updated),
         table=rows_of(
             {
-                "name": names_of(names, problem.n_labels),
+                "name": names_of(rows.problem.label_names, before.size),
                 "threshold": updated,
                 "old_threshold": before,
                 "fresh_threshold": fresh.thresholds,
@@ -283,12 +270,51 @@ def update_rule(
                 "p_value": p,
             }
         ),
-        lost=common.lost,
-        old=counts.f(is_new, fresh),
-        fresh=counts.f(np.ones(problem.n_labels, np.bool_), fresh),
+        lost=lost,
+        old=_average_f(sums["old"], fresh),
+        fresh=_average_f(sums["fresh"], fresh),
         updated=reached,
         alpha=alpha,
     )
+
+
+def _counted(rows: RowsInFolds, before: Floats, fold_thresholds: Floats) -> dict[str, Numbers]:
+    """Return true positives, predictions and positives (3, n_labels) of what thresholds decide out of fold.
+
+    "old": by the old thresholds `before` (n_labels,), for labels without one by the folds'. "fresh": by those of the
+    folds. "added": of the rows that only the folds' thresholds predict; "dropped": of those that only the old ones do.
+    """
+    problem = rows.problem
+    by_name = {
+        "old": np.where(np.isnan(before), fold_thresholds, before),
+        "fresh": fold_thresholds,
+    }  # (n_folds, n_labels) each
+    decided = {}
+    for name, of_folds in by_name.items():
+        rules = [
+            ThresholdRule(cuts, missing=problem.missing, label_names=problem.label_names)
+            for cuts in of_folds
+        ]
+        decided[name] = decide_out_of_fold(rules, problem, rows.pairs)
+    both = decided["old"].multiply(decided["fresh"])
+    decided["added"] = as_csr(decided["fresh"] - both)
+    decided["dropped"] = as_csr(decided["old"] - both)
+
+    judged = np.flatnonzero(rows.folds >= 0)
+    table = JudgedRules(
+        {name: cells[judged] for name, cells in decided.items()},
+        problem.at_rows(judged),
+        beta=1.0,
+        zero_division=0.0,
+    )
+    return {name: counted.by_label.sums for name, counted in table.counts.items()}
+
+
+def _average_f(sums: Numbers, rule: ThresholdRule) -> float:
+    """Return the average F of counts (3, n_labels) that a rule was fitted for."""
+    assert rule.average is not None, "fits have one"
+    counts = ConfusionCounts(sums, float("inf"))
+    return average_of(f_score(rule.beta), counts, rule.average, rule.zero_division)
 
 
 def _refuse_other_rules(old: object) -> None:
@@ -335,33 +361,28 @@ def _set(limits: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in limits.items() if name in LIMITS and value is not None}
 
 
-class _Common(NamedTuple):
-    """The labels that the new rows and the old rule have, by position, and those that are lost."""
+def _matched(old: ThresholdRule, problem: Problem) -> tuple[Ints, Ints, tuple[str, ...]]:
+    """Match labels by name where both have names, else by position.
 
-    in_new: Ints  # (n_common,)
-    in_old: Ints  # (n_common,)
-    lost: tuple[str, ...]
-
-
-def _matched(old: ThresholdRule, problem: Problem) -> _Common:
-    """Match labels by name where both have names, else by position."""
+    Returns the positions of common labels in the old rule and in the new rows, (n_common,) each, and the names of lost
+    ones.
+    """
     names = problem.label_names
     if names is None or old.label_names is None:
         _checks.label_count(problem.scores.shape, old.n_labels, "old rule")
-        everywhere = np.arange(old.n_labels)
-        return _Common(everywhere, everywhere, ())
-    place = {name: k for k, name in enumerate(old.label_names)}
-    in_new = [j for j, name in enumerate(names) if name in place]
-    if not in_new:
+        return np.arange(old.n_labels), np.arange(old.n_labels), ()
+    at_old, at_new = _checks.common_places(old.label_names, names)
+    if not at_new.size:
         raise InputError("y_score has none of the labels of old, expected some of them")
     kept = set(names)
-    lost = tuple(name for name in old.label_names if name not in kept)
-    return _Common(np.array(in_new), np.array([place[names[j]] for j in in_new]), lost)
+    return at_old, at_new, tuple(name for name in old.label_names if name not in kept)
 
 
-def _refuse_own_rows(old: ThresholdRule, problem: Problem, common: _Common) -> None:
+def _refuse_own_rows(
+    old: ThresholdRule, problem: Problem, at_new: Ints, lost: tuple[str, ...]
+) -> None:
     """Refuse the rows that the old rule was fitted on, on which what it reaches is no measure of its thresholds."""
-    if common.lost or common.in_new.size < problem.n_labels:
+    if lost or at_new.size < problem.n_labels:
         return
     if was_fitted_on(old, problem, "old"):
         raise InputError(
@@ -369,19 +390,31 @@ def _refuse_own_rows(old: ThresholdRule, problem: Problem, common: _Common) -> N
         )
 
 
+def _p_of_odds(old: ThresholdRule, fresh: ThresholdRule, at_old: Ints, at_new: Ints) -> Floats:
+    """Return the p-values of other odds, (n_labels,); NaN for new labels, and where a rule keeps no odds."""
+    p = np.full(fresh.n_labels, np.nan)
+    change = change_between(old, fresh, at_old, at_new)
+    if change is not None:
+        p[at_new] = change.p_value
+    return p
+
+
 def _reasons(
-    old: ThresholdRule, fresh: ThresholdRule, common: _Common, p_gain: Floats, alpha: float
+    old: ThresholdRule,
+    fresh: ThresholdRule,
+    before: Floats,
+    p_odds: Floats,
+    p_gain: Floats,
+    alpha: float,
 ) -> tuple[Floats, npt.NDArray[np.str_]]:
-    """Return the p-value of each label, and why its threshold moves: "new" labels have none, "" stays."""
-    n = fresh.n_labels
-    before = np.full(n, np.nan)  # NaN for new labels
-    before[common.in_new] = old.thresholds[common.in_old]
+    """Return the p-value of each label, and why its threshold moves: "new" labels have none, "" stays.
+
+    `before` (n_labels,) are the thresholds of the old rule, NaN for new labels.
+    """
     is_new = np.isnan(before)
     differs = ~is_new & (before != fresh.thresholds)
 
     # The smaller of two p-values, doubled; NaN where there is nothing to test.
-    p_odds = np.full(n, np.nan)
-    p_odds[common.in_new] = _p_of_odds(old, fresh, common)
     p = np.minimum(1.0, 2 * np.fmin(p_gain, p_odds))
     p[~differs] = np.nan
     is_shown = rejected(p, alpha)
@@ -389,19 +422,6 @@ def _reasons(
     is_odds = np.nan_to_num(p_odds, nan=1.0) < np.nan_to_num(p_gain, nan=1.0)
     reasons = [is_new, is_shown & is_odds, is_shown, differs & _rests_on_more(old, fresh)]
     return p, np.select(reasons, ["new", "odds", "F", "rows"], "")
-
-
-def _p_of_odds(old: ThresholdRule, fresh: ThresholdRule, common: _Common) -> Floats:
-    """Return the p-values of other odds, of common labels; NaN where the old rule keeps none."""
-    if old.odds is None or fresh.odds is None or old.odds.of_shares != fresh.odds.of_shares:
-        return np.full(common.in_new.size, np.nan)
-    change = change_of_odds(
-        old.odds.taken(common.in_old),
-        fresh.odds.taken(common.in_new),
-        old.thresholds[common.in_old],
-        fresh.thresholds[common.in_new],
-    )
-    return change.p_value
 
 
 def _rests_on_more(old: ThresholdRule, fresh: ThresholdRule) -> bool:
@@ -428,11 +448,9 @@ def _updated(
         out_of_fold=replace(known, f=out_of_fold, by_label=_by_label(known, problem, sums)),
         made_by=replace(fresh.made_by, function="update_rule"),
     )
-    judged = judge(rule, problem, by_row=rule.average == "samples")
+    judged = judge(rule, problem)
     assert rule.average is not None, "fits have one"
-    objective = f_measure(
-        judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
-    )
+    objective = average_of(f_score(rule.beta), judged.by_label, rule.average, rule.zero_division)
     profile = profile_of(
         rule,
         problem.scores,

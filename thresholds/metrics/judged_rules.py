@@ -1,0 +1,99 @@
+"""Rules judged on the same rows: a table of what each decides, counts and reaches, and how sure differences are.
+
+Rules side by side, the choice among rules, an update and alternatives to a fit all read this table; they differ in
+which rows, which decisions and which units (rows, groups or folds) they put into it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from thresholds._arrays import threads
+from thresholds._arrays.types import Ints, Matrix
+from thresholds._engine.problem import Problem
+from thresholds.metrics.jackknife import Interval, StandardError, difference_of, standard_error_of
+from thresholds.metrics.judging import Judged, as_csr, count_decisions, f_measure
+from thresholds.metrics.leaving_out import LeftOut, leave_out_of
+
+
+class JudgedRules:
+    """Decisions of rules about the same rows, by the name of the rule.
+
+    Attributes
+    ----------
+    decided : CSR (n_samples, n_labels) of each rule, 0 where the truth is not known
+    counts : Judged of each rule, by label as rows weigh
+    left_out : LeftOut of each rule, without each row, or each of the `groups` (n_samples,), numbers from 0
+    """
+
+    def __init__(
+        self,
+        decided: Mapping[str, Any],
+        problem: Problem,
+        *,
+        beta: float,
+        zero_division: float,
+        groups: Ints | None = None,
+    ) -> None:
+        self.decided = decided
+        truth = as_csr(problem.truth)
+        self._problem = replace(
+            problem, truth=truth, scores=truth
+        )  # Scores have been decided about.
+        self._beta = beta
+        self._zero_division = zero_division
+        self._groups = groups
+
+    @cached_property
+    def counts(self) -> dict[str, Judged]:
+        """What each rule counts."""
+        problem = self._problem
+        decided = list(self.decided.values())
+        judged = threads.run(
+            lambda cells: count_decisions(cells, problem), decided, cells=problem.n_stored
+        )
+        return dict(zip(self.decided, judged, strict=True))
+
+    @cached_property
+    def left_out(self) -> dict[str, LeftOut]:
+        """The averages of F of each rule without each row, or group."""
+        problem = self._problem
+
+        def leave_out(cells: Matrix) -> LeftOut:
+            return leave_out_of(cells, problem, self._beta, self._groups, self._zero_division)
+
+        decided = list(self.decided.values())
+        left_out = threads.run(leave_out, decided, cells=problem.n_stored)
+        return dict(zip(self.decided, left_out, strict=True))
+
+    def figure(self, rule: str, average: str) -> float:
+        """Return an average of F of a rule."""
+        return f_measure(
+            self.counts[rule],
+            self._problem.sample_weight,
+            average,
+            self._beta,
+            self._zero_division,
+        )
+
+    def gain(self, rule: str, reference: str, average: str) -> tuple[float, StandardError]:
+        """Return how much more a rule reaches than another, and how far that may be chance."""
+        ours = self.left_out[rule]
+        theirs = self.left_out[reference]
+        value = ours.on_all[average] - theirs.on_all[average]
+        return value, standard_error_of(ours, theirs, average)
+
+    def difference(self, rule: str, reference: str, average: str, confidence: float) -> Interval:
+        """Return how much more a rule reaches than another, with its interval."""
+        return difference_of(self.left_out[rule], self.left_out[reference], average, confidence)
+
+    def at_rows(self, rows: Ints) -> "JudgedRules":
+        """Return the table of some of the rows."""
+        return JudgedRules(
+            {name: cells[rows] for name, cells in self.decided.items()},
+            self._problem.at_rows(rows),
+            beta=self._beta,
+            zero_division=self._zero_division,
+            groups=None if self._groups is None else self._groups[rows],
+        )
