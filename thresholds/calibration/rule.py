@@ -86,7 +86,7 @@ class CalibratedRule(Rule):
     @property
     def n_labels(self) -> int:
         """Number of labels."""
-        return self.calibrator.n_labels
+        return int(self.calibrator.n_labels)
 
     @property
     def missing(self) -> float:
