@@ -125,14 +125,26 @@ company = {
     "others at .05": (np.full(999, 0.05), ORANGE, "^:"),
 }
 sizes = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]
+
+
+def predicted_from(others):
+    """The lowest probability that is predicted beside others, by halving."""
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        batch = np.r_[middle, others]
+        if thresholds.fit_expected(batch, exact=True).predict(batch)[0]:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
 fig, ax = plt.subplots()
 for name, (others, colour, style) in company.items():
-    effect = thresholds.batch_effect(np.r_[0.1, others][:, None], row=0, sizes=sizes)
-    ax.plot(sizes, effect.break_even[:, 0], style, color=colour, label=name, markersize=4)
-    print(
-        f"{name:27} predicted in batches of",
-        [size for size, yes in zip(sizes, effect.predicted[:, 0], strict=True) if yes],
-    )
+    cuts = [predicted_from(others[: size - 1]) for size in sizes]
+    ax.plot(sizes, cuts, style, color=colour, label=name, markersize=4)
+    print(f"{name:27} predicted in batches of", [size for size, cut in zip(sizes, cuts, strict=True) if cut <= 0.1])
 ax.axhline(0.1, color="0.6", zorder=0)
 ax.annotate("its probability, .1", (1000, 0.1), (0, 3), textcoords="offset points", ha="right", color="0.4")
 ax.set(xscale="log", xlabel="rows in the batch", ylabel="predicted from", ylim=(-0.01, 0.4))
@@ -143,15 +155,15 @@ _ = ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 # In a batch of its own it is predicted. Among many others it is left out unless these are so improbable that half of
 # the best F1 is below .1.
 #
-# `predict_by_batch` finds thresholds anew for each batch. Below are three days with cases of different gravity; the
-# probability .3 is predicted on some and not on others. That is what maximises the F1 of each day. Whoever wants the
-# same decision tomorrow fits one rule on many rows and keeps it, which costs most on the day that differs most.
+# Thresholds may be found anew for each batch. Below are three days with cases of different gravity; the probability .3
+# is predicted on some and not on others. That is what maximises the F1 of each day. Whoever wants the same decision
+# tomorrow fits one rule on many rows and keeps it, which costs most on the day that differs most.
 
 # %%
 days = {"monday": rng.beta(1, 30, 500), "tuesday": rng.beta(1, 3, 500), "wednesday": rng.beta(2, 1, 500)}
 of_day = np.repeat(list(days), 501)
 everyone = np.concatenate([np.r_[0.3, cases] for cases in days.values()])
-by_batch = thresholds.predict_by_batch(everyone, of_day)
+by_batch = np.concatenate([thresholds.fit_expected(p).predict(p) for p in np.split(everyone, 3)])
 kept = thresholds.fit_expected(everyone)
 by_kept = kept.predict(everyone)
 for day in days:

@@ -198,12 +198,11 @@ RESULTS: dict[str, Callable[[], Any]] = {
         thresholds.fit_empirical(*_data(), min_precision=0.999, confidence=0.95, label_names=NAMES).guarantees
     ),
     "Budget": lambda: thresholds.fit_empirical(*_data(), max_predicted=50).budget,
-    "BatchEffect": lambda: thresholds.batch_effect(_data()[1][:5], 0, label_names=NAMES),
     "CalibrationMeasures": lambda: thresholds.measure_calibration(*_data()),
     "Comparison": _comparison,
     "CrossFit": _cross_fit,
     "Diagnosis": _diagnosis,
-    "ExpectedDiagnosis": lambda: thresholds.diagnose_expected(_data()[1], _rule()),
+    "ExpectedDiagnosis": lambda: thresholds.diagnose(None, _data()[1], _rule()),
     "GuardReport": lambda: _rule("shrink").guard_report,
     "MostPredicted": lambda: _diagnosis().most_predicted(N_LABELS),
     "OutOfFold": lambda: _cross_fit().rule.out_of_fold,
@@ -276,7 +275,6 @@ OF_LABELS = (
 ONE_ROW = ("Alternative", "Budget", "CalibrationMeasures", "Finding", "MadeBy", "NamedRule", "OutOfFold", "WarmUp")
 FRAME_ROWS = {
     "AveragesReport": N_LABELS + 6,
-    "BatchEffect": 3 * N_LABELS,
     "Comparison": 3,
     "RowGuarantees": 1,
     "RuleSelection": 3,
@@ -395,7 +393,6 @@ def _first_lines(text: str, of_labels: str) -> list[str]:
     [
         ("Agreement", "... 38 more"),
         ("AveragesReport", "... 38 more"),
-        ("BatchEffect", "of 40 decisions"),
         ("Comparison", "... 1 more"),
         ("ConfusionCounts", "... 38 more"),
         ("CrossFit", "... 38 more"),

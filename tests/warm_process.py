@@ -133,7 +133,7 @@ def calls(data: Data, form: int) -> Iterator[Call]:
     by_instance = thresholds.InstanceRule(2.0)
     calibrated = thresholds.calibrate(truth, scores, by="label")
     if are_probabilities(scores):
-        yield "judge", partial(thresholds.diagnose_expected, scores, rule)
+        yield "judge", partial(thresholds.diagnose, None, scores, rule)
         yield "predict", partial(by_instance.predict, scores, tail=np.full(n_rows, 0.1))
         for average in AVERAGES:
             yield "judge", partial(thresholds.expected_f, scores, rule.predict(scores), average, exact=True)

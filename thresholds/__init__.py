@@ -15,7 +15,6 @@ _HOME = {
     "Agreement": "comparison.agreement",
     "AnnotationPlan": "diagnosis",
     "BaseRates": "calibration",
-    "BatchEffect": "fitting.batches",
     "Budget": "rule.budget",
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
@@ -56,13 +55,11 @@ _HOME = {
     "UndefinedMetricWarning": "metrics",
     "Verdicts": "diagnosis",
     "WarmUp": "warming",
-    "batch_effect": "fitting.batches",
     "bootstrap_thresholds": "validation.bootstrap",
     "calibrate": "calibration",
     "compare": "comparison.compare",
     "cross_fit": "validation.cross_fit",
     "diagnose": "diagnosis",
-    "diagnose_expected": "diagnosis",
     "diff_rules": "comparison.differences",
     "estimate_base_rates": "calibration",
     "expected_f": "expectation.value",
@@ -81,7 +78,6 @@ _HOME = {
     "measure_calibration": "calibration",
     "multilabel_folds": "data.folds",
     "plan_annotation": "diagnosis",
-    "predict_by_batch": "fitting.batches",
     "read": "files",
     "select_rule": "validation.selection",
     "to_label_lists": "data.label_lists",
@@ -128,16 +124,12 @@ if TYPE_CHECKING:
     from thresholds.diagnosis import ExpectedDiagnosis as ExpectedDiagnosis
     from thresholds.diagnosis import Verdicts as Verdicts
     from thresholds.diagnosis import diagnose as diagnose
-    from thresholds.diagnosis import diagnose_expected as diagnose_expected
     from thresholds.diagnosis import plan_annotation as plan_annotation
     from thresholds.errors import InputError as InputError
     from thresholds.expectation.value import expected_f as expected_f
     from thresholds.files import ScoreFile as ScoreFile
     from thresholds.files import read as read
     from thresholds.fitting.adapted import fit_adapted as fit_adapted
-    from thresholds.fitting.batches import BatchEffect as BatchEffect
-    from thresholds.fitting.batches import batch_effect as batch_effect
-    from thresholds.fitting.batches import predict_by_batch as predict_by_batch
     from thresholds.fitting.by_name import fit as fit
     from thresholds.fitting.empirical import fit_empirical as fit_empirical
     from thresholds.fitting.expected import fit_expected as fit_expected

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.types import Floats, Ints, Numbers
+from thresholds._arrays.types import Floats, Numbers
 
 # The approximate p-value of two counts is at least .69 of the exact one; tests hold it to that.
 _TO_BOUND = 1.5
@@ -13,16 +13,13 @@ _TO_BOUND = 1.5
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
-def rejected(p: Floats, alpha: float, times: Ints | None = None) -> npt.NDArray[np.bool_]:
-    """Reject with a false discovery rate of at most `alpha` (Benjamini & Hochberg 1995); never where p is NaN.
-
-    Each p-value counts as many `times`, (n,), None for once.
-    """
+def rejected(p: Floats, alpha: float) -> npt.NDArray[np.bool_]:
+    """Reject with a false discovery rate of at most `alpha` (Benjamini & Hochberg 1995); never where p is NaN."""
     marks = np.zeros(p.size, np.bool_)
     order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
     # The k-th smallest p-value is compared with its share of alpha; all up to the last that is small enough fall.
-    k = np.arange(1, order.size + 1) if times is None else times[order].cumsum()
-    small_enough = np.flatnonzero(p[order] <= alpha * k / max(k[-1:].sum(), 1))
+    k = np.arange(1, order.size + 1)
+    small_enough = np.flatnonzero(p[order] <= alpha * k / max(order.size, 1))
     if small_enough.size:
         marks[order[: small_enough[-1] + 1]] = True
     return marks

@@ -16,7 +16,7 @@ from scipy.stats import norm
 
 from thresholds import fit_empirical
 from thresholds._engine.problem import Problem
-from thresholds.diagnosis.learning import EXPONENT, Resampling, learn
+from thresholds.diagnosis.learning import EXPONENT, learn
 
 LABELS, SAMPLES = 50, 4
 BASE_RATES, SHIFTS, POSITIVES = (0.01, 0.1), (0, 1, 2, 3), (1, 3, 10, 30, 100)
@@ -41,10 +41,10 @@ def cell(base_rate: float, shift: float, positives: int, rng: np.random.Generato
         scores = rng.normal(size=shape) + shift * truth
         cuts = fit_empirical(truth, scores).thresholds
         is_useless = np.zeros(LABELS, np.bool_)
-        found = learn(Problem.of(truth, scores), Resampling(1.0, 100, 0), is_useless, 10, n_jobs=1, progress=False)
+        loss, _, _ = learn(Problem.of(truth, scores), is_useless, 10)
         has_positives = truth.any(axis=0)
         lost.append((best - f1(cuts, base_rate, shift))[has_positives])
-        estimated.append(found.loss[has_positives])
+        estimated.append(loss[has_positives])
     losses = np.concatenate(lost)
     error = losses.std(ddof=1) / np.sqrt(losses.size)
     return float(losses.mean()), float(error), float(np.concatenate(estimated).mean())

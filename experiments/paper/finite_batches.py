@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from thresholds import InstanceRule, batch_effect, expected_f, fit_expected
+from thresholds import InstanceRule, expected_f, fit_expected
 from thresholds.metrics import f1_score
 
+from batches import batch_effect
 from claims import Claim, Options, Results, main, printed_number, progress, short, statement
 from pictures import BLUE, GREY, LIGHT_GREY, ORANGE, PAGE, figure, ticks
 

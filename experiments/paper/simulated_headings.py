@@ -11,7 +11,7 @@ deviation k b, k log-uniform from .01 to 1000 (k b at most .3). Truth is drawn f
 - The printed table: half of the highest F1, what these F1 can be, and what they say of the classifiers.
 - From probabilities alone, on a batch of 2,900 documents: macro-F1 predicts lost headings for more than a third of them
   where k is small; micro-F1 and decisions row by row do not. Macro-F1 conceals that.
-- From labels, of 10,000 documents: the optimum, the guard "shrink", and what `diagnose` and `diagnose_expected` flag.
+- From labels, of 10,000 documents: the optimum, the guard "shrink", and what `diagnose` flags, with labels and without.
 
 `figure_8_simulated.svg`, left: the share of documents for which macro-F1 predicts each heading, over its base rate.
 Right: that of lost headings over k, with the limit for large batches, and if the expectation of F1 itself is maximised.
@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 from scipy.sparse import csr_array
 from scipy.stats import norm
 
-from thresholds import InstanceRule, diagnose, diagnose_expected, expected_f, fit_empirical, fit_expected
+from thresholds import InstanceRule, diagnose, expected_f, fit_empirical, fit_expected
 
 from claims import Claim, Options, Results, main, printed_number, progress, short, statement
 from pictures import BLUE, GREEN, GREY, LIGHT_GREY, ORANGE, PAGE, figure
@@ -163,7 +163,7 @@ def macro_rule(headings: Headings, p: Floats) -> tuple[list[Claim], dict[str, An
     exact = fit_expected(np.ascontiguousarray(p[:, lost]), exact=True).predict(p[:, lost]).mean(axis=0)
     before, after = (expected_f(p, h, "micro", exact=False) for h in (decided, decided * ~often))
     loss, error = f1[often].sum() / f1.size, f1.std(ddof=1) / np.sqrt(f1.size)
-    believed = diagnose_expected(p, rule).state == "platypus"
+    believed = diagnose(None, p, rule).state == "platypus"
     shown = "; ".join(f"{row['count']:,} {short(row['highest F1'])} {short(row['threshold'])}" for row in rows)
     claims = [
         statement(
@@ -190,7 +190,7 @@ def macro_rule(headings: Headings, p: Floats) -> tuple[list[Claim], dict[str, An
         ),
         statement(
             "Library, simulated",
-            "`diagnose_expected` flags labels predicted so often, and only those whose feature is lost",
+            "`diagnose` without labels flags those predicted so often, and only those whose feature is lost",
             f"{believed.sum():,} flagged, {np.sum(believed & ~lost)} wrongly, {np.sum(often & ~believed)} missed",
             holds=not (believed & ~lost).any() and not (often & ~believed).any(),
         ),

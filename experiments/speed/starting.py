@@ -136,7 +136,7 @@ def calls_on(truth: Any, scores: Any) -> dict[str, Callable[[], object]]:
         "calibrate, platt": lambda: th.calibrate(truth, scores, "platt"),
         "measure_calibration": lambda: th.measure_calibration(truth, scores),
         "diagnose": lambda: th.diagnose(truth, scores, half),
-        "diagnose_expected": lambda: th.diagnose_expected(scores, half),
+        "diagnose without labels": lambda: th.diagnose(None, scores, half),
         "plan_annotation": lambda: th.plan_annotation(truth, scores, half),
         "bootstrap_thresholds": lambda: th.bootstrap_thresholds(truth, scores),
         "compare": lambda: th.compare({"half": half, "less": less}, truth, scores),

@@ -182,8 +182,6 @@ def test_little_work_starts_no_threads_unless_they_are_asked_for() -> None:
         ("labels", lambda p, on: thresholds.fit_expected(p, exact=True, progress=on)),
         ("cells", lambda p, on: thresholds.fit_expected(p, per_label=False, progress=on)),
         ("labels", lambda p, on: thresholds.expected_f(p, p > 0.5, exact=True, progress=on)),
-        ("batches", lambda p, on: thresholds.predict_by_batch(p, range(len(p)), progress=on)),
-        ("batches", lambda p, on: thresholds.batch_effect(p, 0, sizes=[1, 2], progress=on)),
         ("labels", lambda p, on: thresholds.calibrate(p > 0.5, p, progress=on)),
         ("labels", lambda p, on: thresholds.fit_regions(p > 0.5, p, progress=on)),
     ],

@@ -27,7 +27,6 @@ from tests.bad_inputs.matrices import (
     CSR,
     NOT_SAID,
     UNSAYABLE,
-    Frame,
     NotAvailable,
     S,
     Table,
@@ -239,16 +238,6 @@ def region(switches: object = ((0.25, 0.5), ()), **given: object) -> thresholds.
     return thresholds.RegionRule(switches, **given)
 
 
-def predict_by_batch(probabilities: object = S, batches: object = (0, 1, 0, 1), **given: object) -> object:
-    """Decisions batch by batch."""
-    return thresholds.predict_by_batch(probabilities, batches, **given)
-
-
-def batch_effect(probabilities: object = S, row: object = 0, **given: object) -> object:
-    """What a batch does to the decision about a row."""
-    return thresholds.batch_effect(probabilities, row, **given)
-
-
 def compare(rules: object = ..., y_true: object = Y, y_score: object = S, **given: object) -> object:
     """Rules side by side."""
     return thresholds.compare({"instance": INSTANCE} if rules is ... else rules, y_true, y_score, **given)
@@ -305,9 +294,9 @@ def make_report(y_true: object = Y, y_score: object = S, rule: object = RULE, **
     return thresholds.make_report(y_true, y_score, rule, **given)
 
 
-def diagnose_expected(probabilities: object = S, rule: object = RULE, **given: object) -> object:
+def believed(y_score: object = S, rule: object = RULE, **given: object) -> object:
     """A rule judged without labels."""
-    return thresholds.diagnose_expected(probabilities, rule, **given)
+    return thresholds.diagnose(None, y_score, rule, **given)
 
 
 def repair(rule: object = RULE, action: object = "never", **given: object) -> object:
@@ -343,7 +332,7 @@ def select_rule(y_true: object = Y, y_score: object = S, **given: object) -> obj
 FIT, FITS = {"fit": fit}, {"fit": fit, "fit_top_k": fit_top_k}
 BY_NAME = {"fit by name": fit_by_name}
 RULES = {"ThresholdRule": rule, "FixedRule": fixed, "TopKRule": top}
-LABEL_FREE = {"fit_expected": fit_expected, "expected_f": expected_f, "predict_by_batch": predict_by_batch}
+LABEL_FREE = {"fit_expected": fit_expected, "expected_f": expected_f}
 MADE = {"InstanceRule": instance, "RegionRule": region}
 ON_LABELS = {"fit_regions": fit_regions, "calibrate": calibrate}
 
@@ -386,12 +375,11 @@ CHANCES = {
     "expected_f, counts": lambda probabilities: expected_f(probabilities, exact=False),
     "InstanceRule.predict": lambda probabilities: predict_rows(probabilities),
     "measure_calibration": lambda probabilities: measure_calibration(probabilities=probabilities),
-    "predict_by_batch": lambda probabilities: predict_by_batch(probabilities),
-    "batch_effect": lambda probabilities: batch_effect(probabilities, label_names=NAMES),
-    "diagnose_expected": lambda probabilities: diagnose_expected(probabilities),
-    "diagnose_expected, instance": lambda probabilities: diagnose_expected(probabilities, INSTANCE),
 }
+OF_TRUTH = BAD_ANYWHERE | BAD_TRUTH
 SCORES_AS_CHANCES = {
+    "diagnose, no labels": lambda y_score: believed(y_score),
+    "diagnose, no labels, instance": lambda y_score: believed(y_score, INSTANCE),
     "compare, instance": lambda y_score: compare(y_score=y_score),
     "compare, expected": lambda y_score: compare({"rule": fit_expected()}, y_score=y_score),
 }
@@ -402,7 +390,6 @@ TRUTH = {
     "calibrate": lambda y_true: calibrate(y_true, label_names=NAMES),
     "measure_calibration": lambda y_true: measure_calibration(y_true),
     "compare": lambda y_true: compare(y_true=y_true),
-    "diagnose": lambda y_true: diagnose(y_true),
     "plan_annotation": lambda y_true: plan_annotation(y_true),
     "make_report": lambda y_true: make_report(y_true),
     "multilabel_folds": lambda y_true: multilabel_folds(y_true),
@@ -426,8 +413,10 @@ MATRICES = [
     *matrices({"compare, instance": SCORES_AS_CHANCES["compare, instance"]}, "y_score", BAD_ANYWHERE),
     *matrices(SCORES_AS_CHANCES, "y_score", {k: bad for k, bad in BAD_CHANCES.items() if k not in NOT_OF_SCORES}),
     *matrices(PREDICTIONS, "y_pred", BAD_ANYWHERE | BAD_TRUTH),
-    *matrices(TRUTH, "y_true", BAD_ANYWHERE | BAD_TRUTH),
-    *matrices(TRUTH, "y_true", NOT_SAID),
+    *matrices(TRUTH, "y_true", OF_TRUTH),
+    # None has it diagnose without labels.
+    *matrices({"diagnose": diagnose}, "y_true", {what: bad for what, bad in OF_TRUTH.items() if what != "None"}),
+    *matrices(TRUTH | {"diagnose": diagnose}, "y_true", NOT_SAID),
 ]
 
 # Matrices that disagree with each other, or with a rule
@@ -608,7 +597,7 @@ TO_WEIGH = {
     "measure_calibration": measure_calibration,
     "compare": compare,
 }
-WITH_BETA = LABEL_FREE | MADE | {"fit_regions": fit_regions, "batch_effect": batch_effect, "compare": compare}
+WITH_BETA = LABEL_FREE | MADE | {"fit_regions": fit_regions, "compare": compare}
 WITH_ZERO_DIVISION = {name: f for name, f in WITH_BETA.items() if name != "compare"}
 ON_THREADS = {
     "fit_expected": fit_expected,
@@ -625,7 +614,6 @@ ON_THREADS = {
     "InstanceRule.predict_from_samples": predict_from_samples,
     "fit_regions": fit_regions,
     "calibrate": calibrate,
-    "predict_by_batch": predict_by_batch,
 }
 BAD_AVERAGES = ["mean", "Macro", "binary", 1, True, TwoLines(), TWO, ["macro"]]
 NOT_A_NUMBER = ["1", None, True, 1j, [1.0], MATRIX, HUGE]
@@ -644,8 +632,8 @@ LABEL_FREE_OPTIONS = [
     *each(
         {"fit_regions": fit_regions}, "average", ["samples"], "average is 'samples', expected 'macro', 'weighted' or"
     ),
-    *every({"fit_expected": fit_expected, "predict_by_batch": predict_by_batch}, "per_label", BAD_FLAGS),
-    *every(LABEL_FREE | {"batch_effect": batch_effect}, "exact", BAD_FLAGS),
+    *every({"fit_expected": fit_expected}, "per_label", BAD_FLAGS),
+    *every(LABEL_FREE, "exact", BAD_FLAGS),
     *every(ON_THREADS, "n_jobs", BAD_JOBS),
     *every(ON_LABELS | {"RegionRule": region}, "missing", BAD_MISSING),
     *each(
@@ -673,7 +661,7 @@ LABEL_FREE_OPTIONS = [
         [0, -1, 2.0, "2", None, True, 9],
         "powers is .*, expec",
     ),
-    *every(ON_LABELS | {"fit_expected": fit_expected, "batch_effect": batch_effect}, "label_names", BAD_TWO_NAMES),
+    *every(ON_LABELS | {"fit_expected": fit_expected}, "label_names", BAD_TWO_NAMES),
     *every(MADE, "label_names", BAD_NAMES),
     *each({"RegionRule": region}, "label_names", [("cat",), ("a", "b", "c"), ()], "(label_names|switches) "),
     *each(MADE, "objective", ["0.5", nan, inf, True, [0.5], HUGE], "objective is .*, expected a"),
@@ -687,11 +675,6 @@ LABEL_FREE_OPTIONS = [
         for average in ("macro", "weighted", "micro", "samples")
         for per_label in (True, False)
         if average not in ("macro", "samples") or not per_label
-    ),
-    BadInput(
-        "predict_by_batch: exact, micro",
-        lambda: predict_by_batch(average="micro", exact=True),
-        "exact is True with average='micro' and per_label=True, expected 'macro'",
     ),
     *(
         BadInput(f"{name}: weights of outcomes", call, "sample_weight is given with exact=True, expected None")
@@ -743,25 +726,6 @@ BAD_DRAWS: Values = [
     ([None, "draws", DRAWS.astype(str), DRAWS + 0j, [[[{}]]], [[[HUGE]]]], "has .*, expected"),
     ([[[[1, 0]], [[1]]]], "cannot be read as an array"),
     ([np.ma.array(DRAWS, mask=DRAWS > 0)], "has masked cells, expected none"),
-]
-BAD_BATCHES: Values = [
-    (
-        [[0, 1, 0], [0] * 5, 0, "day", None, [], np.zeros((4, 1)), np.zeros((2, 2))],
-        "has shape .*, expected 4 values, one",
-    ),
-    (
-        [[0, "a", 0, 1], [0, None, 0, 1], [{}, {}, {}, {}]],
-        "has values that cannot be ordered, expected",
-    ),
-    ([[0, [1, 2], 0, 1]], ""),
-    ([np.ma.array([0] * 4, mask=[0, 0, 1, 0])], "has masked cells, expected none"),
-    ([Frame()], "is a Frame frame, expected one of pandas, Polars or PyArrow"),
-    ([CSR(Y), CSR((4, 1))], "has "),
-]
-BAD_SIZES: Values = [
-    ([[0, 1], [-1], [1.5, 2], [1, 5], [4, 5], [], [inf], [1, inf]], "is .*, expected whole numbers from 1 to 4"),
-    ([[2, 1], [1, 1], 2, [[1, 2]], [nan], [1, nan]], "is .*, expected numbers that rise"),
-    (["all", ["1"], [1j], [None], [HUGE], [[1], [1, 2]]], ""),
 ]
 BAD_SWITCHES: Values = [
     (
@@ -881,13 +845,6 @@ LABEL_FREE_ARGUMENTS = [
     *every({"InstanceRule.predict_from_joint": predict_from_joint}, "P", BAD_JOINTS),
     *every({"InstanceRule.predict_from_joint": predict_from_joint}, "p_none", BAD_NONES),
     *every({"InstanceRule.predict_from_samples": predict_from_samples}, "label_draws", BAD_DRAWS),
-    *every({"predict_by_batch": predict_by_batch}, "batches", BAD_BATCHES),
-    *each({"batch_effect": batch_effect}, "row", [-1, *WHOLE], "row is .*, expected a whole number of at least 0"),
-    *each({"batch_effect": batch_effect}, "row", [4, 99, HUGE], "row is .*, expected at most 3"),
-    *each(
-        {"batch_effect": batch_effect}, "random_state", [-1, *WHOLE], "random_state is .*, expected a whole number of"
-    ),
-    *every({"batch_effect": batch_effect}, "sizes", BAD_SIZES),
     *every({"RegionRule": region}, "switches", BAD_SWITCHES),
     *each(
         {"estimate_base_rates": estimate_base_rates, "fit_adapted": fit_adapted},
@@ -1000,7 +957,7 @@ DIAGNOSES = [
     *every(JUDGES, "min_auroc", BAD_SHARES),
     *every(JUDGES | {"make_report": make_report}, "min_f", BAD_SHARES),
     *every(JUDGES | {"make_report": make_report}, "min_skill", BAD_SKILLS),
-    *every(JUDGES | {"diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
+    *every(JUDGES | {"diagnose, no labels": believed}, "overprediction", BAD_BOUNDS),
     *every(JUDGES | {"make_report": make_report}, "n_jobs", BAD_JOBS),
     *each(PLAN, "rule", NO_RULE[1:], "rule is .*, expected a rule or None"),
     *each(PLAN, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
@@ -1009,13 +966,13 @@ DIAGNOSES = [
     *each(PLAN, "n_bootstraps", [0, 1, 2.5, "10", None], "n_bootstraps is .*, expected a whole number of at least 2"),
     *each(PLAN, "random_state", [-1, 0.5, "0", None], "random_state is .*, expected a whole number of at least 0"),
     *each(PLAN, "random_state", [2**64], "random_state is .*, expected a number below"),
-    *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
-    *each({"diagnose_expected": diagnose_expected}, "alpha", [0, 1, nan, "x"], "alpha is .*, expected"),
+    *each({"diagnose": diagnose, "diagnose, no labels": believed}, "rule", NO_RULE, "rule is .*, expected a"),
+    *each({"diagnose, no labels": believed}, "alpha", [0, 1, nan, "x"], "alpha is .*, expected"),
     BadInput("diagnose: swapped", lambda: diagnose(S, Y, fixed()), SWAPPED),
     BadInput("diagnose: no probabilities", lambda: diagnose(y_score=2 * S, rule=INSTANCE), "y_score has 1.8 at row 0"),
     *each({"diagnose": diagnose}, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
     *each({"diagnose": diagnose}, "rule", [top(label_names=list("abc"))], "(y_score has 2 labels|label_names has 3)"),
-    *each({"diagnose_expected": diagnose_expected}, "rule", [fixed(n_labels=3)], ".* has 2 labels, expected 3"),
+    *each({"diagnose, no labels": believed}, "rule", [fixed(n_labels=3)], ".* has 2 labels, expected 3"),
     *each({"make_report": make_report}, "rule", NO_RULE[1:], "rule is .*, expected a rule"),
     *each({"make_report": make_report}, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
     *each({"make_report": make_report}, "against", NO_RULE[1:], "against is .*, expected a rule"),

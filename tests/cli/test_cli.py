@@ -839,12 +839,12 @@ def test_rows_that_a_saved_rule_is_judged_on(
     ("more", "settings"),
     [
         ([], {"guard": "auto"}),
-        (["--guard", "none"], {}),
-        (["--guard", "none", "--average", "micro", "--placement", "mid"], {"average": "micro", "placement": "mid"}),
+        (["--rule", "macro"], {}),
+        (["--rule", " Micro"], {"average": "micro"}),
     ],
 )
 @pytest.mark.parametrize("csr", [False, True])
-def test_without_a_rule_one_is_fitted_on_other_rows(
+def test_a_rule_of_a_name_is_fitted_on_other_rows(
     more: list[str], settings: dict[str, Any], csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = make(tmp_path / "s.npz", csr=csr)
@@ -863,6 +863,49 @@ def test_without_a_rule_one_is_fitted_on_other_rows(
     assert "guard shrink" in capsys.readouterr().out or settings.get("guard") is None
 
 
+def test_a_file_that_names_no_rows_is_fitted_on_one_half_and_judged_on_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patients = np.arange(60) // 3
+    path, rule = make(tmp_path / "s.npz", split=False, patient=patients), tmp_path / "rule.json"
+    truth = np.load(path)["y_true"]
+    for more, groups in (([], None), (["--groups", "patient"], patients)):
+        half = thresholds.multilabel_folds(truth, 2, groups=groups)
+        assert run("fit", path, "--split", "calib", "-o", rule, "--json", *more) == 0
+        fitted = strict_json(capsys.readouterr().out)["rows"]
+        assert f"the {(half == 0).sum()} rows of the calib half (" in fitted
+        assert run("diagnose", path, "--rule", rule, "--split", "test", "--json", *more) == 0
+        judged = strict_json(capsys.readouterr().out)
+        assert f"the {(half == 1).sum()} rows of the test half (" in judged["rows"]
+        assert [label["n_positives"] for label in judged["labels"]] == truth[half == 1].sum(axis=0).tolist()
+
+
+def test_commands_that_judge_take_no_options_of_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["diagnose"], ["report", "-o", "page.html"], ["annotate"], ["compare"]):
+        with pytest.raises(SystemExit) as stopped:
+            run(*command, "s.npz", "--average", "micro")
+        assert stopped.value.code == 2
+        assert "unrecognized arguments: --average micro" in capsys.readouterr().err
+
+
+def test_saved_rules_and_names_stand_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule = make(tmp_path / "s.npz"), tmp_path / "rule.json"
+    assert run("fit", path, "--rule", "micro", "-o", rule) == 0
+    capsys.readouterr()
+    given = ["--rule", rule, "--rule", "micro", "--rule", "instance, platt"]
+    assert run("compare", path, *given, "--fail-on", "macro=-1", "--json") == 0
+    printed = strict_json(capsys.readouterr().out)
+    saved, fitted, other = printed["measures"]
+    assert [row["rule"] for row in printed["measures"]] == [str(rule), "micro", "instance, platt"]
+    averages = ("micro", "macro", "weighted", "samples")
+    assert [saved[name] for name in averages] == [fitted[name] for name in averages]
+    assert other["micro"] != fitted["micro"]
+    assert printed["n_fitted"] == printed["n_judged"] == 30
+    message = "--rule 'micro, label-free' cannot be fitted on these scores: scores lie outside [0, 1]"
+    logits = make(tmp_path / "logits.npz", y_score=np.load(path)["y_score"] - 0.5)
+    assert message in refused(capsys, "compare", logits, "--rule", "micro, label-free", "--rule", rule)
+
+
 @pytest.mark.parametrize(
     "rule", [thresholds.TopKRule(2), thresholds.InstanceRule(), thresholds.RegionRule(4 * [[0.5]])]
 )
@@ -878,10 +921,14 @@ def test_rules_of_other_kinds_are_diagnosed_too(rule: Any, tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--rule", "rule.json", "--average", "macro"], "--average is 'macro' with --rule, which has no use for it"),
-        (["--rule", "rule.json", "--guard", "none"], "--guard is 'none' with --rule"),
-        (["--rule", "rule.json", "--beta", "2"], "--beta is 2.0 with --rule"),
-        (["--split", "test"], "--split is 'test' without --rule"),
+        (["--rule", "rule.json", "--missing", "1"], "--missing is 1.0 with --rule rule.json, which has no use for it"),
+        (["--rule", "rule.json", "--groups", "g"], "--groups is 'g' with --rule rule.json, which has no use for it"),
+        (
+            ["--split", "test"],
+            "--split is 'test' with --rule 'macro, shrink': a rule that is fitted is judged on other",
+        ),
+        (["--rule", "macros"], "--rule is 'macros', expected the name of a rule, as 'macro'"),
+        (["--rule", "macros"], "or the file of a saved rule"),
         (["--action", "cap"], "--action is 'cap' without --repair"),
         (["--rule", "rule.json", "--split", "calib"], "s.npz has no calib_idx, expected the rows of --split calib"),
         (["--rule", "rule.json", "--alpha", "2"], "alpha is 2.0"),
@@ -900,7 +947,7 @@ def test_rules_of_other_kinds_are_diagnosed_too(rule: Any, tmp_path: Path, capsy
 def test_diagnose_refuses_what_does_not_go_together(
     more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = planted(tmp_path / "s.npz")
+    path = planted(tmp_path / "s.npz", test_idx=np.arange(300))
     monkeypatch.chdir(tmp_path)
     thresholds.ThresholdRule(5 * [0.5], label_names=(*tuple(STATES)[:4], "other")).save("other.json")
     thresholds.ThresholdRule(3 * [0.5]).save("three.json")
@@ -982,7 +1029,7 @@ def test_without_truth_fit_names_no_command_that_needs_it(tmp_path: Path, capsys
     assert run("fit", tmp_path / "s.npz", "--expected", "-o", tmp_path / "rule.json") == 0
     said, more = capsys.readouterr().out.splitlines()[-3::2]
     assert said.startswith("1 platypus takes")
-    assert more == "for more: thresholds.diagnose_expected, in Python"
+    assert more == "for more: thresholds.diagnose(None, scores, rule), in Python"
 
 
 def test_fit_names_the_platypuses_it_has_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ def test_without_a_rule_one_is_fitted_on_the_calibration_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, page = make(tmp_path / "s.npz"), tmp_path / "report.html"
-    assert run("report", path, "-o", page, "--title", "Four animals", "--guard", "none") == 0
+    assert run("report", path, "-o", page, "--title", "Four animals", "--rule", "macro") == 0
     data = read_labelled(path)
     found = thresholds.cross_fit(data.y_true[::2], data.y_score[::2], guard=None, label_names=NAMES.tolist())
     expected = thresholds.make_report(data.y_true[1::2], data.y_score[1::2], found.rule, title="Four animals")
@@ -74,8 +74,7 @@ def test_groups_widen_intervals_also_where_the_file_names_both_halves(
     ("more", "said"),
     [
         (["-o", "report.pdf"], "--output is a file with the ending '.pdf', expected .html"),
-        (["-o", "report.html", "--split", "all"], "--split is 'all' without --rule"),
-        (["-o", "report.html", "--rule", "rule.json", "--beta", "2"], "--beta is 2.0 with --rule"),
+        (["-o", "report.html", "--split", "all"], "--split is 'all' with --rule 'macro, shrink'"),
         (["-o", "report.html", "--rule", "rule.json", "--missing", "1"], "--missing is 1.0 with --rule"),
         (["-o", "report.html", "--against", "other.json"], "against has 3 labels, expected 4 as the rule has"),
         (["-o", "s.npz"], "--output is a file with the ending '.npz'"),

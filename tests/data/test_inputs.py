@@ -311,7 +311,6 @@ ALIGNED = {
         IN_20,
         lambda t, s, groups: thresholds.cross_fit(t, s, cv=3, groups=groups, random_state=0).folds.tolist(),
     ),
-    "predict_by_batch": (THIRDS, lambda _, s, batches: np.asarray(thresholds.predict_by_batch(s, batches)).tolist()),
     "Accumulator": (WEIGHTS, accumulated),
 }
 

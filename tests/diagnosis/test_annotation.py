@@ -13,27 +13,20 @@ import thresholds
 from tests.words import flat
 from thresholds import AnnotationPlan, FixedRule, ThresholdRule, fit_empirical, plan_annotation
 from thresholds._engine.problem import Problem
+from thresholds.diagnosis.annotation import rows_to_first
 from thresholds.diagnosis.bars import Marked
-from thresholds.diagnosis.enough import LEVELS, Bar, Course, more_needed
-from thresholds.diagnosis.learning import Resampling, learn
-from thresholds.diagnosis.questions import of_first, of_precision, of_recall
+from thresholds.diagnosis.deciding import LEVELS, TEST, in_positives_and_rows, more_needed, precision_test
+from thresholds.diagnosis.learning import learn
 from thresholds.guarantees.exact_tests import positives_needed
 
 Array = NDArray[np.float64]
 inf = math.inf
 
 
-def bar(value: float, quantile: float = 1.645, spread: float = 1.0, step: float = 0.0) -> Bar:
-    """A bar of one label."""
-    return Bar(*(np.array([number]) for number in (value, quantile, spread, step)))
-
-
-NO_BAR = bar(np.nan)
-
-
-def course(seen: float, mean: float, spread: float = 1.0) -> Course:
-    """A mean of one label, of which nothing is known but what was seen."""
-    return Course(*(np.array([number]) for number in (seen, mean, mean, spread, seen)))
+def needed(seen: float, mean: float, above: float = math.nan, below: float = math.nan, step: float = 0.0) -> Any:
+    """How many more observations, of which nothing is known but what was seen, decide a test of level .05."""
+    test = np.array([(seen, mean, mean, 1.0, seen, above, 1.645, below, 1.645, step, 1.0)], TEST)
+    return more_needed(test)[:, 0]
 
 
 # After how many observations will a test have decided?
@@ -44,33 +37,32 @@ def test_the_numbers_are_those_of_simulated_observations(mean: float, step: floa
     """The effect is drawn as what was seen leaves it, then the observations; the test is the one that is meant."""
     seen = 40
     rng = np.random.default_rng(0)
-    found = more_needed(course(seen, mean), bar(0, step=step), bar(-0.5))
+    found = needed(seen, mean, 0, -0.5, step)
     effect = mean + rng.normal(size=200_000) / np.sqrt(seen)
     for more, level in zip(found, LEVELS, strict=True):
-        if not np.isfinite(more[0]):
+        if not np.isfinite(more):
             continue
-        k = int(more[0])
+        k = int(more)
         total = seen + k
         mean_of_all = (seen * mean + k * effect + np.sqrt(k) * rng.normal(size=effect.size)) / total
         is_above = mean_of_all >= 1.645 / np.sqrt(total) + step / (2 * total)
-        is_below = mean_of_all <= -0.5 - 1.645 / np.sqrt(total)
+        is_below = mean_of_all <= -0.5 - 1.645 / np.sqrt(total) - step / (2 * total)
         decided = np.mean(is_above | is_below)
         assert level - 0.005 <= decided <= level + 0.03, k
 
 
 def test_more_is_needed_to_be_surer_and_less_where_the_effect_is_clearer() -> None:
-    weak = more_needed(course(40, 0.2), bar(0), NO_BAR)
-    strong = more_needed(course(40, 0.24), bar(0), NO_BAR)
-    assert strong.low < strong.needed < strong.high
-    assert strong.needed < weak.needed
+    low, enough, high = needed(40, 0.24, above=0)
+    assert low < enough < high
+    assert enough < needed(40, 0.2, above=0)[1]
 
 
 def test_no_number_is_enough_where_what_was_seen_says_otherwise() -> None:
     """An effect at the bar is shown to lie above it in half of the cases, however many more rows there are."""
-    found = more_needed(course(40, 0.0), bar(0), NO_BAR)
-    assert np.isfinite(found.low)
-    assert found.needed == found.high == inf
-    assert more_needed(course(40, 0.0), bar(0), bar(0)).high < inf, "one side or the other is shown in the end"
+    low, enough, high = needed(40, 0.0, above=0)
+    assert np.isfinite(low)
+    assert enough == high == inf
+    assert needed(40, 0.0, above=0, below=0)[2] < inf, "one side or the other is shown in the end"
 
 
 # Floors, and what was never seen
@@ -78,38 +70,44 @@ def test_no_number_is_enough_where_what_was_seen_says_otherwise() -> None:
 
 def test_positives_for_a_floor_of_recall_are_certain() -> None:
     """.9^29 is below .05, and .9^28 is not."""
-    found = of_recall(np.array([12.0, 28.0]), np.full(2, 1000.0), positives_needed(np.full(2, 0.9), 0.05))
-    assert found.positives.needed.tolist() == found.positives.low.tolist() == [29, 29]
-    assert found.rows.needed.tolist() == [math.ceil(17 * 1000 / 12), math.ceil(1000 / 28)]
-    assert (found.rows.low < found.rows.needed).all()
-    assert (found.rows.needed < found.rows.high).all(), "when they come is left to chance"
+    positives = np.array([12.0, 28.0])
+    more = np.tile(positives_needed(np.full(2, 0.9), 0.05) - positives, (3, 1))
+    in_all, rows = in_positives_and_rows(more, positives, np.ones(2), positives, np.full(2, 1000.0))
+    assert in_all.tolist() == [[29, 29]] * 3
+    assert rows[1].tolist() == [math.ceil(17 * 1000 / 12), math.ceil(1000 / 28)]
+    assert (rows[0] < rows[1]).all()
+    assert (rows[1] < rows[2]).all(), "when they come is left to chance"
 
 
 def test_a_floor_of_precision_takes_more_the_closer_it_is() -> None:
     cut = Marked(np.array([19.0, 19.0, 10.0]), np.full(3, 20.0), np.full(3, 40.0))
-    found = of_precision(cut, np.full(3, 400.0), np.array([0.8, 0.9, 0.9]), np.full(3, 0.05))
-    near, nearer, above = found.top_rows
+    tests = np.full(3, np.nan, TEST)
+    for name, values in precision_test(cut, np.array([0.8, 0.9, 0.9]), np.full(3, 0.05)).items():
+        tests[name] = values
+    more = more_needed(tests)
+    near, nearer, above = more[1]
     assert near < nearer
     assert above == inf, "half of the predictions are wrong"
-    assert found.positives.needed[0] == 40 + 2 * near, "two positives for each prediction"
+    in_all, _ = in_positives_and_rows(more, tests["seen"], tests["share"], cut.positives, np.full(3, 400.0))
+    assert in_all[1, 0] == 40 + 2 * near, "two positives for each prediction"
 
 
 def test_a_first_positive_is_found_by_the_rule_of_succession() -> None:
     n = 137
-    found = of_first(np.array([n]), np.array([0.1]))
-    for rows, level in zip(found.rows, (Fraction(1, 10), Fraction(8, 10), Fraction(9, 10)), strict=True):
-        m = int(rows[0])
+    found = rows_to_first(np.array([n]))[:, 0]
+    for rows, level in zip(found, (Fraction(1, 10), Fraction(8, 10), Fraction(9, 10)), strict=True):
+        m = int(rows)
         assert Fraction(m, n + 1 + m) >= level > Fraction(m - 1, n + m)
-    assert found.top_rows == math.ceil(0.2 * found.rows.needed[0])
 
 
 # What more rows gain
 
 
-def learned(truth: Array, scores: Array, more: int = 10, useless: Any = False) -> Any:
+def learned(truth: Array, scores: Array, more: int = 10, useless: Any = False) -> tuple[Array, Array]:
     """What is lost and gained, of 400 replicates."""
     is_useless = np.broadcast_to(useless, truth.shape[1])
-    return learn(Problem.of(truth, scores), Resampling(1.0, 400, 0), is_useless, more, n_jobs=1, progress=False)
+    loss, gain, _ = learn(Problem.of(truth, scores), is_useless, more, n_bootstraps=400)
+    return loss, gain
 
 
 def test_a_label_with_one_positive_loses_all_where_a_sample_misses_it() -> None:
@@ -117,28 +115,28 @@ def test_a_label_with_one_positive_loses_all_where_a_sample_misses_it() -> None:
     truth = np.zeros((50, 2), np.uint8)
     truth[0] = 1
     scores = -np.arange(50.0)[:, np.newaxis] * np.ones(2)
-    found = learned(truth, scores)
-    assert found.loss == pytest.approx([math.exp(-1) / 2] * 2, abs=0.03)
-    assert found.gain == pytest.approx(found.loss * (1 - (50 / 60) ** (2 / 3)))
+    loss, gain = learned(truth, scores)
+    assert loss == pytest.approx([math.exp(-1) / 2] * 2, abs=0.03)
+    assert gain == pytest.approx(loss * (1 - (50 / 60) ** (2 / 3)))
 
 
 def test_without_positives_the_gain_is_that_of_a_first_one() -> None:
     truth = np.zeros((50, 2), np.uint8)
     truth[0, 0] = 1
     scores = -np.arange(50.0)[:, np.newaxis] * np.ones(2)
-    found = learned(truth, scores)
-    assert np.isnan(found.loss[1])
-    assert found.gain[1] == pytest.approx(10 / 61), "the other label reaches an F of 1"
-    assert learned(truth[:, 1:], scores[:, 1:]).gain == [0], "nothing is known of any label"
+    loss, gain = learned(truth, scores)
+    assert np.isnan(loss[1])
+    assert gain[1] == pytest.approx(10 / 61), "the other label reaches an F of 1"
+    assert learned(truth[:, 1:], scores[:, 1:])[1] == [0], "nothing is known of any label"
 
 
 def test_more_rows_gain_more_but_never_all() -> None:
     rng = np.random.default_rng(0)
     truth = (rng.random((300, 8)) < 0.05).astype(np.uint8)
     scores = rng.normal(size=truth.shape) + 2 * truth
-    gains = [learned(truth, scores, more).gain for more in (1, 10, 100, 10**9)]
+    gains = [learned(truth, scores, more)[1] for more in (1, 10, 100, 10**9)]
     assert (np.diff(gains, axis=0) > 0).all()
-    assert gains[-1] == pytest.approx(learned(truth, scores).loss, rel=1e-3)
+    assert gains[-1] == pytest.approx(learned(truth, scores)[0], rel=1e-3)
 
 
 def test_a_label_that_scores_do_not_know_gains_little() -> None:
@@ -147,7 +145,7 @@ def test_a_label_that_scores_do_not_know_gains_little() -> None:
     truth = (rng.random((2000, 24)) < np.repeat([0.02, 0.02, 0.2], 8)).astype(np.uint8)
     scores = rng.normal(size=truth.shape) + np.repeat([2, 0, 2], 8) * truth
     is_useless = np.repeat([False, True, False], 8)
-    known, unknown, common = learned(truth, scores, useless=is_useless).gain.reshape(3, 8).mean(axis=1)
+    known, unknown, common = learned(truth, scores, useless=is_useless)[1].reshape(3, 8).mean(axis=1)
     assert known > 1.5 * unknown
     assert known > 2 * common
 
@@ -163,7 +161,7 @@ def test_the_loss_is_about_what_is_lost() -> None:
     cuts = fit_empirical(truth, scores).thresholds
     reached = [thresholds.metrics.f1_score(new_truth, new_scores >= cut, average="macro") for cut in cuts]
     best = fit_empirical(new_truth, new_scores).objective
-    assert learned(truth, scores).loss.mean() == pytest.approx(best - np.mean(reached), rel=1 / 3)
+    assert learned(truth, scores)[0].mean() == pytest.approx(best - np.mean(reached), rel=1 / 3)
 
 
 # The questions

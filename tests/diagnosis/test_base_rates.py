@@ -26,7 +26,7 @@ def rules() -> tuple[CalibratedRule, Any]:
 
 def test_a_diagnosis_of_scores_says_what_has_moved() -> None:
     rule, new = rules()
-    found = thresholds.diagnose_expected(new, rule)
+    found = thresholds.diagnose(None, new, rule)
     assert found.base_rates is not None
     assert found.base_rates.verdict.tolist() == [MOVED, SAME, CHANGED]
     said = flat(str(found))
@@ -35,7 +35,7 @@ def test_a_diagnosis_of_scores_says_what_has_moved() -> None:
     assert json.loads(json.dumps(found.to_dict()))["base_rates"]["table"][0]["verdict"] == MOVED
 
     # All else is what the probabilities say.
-    of_p = thresholds.diagnose_expected(rule.calibrator.transform(new), rule.rule)
+    of_p = thresholds.diagnose(None, rule.calibrator.transform(new), rule.rule)
     np.testing.assert_array_equal(found.table, of_p.table)
     assert of_p.base_rates is None
     assert "base rate has" not in str(of_p)
@@ -44,14 +44,14 @@ def test_a_diagnosis_of_scores_says_what_has_moved() -> None:
 def test_rules_that_decide_by_rows_are_diagnosed_too() -> None:
     rule, new = rules()
     by_row = CalibratedRule(rule.calibrator, InstanceRule(label_names=NAMES))
-    found = thresholds.diagnose_expected(new, by_row)
-    of_p = thresholds.diagnose_expected(rule.calibrator.transform(new), by_row.rule)
+    found = thresholds.diagnose(None, new, by_row)
+    of_p = thresholds.diagnose(None, rule.calibrator.transform(new), by_row.rule)
     np.testing.assert_array_equal(found.table["predicted_positive"], of_p.table["predicted_positive"])
 
 
 def test_labels_are_told_apart_at_the_rate_that_is_asked_for() -> None:
     rule, new = rules()
-    found = thresholds.diagnose_expected(new, rule, alpha=1e-300).base_rates
+    found = thresholds.diagnose(None, new, rule, alpha=1e-300).base_rates
     assert found is not None
     assert found.verdict[1] == SAME
     assert MOVED not in found.verdict

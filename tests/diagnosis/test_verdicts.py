@@ -16,7 +16,7 @@ from tests.naive import verdicts as twin
 from tests.words import flat
 from thresholds import FixedRule, ThresholdRule, diagnose, fit_empirical
 from thresholds.diagnosis.bars import Marked, p_missed, p_of_bar
-from thresholds.diagnosis.evidence import Criteria, Evidence
+from thresholds.diagnosis.evidence import Criteria, LabelEvidence
 from thresholds.diagnosis.verdicts import VERDICTS, Verdicts, verdicts_of
 from thresholds.metrics.counts import ConfusionCounts
 
@@ -54,7 +54,7 @@ def verdicts(cases: list[tuple[tuple[int, ...], dict[str, float]]], n: int = 100
     columns = np.array([case for case, _ in cases]).T
     shown = {name: np.array([evidence[name] for _, evidence in cases]) for name in KNOWN}
     nothing = np.zeros(len(cases))
-    evidence = Evidence(
+    evidence = LabelEvidence(
         **shown,
         best_f=nothing,
         cap_score=nothing,

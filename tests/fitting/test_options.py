@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
@@ -10,14 +11,17 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import thresholds
 from thresholds import InputError
-from thresholds.cli import fit_options
-from thresholds.cli.parser import parser
+from thresholds.cli.commands import COMMANDS
+from thresholds.cli.options import OF_FITS, OPTIONS, of_fit
+from thresholds.cli.parser import parse
 from thresholds.fitting import options as options_of_fits
 from thresholds.fitting.options import DEFAULTS, DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, FitArguments, FitOptions
+from thresholds.fitting.rules import rules_that_take
 from thresholds.guards.base import Guard
 from thresholds.guards.names import GUARD_NAMES, GUARDS, GuardName, class_of
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
+ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(3)
 Y = (RNG.random((60, 4)) < [0.3, 0.3, 0.3, 0.0]).astype(np.uint8)  # The last label has no positives.
 S = np.round(2 * RNG.random((60, 4)) + Y, 2)
@@ -133,16 +137,16 @@ def test_the_estimator_takes_the_list() -> None:
 
 
 def given(*more: str) -> argparse.Namespace:
-    return parser().parse_args(["fit", "scores.npz", "-o", "rule.json", *more])
+    return parse(["fit", "scores.npz", "-o", "rule.json", *more])
 
 
 def test_the_command_line_takes_the_list(capsys: pytest.CaptureFixture[str]) -> None:
-    assert list(fit_options.OFFERED) == ON_THE_COMMAND_LINE
-    assert fit_options.read(given()) == {"progress": False}, "what is not given is left to fits"
-    of_thresholds = without(NOT_OF_FIT_EMPIRICAL, dict(DEFAULTS_FOR_NEW_ROWS))
-    assert fit_options.read_all(given()) == of_thresholds
+    assert list(OF_FITS) == ON_THE_COMMAND_LINE
+    assert of_fit(given()) == {"progress": False}, "what is not given is left to fits"
+    shown = vars(given())
+    assert {name: shown[name] for name in OF_FITS} == without(NOT_ON_THE_COMMAND_LINE, dict(DEFAULTS_FOR_NEW_ROWS))
     with pytest.raises(SystemExit):
-        parser().parse_args(["fit", "--help"])
+        parse(["fit", "--help"])
     words = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
     for name in ON_THE_COMMAND_LINE:
         about = FIT_OPTIONS[name].metadata
@@ -154,15 +158,105 @@ def test_the_command_line_hands_on_what_is_given(name: str) -> None:
     value = OTHER[name]
     word = f"{value:g}" if isinstance(value, float) else str(value)
     words = ["--shared"] if name == "per_label" else [f"--{name.replace('_', '-')}", word]
-    assert fit_options.read(given(*words))[name] == value
+    assert of_fit(given(*words))[name] == value
 
 
 def test_a_floor_on_the_command_line_may_be_one_for_each_of_some_labels(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fit_options.read(given("--min-recall", "cat=.9,a=b=0.5"))["min_recall"] == {"cat": 0.9, "a=b": 0.5}
+    assert of_fit(given("--min-recall", "cat=.9,a=b=0.5"))["min_recall"] == {"cat": 0.9, "a=b": 0.5}
     for bad in ("cat=.9,dog", "cat=.9,cat=.8", "cat=high"):
         with pytest.raises(SystemExit):
             given("--min-recall", bad)
         assert "--min-recall" in capsys.readouterr().err
+
+
+# The functions that commands call, and the defaults that these write out
+JUDGES: dict[str, Any] = {
+    "diagnose": thresholds.diagnose,
+    "report": thresholds.make_report,
+    "annotate": thresholds.plan_annotation,
+    "compare": thresholds.compare,
+    "monitor": thresholds.Rule.check,
+    "update": thresholds.update_rule,
+}
+CALLED_OTHERWISE = {"interval": "confidence"}
+# A command decides these itself: the rule that is judged, the table that is printed, what a file has.
+OF_COMMANDS = {"judged", "rules", "top", "title", "missing", "groups", "label_names", "unknown", "guard", "against"}
+
+
+@pytest.mark.parametrize("command", JUDGES)
+def test_commands_have_the_defaults_of_the_functions_that_they_call(command: str) -> None:
+    parameters = inspect.signature(JUDGES[command]).parameters
+    shared = 0
+    for name, option in COMMANDS[command].options.items():
+        in_python = CALLED_OTHERWISE.get(name, name)
+        if in_python in parameters and name not in OF_COMMANDS:
+            assert option.default == parameters[in_python].default, name
+            shared += 1
+    assert shared > 0
+
+
+def test_every_option_is_taken_by_some_command_and_has_a_help_text_of_its_own() -> None:
+    taken = {name for command in COMMANDS.values() for name in {**command.arguments, **command.options}}
+    assert taken == set(OPTIONS)
+    for command in COMMANDS.values():
+        texts = [option.help for option in (*command.arguments.values(), *command.options.values())]
+        assert all(texts)
+        assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_short_and_files_have_a_page_of_their_own(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    pages = {}
+    for flag in ("--help", "--help-files") if "score_key" in COMMANDS[command].options else ("--help",):
+        with pytest.raises(SystemExit) as ended:
+            parse([command, flag])
+        assert ended.value.code == 0
+        pages[flag] = capsys.readouterr().out
+    assert len(pages["--help"].splitlines()) <= 60
+    for name, option in COMMANDS[command].options.items():
+        page = "--help-files" if option.heading == "files" else "--help"
+        assert [option.flags[0] in text for text in pages.values()].count(True) >= 1, name
+        assert option.flags[0] in pages[page]
+
+
+def test_the_first_page_has_a_line_for_each_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit):
+        parse(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    for name, command in COMMANDS.items():
+        assert [line.split(maxsplit=1)[1] for line in lines if line.split(maxsplit=1)[:1] == [name]] == [command.about]
+
+
+def tables_of_the_page() -> list[list[str]]:
+    """The tables of docs/options.md: options of fits, options of each command, options of files."""
+    of_fits = []
+    for name, option in FIT_OPTIONS.items():
+        flag = f"`{OPTIONS[name].flags[0]}`" if name in OPTIONS else ""
+        takers = rules_that_take(name)
+        taken = "all" if len(takers) == len(thresholds.RULES) else "; ".join(takers) or "its name says it"
+        help_text = option.metadata["help"]
+        of_fits.append(f"| `{name}` | {flag} | {DEFAULTS_FOR_NEW_ROWS[name]} | {help_text} | {taken} |")
+    of_commands = []
+    for name, command in COMMANDS.items():
+        own = [option for option in command.options.values() if option.heading != "files"]
+        taken = "those of fits, " if name == "fit" else ""
+        listed = ", ".join(f"`{option.flags[-1]}`" for option in own if name != "fit" or option.name not in FIT_OPTIONS)
+        of_commands.append(f"| `{name}` | {taken}{listed} |")
+    files = [option for option in OPTIONS.values() if option.heading == "files"]
+    of_files = [f"| `{option.flags[0]}` | {option.help} |" for option in files]
+    return [of_fits, of_commands, of_files]
+
+
+def test_the_page_on_options_has_the_list() -> None:
+    page = (ROOT / "docs" / "options.md").read_text().splitlines()
+    expected = [row for table in tables_of_the_page() for row in table]
+    assert [row for row in page if row.startswith("| `")] == expected
 
 
 @pytest.mark.parametrize("name", FIT_OPTIONS)

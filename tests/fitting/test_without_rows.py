@@ -16,8 +16,8 @@ from thresholds._engine.histograms import Histograms, histograms
 from thresholds._engine.problem import Problem
 from thresholds.calibration.binned import Binned
 from thresholds.calibration.calibrator import calibrate_binned
+from thresholds.diagnosis.diagnosing import conclude_from
 from thresholds.diagnosis.evidence import Criteria, evidence_of
-from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.empirical import rule_of
 from thresholds.fitting.options import FitOptions
 from thresholds.fitting.searches import FoundCuts, found_by_guard, limits_of, search_options

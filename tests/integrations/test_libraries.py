@@ -112,15 +112,6 @@ def test_rules_from_probabilities_are_those_of_arrays(kind: Kind) -> None:
         assert found.objective == expected.objective
 
 
-def test_batches_are_decided_as_those_of_arrays(kind: Kind) -> None:
-    _, scores = data(kind)
-    batches = np.arange(len(scores)) % 3
-    given = kind.make(scores, NAMES)
-    found = thresholds.predict_by_batch(given, batches)
-    check_kind(found, given, kind)
-    assert kind.read(found).tolist() == thresholds.predict_by_batch(scores, batches).tolist()
-
-
 def test_metrics_are_those_of_arrays(kind: Kind) -> None:
     truth, scores = data(kind)
     decided = (scores > 0.5).astype(np.uint8)

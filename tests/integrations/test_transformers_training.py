@@ -1,4 +1,4 @@
-"""Runs of the `Trainer` of Transformers with `ThresholdCallback`: rules that belong to their weights, and no others."""
+"""Runs of the `Trainer` of Transformers with `ThresholdTrainerCallback`: rules belong to their weights, no others."""
 
 import json
 import os
@@ -22,7 +22,7 @@ transformers = pytest.importorskip("transformers", reason="make test-integration
 
 from tests.integrations.loops import on_ranks  # noqa: E402
 from tests.integrations.tiny_bert import NAMES, Spoil, data, model, trainer  # noqa: E402
-from thresholds.training.transformers import ThresholdCallback  # noqa: E402
+from thresholds.training.transformers import ThresholdTrainerCallback  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 TRAIN, VALIDATION, TEST = data()
@@ -58,12 +58,12 @@ import json, sys
 import torch, transformers
 import thresholds
 from tests.integrations.tiny_bert import data, trainer
-from thresholds.training.transformers import ThresholdCallback
+from thresholds.training.transformers import ThresholdTrainerCallback
 
 torch.set_num_threads(1)
 folder = sys.argv[1]
 network = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
-callback = ThresholdCallback()
+callback = ThresholdTrainerCallback()
 callback.rule = rule = thresholds.load_rule(f"{folder}/rule.json")
 run = trainer(callback, "elsewhere", network)
 _, validation, test = data()
@@ -95,7 +95,7 @@ def in_a_new_process(folder: Path) -> dict[str, Any]:
 
 
 def test_the_best_checkpoint_reproduces_its_f1_in_a_new_process(tmp_path: Path) -> None:
-    callback = ThresholdCallback("macro")
+    callback = ThresholdTrainerCallback("macro")
     run = trainer(callback, tmp_path, num_train_epochs=4, load_best_model_at_end=True, callbacks=[Spoil(), callback])
     run.train()
     reported = evaluations(run)
@@ -135,11 +135,11 @@ def test_the_best_checkpoint_reproduces_its_f1_in_a_new_process(tmp_path: Path) 
 
 
 def test_a_run_that_is_resumed_restores_the_best_rule_of_the_run_before(tmp_path: Path) -> None:
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     first = trainer(callback, tmp_path, num_train_epochs=2)
     first.train()
     reported = evaluations(first)
-    resumed = ThresholdCallback()
+    resumed = ThresholdTrainerCallback()
     spoiled = trainer(resumed, tmp_path, num_train_epochs=3, load_best_model_at_end=True, callbacks=[Spoil(), resumed])
     spoiled.train(resume_from_checkpoint=str(tmp_path / "checkpoint-80"))
     assert list(evaluations(spoiled)) == [40, 80, 120]
@@ -157,13 +157,13 @@ def test_a_checkpoint_between_a_step_and_the_next_evaluation_has_no_rule(tmp_pat
     (tmp_path / "checkpoint-20").mkdir()
     (tmp_path / "checkpoint-20" / "rule.json").write_text("of an earlier run")
     when = {"eval_strategy": "steps", "eval_steps": 30, "save_strategy": "steps", "save_steps": 10}
-    trainer(ThresholdCallback(), tmp_path, max_steps=30, **when).train()
+    trainer(ThresholdTrainerCallback(), tmp_path, max_steps=30, **when).train()
     has_rule = {step: (tmp_path / f"checkpoint-{step}" / "rule.json").exists() for step in (10, 20, 30)}
     assert has_rule == {10: False, 20: False, 30: True}
 
 
 def test_weights_that_were_saved_by_hand_get_their_rule_by_hand(tmp_path: Path) -> None:
-    callback = ThresholdCallback("micro", beta=2, guard=None)
+    callback = ThresholdTrainerCallback("micro", beta=2, guard=None)
     run = trainer(callback, tmp_path, max_steps=10, metric_for_best_model="micro_f2")
     run.train()
     run.save_model(str(tmp_path / "best"))
@@ -179,7 +179,7 @@ def test_weights_that_were_saved_by_hand_get_their_rule_by_hand(tmp_path: Path) 
 
 
 def test_a_search_leaves_the_checkpoints_of_other_runs_alone(tmp_path: Path) -> None:
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(callback, tmp_path, max_steps=10)
     run.train()
     before = (tmp_path / "checkpoint-10" / "rule.json").read_bytes()
@@ -197,7 +197,7 @@ def test_what_is_uploaded_has_the_rule(tmp_path: Path) -> None:
             callback.on_push_begin(args, state, control)
             pushed.append(load_rule(tmp_path / f"checkpoint-{state.global_step}" / "rule.json").to_dict())
 
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     pushed: list[Any] = []
     run = trainer(
         callback,
@@ -219,7 +219,7 @@ def test_what_is_uploaded_has_the_rule(tmp_path: Path) -> None:
 
 
 def test_a_rule_judges_no_other_weights(tmp_path: Path) -> None:
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(callback, tmp_path, max_steps=10)
     run.train()
     rule = callback.rule
@@ -244,7 +244,7 @@ def test_a_checkpoint_of_other_weights_than_were_evaluated_has_no_rule(tmp_path:
             with torch.no_grad():
                 kwargs["model"].classifier.weight.neg_()
 
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(callback, tmp_path, max_steps=10, callbacks=[callback, Exchange()], load_best_model_at_end=True)
     with pytest.warns(UserWarning, match="checkpoint-10 gets no rule: its weights are not those that were evaluated"):
         run.train()
@@ -261,7 +261,7 @@ class Stop(transformers.TrainerCallback):  # type: ignore[misc]
 
 
 def test_after_an_interruption_a_rule_is_fitted_to_the_weights_as_they_are(tmp_path: Path) -> None:
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(
         callback,
         tmp_path,
@@ -286,7 +286,7 @@ def test_after_an_interruption_a_rule_is_fitted_to_the_weights_as_they_are(tmp_p
 
 
 def test_an_evaluation_that_was_broken_off_leaves_no_rows(tmp_path: Path) -> None:
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(callback, tmp_path, batch_eval_metrics=True, max_steps=5)
     run.train()
     n_samples = callback.rule.fitted_on.n_samples
@@ -308,7 +308,7 @@ def test_an_evaluation_that_was_broken_off_leaves_no_rows(tmp_path: Path) -> Non
 
 def test_an_evaluation_that_was_broken_off_does_not_outlive_a_step(tmp_path: Path) -> None:
     """The loader may be the same, as where its workers persist."""
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(callback, tmp_path, batch_eval_metrics=True)
     run.train()
     loader = run.get_eval_dataloader()
@@ -324,7 +324,7 @@ def test_an_evaluation_that_was_broken_off_does_not_outlive_a_step(tmp_path: Pat
 
 
 def test_two_callbacks_keep_a_rule_each(tmp_path: Path) -> None:
-    macro, micro = ThresholdCallback(), ThresholdCallback("micro", file_name="micro.json")
+    macro, micro = ThresholdTrainerCallback(), ThresholdTrainerCallback("micro", file_name="micro.json")
 
     def both(prediction: Any) -> dict[str, float]:
         return macro.compute_metrics(prediction) | micro.compute_metrics(prediction)
@@ -341,7 +341,7 @@ def test_two_callbacks_keep_a_rule_each(tmp_path: Path) -> None:
 
 
 def test_of_several_sets_the_rule_is_fitted_to_one(tmp_path: Path) -> None:
-    callback = ThresholdCallback(fit_on="eval_validation")
+    callback = ThresholdTrainerCallback(fit_on="eval_validation")
     sets = {"validation": VALIDATION, "other": TEST}
     run = trainer(callback, tmp_path, eval_dataset=sets, metric_for_best_model="validation_macro_f1")
     run.train()
@@ -355,7 +355,7 @@ def test_of_several_sets_the_rule_is_fitted_to_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fit_on", ["eval", "eval_validation"])
 def test_rows_that_are_not_to_fit_on_cannot_come_first(fit_on: str, tmp_path: Path) -> None:
-    callback = ThresholdCallback(fit_on=fit_on)
+    callback = ThresholdTrainerCallback(fit_on=fit_on)
     sets = {"other": TEST, "validation": VALIDATION}
     run = trainer(callback, tmp_path, max_steps=5, eval_dataset=sets)
     with pytest.raises(InputError, match=f"^fit_on is '{fit_on}', but after a training step 'eval_other' came first"):
@@ -365,7 +365,7 @@ def test_rows_that_are_not_to_fit_on_cannot_come_first(fit_on: str, tmp_path: Pa
 
 def test_a_test_under_the_name_of_the_validation_is_judged_all_the_same(tmp_path: Path) -> None:
     """`trainer.evaluate(test)` calls its metrics "eval_...": once training is over nothing is fitted to any rows."""
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(callback, tmp_path, max_steps=10)
     run.train()
     before = callback.rule.to_dict()
@@ -376,7 +376,7 @@ def test_a_test_under_the_name_of_the_validation_is_judged_all_the_same(tmp_path
 
 
 def test_rows_of_the_fit_are_known_again_with_scores_that_are_a_little_different(tmp_path: Path) -> None:
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(callback, tmp_path, max_steps=10, bf16_full_eval=True)  # in training: float32
     run.train()
     reported = callback.rule.out_of_fold.f
@@ -387,7 +387,7 @@ def test_rows_of_the_fit_are_known_again_with_scores_that_are_a_little_different
 
 
 def test_rows_of_the_fit_are_known_again_in_another_order(tmp_path: Path) -> None:
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(callback, tmp_path, max_steps=10)
     run.train()
     found = run.evaluate(VALIDATION[::-1])
@@ -397,7 +397,7 @@ def test_rows_of_the_fit_are_known_again_in_another_order(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_a_rule_without_a_figure_out_of_fold_has_only_the_one_in_the_sample(average: Any, tmp_path: Path) -> None:
-    callback = ThresholdCallback("macro")
+    callback = ThresholdTrainerCallback("macro")
     run = trainer(callback, tmp_path)
     callback.rule = thresholds.FixedRule(0.0, 3)
     logits, y_true, found = run.predict(VALIDATION)
@@ -415,7 +415,7 @@ def test_a_rule_without_a_figure_out_of_fold_has_only_the_one_in_the_sample(aver
 def test_batches_and_all_rows_at_once_give_the_same_figures(tmp_path: Path) -> None:
     found = []
     for arguments in ({}, {"batch_eval_metrics": True}, {"eval_do_concat_batches": False}):
-        callback = ThresholdCallback()
+        callback = ThresholdTrainerCallback()
         run = trainer(callback, tmp_path, max_steps=10, **arguments)
         run.train()
         figures = {name: value for name, value in run.evaluate().items() if "_f1" in name}
@@ -425,7 +425,7 @@ def test_batches_and_all_rows_at_once_give_the_same_figures(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["instance, platt", "micro, pool", "top-k"])
 def test_any_rule_can_be_had_by_its_name(name: str, tmp_path: Path) -> None:
-    callback = ThresholdCallback(rule=name)
+    callback = ThresholdTrainerCallback(rule=name)
     figure = f"{'micro' if name == 'micro, pool' else 'samples'}_f1"
     run = trainer(callback, tmp_path, metric_for_best_model=figure, load_best_model_at_end=True)
     run.train()
@@ -441,7 +441,7 @@ def test_any_rule_can_be_had_by_its_name(name: str, tmp_path: Path) -> None:
 
 
 def test_scores_are_the_first_of_what_a_model_returns(tmp_path: Path) -> None:
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(callback, tmp_path, model(output_hidden_states=True), max_steps=5)
     run.train()
     outputs = run.predict(TEST)
@@ -461,13 +461,13 @@ def test_scores_are_the_first_of_what_a_model_returns(tmp_path: Path) -> None:
 def test_names_of_labels_are_those_of_the_model_by_column(id2label: Any, names: Any, tmp_path: Path) -> None:
     network = model()
     network.config.id2label = id2label
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     trainer(callback, tmp_path, network, max_steps=1, save_strategy="no").train()
     assert callback.rule.label_names == names
 
 
 def test_names_of_labels_can_be_given(tmp_path: Path) -> None:
-    callback = ThresholdCallback(label_names=["x", "y", "z"])
+    callback = ThresholdTrainerCallback(label_names=["x", "y", "z"])
     trainer(callback, tmp_path, max_steps=1, save_strategy="no").train()
     assert callback.rule.label_names == ("x", "y", "z")
 
@@ -475,7 +475,7 @@ def test_names_of_labels_can_be_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize("id2label", [{1: "cat", 2: "dog", 3: "owl"}, {"a": "cat"}])
 def test_names_without_columns_are_refused_before_the_first_step(id2label: Any, tmp_path: Path) -> None:
     network = model()
-    run = trainer(ThresholdCallback(), tmp_path, network, max_steps=1)
+    run = trainer(ThresholdTrainerCallback(), tmp_path, network, max_steps=1)
     network.config.id2label = id2label
     with pytest.raises(InputError, match=r"^id2label of the model's config has the keys"):
         run.train()
@@ -483,7 +483,7 @@ def test_names_without_columns_are_refused_before_the_first_step(id2label: Any, 
 
 
 def test_a_figure_before_the_first_step(tmp_path: Path) -> None:
-    callback = ThresholdCallback()
+    callback = ThresholdTrainerCallback()
     run = trainer(callback, tmp_path, max_steps=10, eval_on_start=True)
     run.train()
     assert list(evaluations(run)) == [0, 10]
@@ -493,27 +493,27 @@ def test_a_figure_before_the_first_step(tmp_path: Path) -> None:
 
 
 def test_without_a_rule_an_evaluation_is_refused(tmp_path: Path) -> None:
-    run = trainer(ThresholdCallback(), tmp_path)
+    run = trainer(ThresholdTrainerCallback(), tmp_path)
     for evaluate in (run.evaluate, lambda: run.predict(TEST)):
         with pytest.raises(InputError, match=r"^rule is None, expected one for these weights: train with"):
             evaluate()
 
 
 def test_rows_without_truth_need_no_rule(tmp_path: Path) -> None:
-    run = trainer(ThresholdCallback(), tmp_path)
+    run = trainer(ThresholdTrainerCallback(), tmp_path)
     unlabelled = [{"input_ids": row["input_ids"]} for row in TEST]
     assert run.predict(unlabelled).predictions.shape == (len(TEST), 3)
 
 
 def test_figures_without_the_events_are_refused(tmp_path: Path) -> None:
-    run = trainer(ThresholdCallback(), tmp_path, callbacks=[], max_steps=1)
-    with pytest.raises(InputError, match=r"^callbacks lacks the ThresholdCallback"):
+    run = trainer(ThresholdTrainerCallback(), tmp_path, callbacks=[], max_steps=1)
+    with pytest.raises(InputError, match=r"^callbacks lacks the ThresholdTrainerCallback"):
         run.train()
 
 
 def test_events_without_the_figures_are_refused(tmp_path: Path) -> None:
-    run = trainer(ThresholdCallback(), tmp_path, compute_metrics=None, max_steps=1)
-    with pytest.raises(InputError, match=r"^compute_metrics of the ThresholdCallback was not called"):
+    run = trainer(ThresholdTrainerCallback(), tmp_path, compute_metrics=None, max_steps=1)
+    with pytest.raises(InputError, match=r"^compute_metrics of the ThresholdTrainerCallback was not called"):
         run.train()
 
 
@@ -529,9 +529,9 @@ def test_events_without_the_figures_are_refused(tmp_path: Path) -> None:
 )
 def test_bad_options_are_refused_before_anything_is_trained(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=f"^{message}"):
-        ThresholdCallback(**options)
-    with pytest.raises(InputError, match=r"^rule is 'rule.json', expected a rule, as load_rule gives"):
-        ThresholdCallback().rule = "rule.json"
+        ThresholdTrainerCallback(**options)
+    with pytest.raises(InputError, match=r"^rule is 'rule.json', expected a rule, or None"):
+        ThresholdTrainerCallback().rule = "rule.json"
 
 
 def test_the_library_is_named_where_it_is_missing() -> None:
@@ -552,9 +552,9 @@ from pathlib import Path
 os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "HF_HUB_OFFLINE": "1"}
 os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
 from tests.integrations.tiny_bert import Spoil, data, trainer
-from thresholds.training.transformers import ThresholdCallback
+from thresholds.training.transformers import ThresholdTrainerCallback
 
-callback = ThresholdCallback()
+callback = ThresholdTrainerCallback()
 run = trainer(callback, "out", num_train_epochs=3, load_best_model_at_end=True, callbacks=[Spoil(), callback],
               per_device_eval_batch_size=7, ddp_backend="gloo")
 run.train()

@@ -54,10 +54,10 @@ def test_what_metrics_cannot_ignore_is_refused_at_once() -> None:
 
 def test_the_callback_of_transformers_leaves_minus_100_out(rows: tuple[Any, Any]) -> None:
     pytest.importorskip("transformers", reason="make test-integrations installs transformers")
-    from thresholds.training.transformers import ThresholdCallback
+    from thresholds.training.transformers import ThresholdTrainerCallback
 
     y_true, y_score = (part.numpy() for part in rows)
-    callback = ThresholdCallback("micro", unknown=-100)
+    callback = ThresholdTrainerCallback("micro", unknown=-100)
     callback.on_train_begin(None, None, None)
     callback.on_prediction_step(None, None, None, eval_dataloader=object())
     figures = callback.compute_metrics(SimpleNamespace(label_ids=y_true, predictions=y_score))

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 import transformers
 
-from thresholds.training.transformers import ThresholdCallback
+from thresholds.training.transformers import ThresholdTrainerCallback
 
 NAMES = ("cat", "dog", "owl")
 N_TRAIN, N_OTHERS = 640, 120  # rows to train on, and of validation and test each
@@ -41,7 +41,7 @@ class Spoil(transformers.TrainerCallback):  # type: ignore[misc]
                 kwargs["model"].classifier.weight.zero_()
 
 
-def trainer(callback: ThresholdCallback, folder: Path | str, network: Any = None, **arguments: Any) -> Any:
+def trainer(callback: ThresholdTrainerCallback, folder: Path | str, network: Any = None, **arguments: Any) -> Any:
     """A trainer of one epoch of 40 steps, with an evaluation and a checkpoint at its end; `arguments` change that."""
     train, validation, _ = data()
     given = {

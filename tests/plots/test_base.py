@@ -180,7 +180,7 @@ def test_what_lies_beyond_is_marked_at_the_border(side: str) -> None:
 
 
 def test_states_are_told_apart_by_colour_and_by_marker() -> None:
-    from thresholds.diagnosis.result import STATES as STATE_NAMES
+    from thresholds.diagnosis.states import STATES as STATE_NAMES
 
     assert set(STATES) == set(STATE_NAMES)
     assert len({look.marker for look in STATES.values()}) == len(STATES)

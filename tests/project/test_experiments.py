@@ -17,7 +17,7 @@ sys.path.insert(0, str(PAPER))
 claims: Any = importlib.import_module("claims")
 table: Any = importlib.import_module("table")
 run_all: Any = importlib.import_module("run_all")
-BESIDE = ("claims", "decisions", "pictures", "run_all", "table")
+BESIDE = ("batches", "claims", "decisions", "pictures", "run_all", "table")
 NUMBER = r"-?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?"
 QUICK = json.loads((RESULTS / "quick.json").read_text("utf-8"))
 COMMITTED = {name: json.loads((RESULTS / f"{name}.json").read_text("utf-8")) for name in run_all.SCRIPTS}

@@ -54,8 +54,6 @@ WITH_KERNELS = (
     "expected_f([[0.1, 0.9]], [[0, 1]], exact=True)",
     "fit_expected([[0.1, 0.9]])",
     "fit_expected([[0.1, 0.9]], exact=True)",
-    "predict_by_batch([[0.1, 0.9]], [0])",
-    "batch_effect([[0.1, 0.9]], 0)",
     "calibrate([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]]).transform([[0.1, 0.9]])",
     "fit_regions([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]])",
 )

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.random import Generator
 
-from thresholds.diagnosis.result import STATES
 from thresholds.diagnosis.sentences import are_on_border, sentence
+from thresholds.diagnosis.states import STATES
 from thresholds.diagnosis.verdicts import VERDICTS
 from thresholds.metrics.curves import Curve
 from thresholds.metrics.intervals import score_interval, share_interval

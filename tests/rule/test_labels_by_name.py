@@ -22,18 +22,15 @@ from thresholds import (
     RegionRule,
     ThresholdRule,
     TopKRule,
-    batch_effect,
     calibrate,
     compare,
     cross_fit,
     diagnose,
-    diagnose_expected,
     diff_rules,
     fit_empirical,
     fit_expected,
     fit_regions,
     fit_top_k,
-    predict_by_batch,
 )
 from thresholds.cli import main
 from thresholds.comparison.result import Measures
@@ -156,19 +153,9 @@ def test_diff_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in FITS if name not in ("isotonic", "platt")])
-def test_diagnose_expected(name: str) -> None:
-    found = [diagnose_expected(FRAMES[1], rule) for rule in pair(name)]
+def test_diagnose_without_labels(name: str) -> None:
+    found = [diagnose(None, FRAMES[1], rule) for rule in pair(name)]
     assert rows(found[0].table) == rows(found[1].table)
-
-
-def test_batches() -> None:
-    """These take no rule, but labels by name."""
-    days = np.arange(len(P)) // 100
-    expected = predict_by_batch(FRAMES[1], days)
-    pd.testing.assert_frame_equal(predict_by_batch(FRAMES[1][OTHER], days)[NAMES], expected)
-    effects = [batch_effect(frame, 3, label_names=NAMES, sizes=[1, 5, 50]) for frame in (FRAMES[1], FRAMES[1][OTHER])]
-    np.testing.assert_array_equal(effects[0].predicted, effects[1].predicted)
-    np.testing.assert_array_equal(effects[0].break_even, effects[1].break_even)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

@@ -122,6 +122,11 @@ def share(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.2%}"
 
 
+def tenths(value: float) -> str:
+    """Write a share in per cent, to one decimal."""
+    return f"{value:.1%}"
+
+
 def p_value(value: float) -> str:
     """Write a p-value to two digits, nothing for NaN; normal tails are not trusted beyond 1e-15."""
     if np.isnan(value):

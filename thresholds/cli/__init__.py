@@ -19,7 +19,8 @@ from typing import Any
 from thresholds._checks import InputError
 from thresholds.atomic import refuse_no_place
 from thresholds.cli import printing
-from thresholds.cli.parser import parser
+from thresholds.cli.commands import COMMANDS
+from thresholds.cli.parser import parse
 from thresholds.errors import MissingLibraryError
 
 # What `pip install --no-deps` leaves out.
@@ -32,15 +33,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit status."""
     _replace_closed_streams()
     written = sys.argv[1:] if arguments is None else list(arguments)
-    options = parser().parse_args(written)
+    options = parse(written)
     options.written = written
+    options.status = 0
+    options.warnings = []
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with _as_a_program():
+        with _as_a_program(options.warnings):
             _refuse_no_place(options)
-            options.run(options)
+            COMMANDS[options.command].run(options)
             print(end="", flush=True)
     except BrokenPipeError as error:
         if error.filename is not None:
@@ -73,10 +76,15 @@ def _refuse_no_place(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _as_a_program() -> Iterator[None]:
-    """Print warnings in one line, and end on a signal as on an error, so that no temporary file is left."""
+def _as_a_program(warned: list[str]) -> Iterator[None]:
+    """Print warnings in one line, and keep them; end on a signal as on an error, so that no temporary file is left."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        warned.append(str(message))
+        printing.print_error(f"thresholds: warning: {message}")
+
     show_before = warnings.showwarning
-    warnings.showwarning = _one_line_warning
+    warnings.showwarning = show
 
     # Only the main thread may handle signals.
     handlers_before = {}
@@ -113,11 +121,6 @@ def _print_no_more() -> None:
     """Let what is still to be printed go nowhere; Python would try again at its end, and fail."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning without the line of code that raised it."""
-    printing.print_error(f"thresholds: warning: {message}")
 
 
 def _fail(message: str, status: int = 1) -> int:

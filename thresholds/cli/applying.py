@@ -1,20 +1,19 @@
-"""The commands `predict`, `monitor` and `diff`: saved rules at work."""
+"""The commands `predict` and `monitor`: a saved rule at work."""
 
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from thresholds import _checks
 from thresholds._arrays.sparse import stored_cells
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
-from thresholds.cli import failing, printing, reading
-from thresholds.results import wrapped
+from thresholds.cli import failing, reading
+from thresholds.cli.printing import finish, print_error
 
 if TYPE_CHECKING:
-    from thresholds.comparison.differences import RuleDifference
-    from thresholds.files import Decided, Source
+    from thresholds.files import Block, Decided, Source
     from thresholds.rule import Rule
     from thresholds.rule.watching.row_sample import RowSample
 
@@ -29,6 +28,7 @@ def predict(options: argparse.Namespace) -> None:
     source = reading.opened(options, rule)
     deciding = _Deciding(rule, options.rule, source, strict=options.strict)
     names = rule.label_names or source.label_names
+    is_written = True
     try:
         form = source.n_labels, names, source.key_columns, source.label_column
         write_blocks(
@@ -39,15 +39,29 @@ def predict(options: argparse.Namespace) -> None:
             quote_formulas=options.quote_formulas,
         )
     except _GravelyChanged:
-        options.status = failing.STATUS
-        print(f"{deciding.summary}; not written")
-        failing.report(deciding.warnings)
-        return
-    print(f"{deciding.summary}; written to {options.output}", flush=True)
-    for line in deciding.warnings:
-        printing.print_error(f"thresholds: warning: {line}")
-    for line in deciding.notes:
-        printing.print_error(f"thresholds: note: {line}")
+        is_written = False
+    outcome = f"written to {options.output}" if is_written else "not written"
+    about = reading.about(source)
+    finish(
+        options,
+        lambda: f"{deciding.summary}; {outcome}",
+        lambda: {
+            **about,
+            "rule": options.rule,
+            "output": options.output if is_written else None,
+            "n_samples": deciding.n_rows,
+            "n_labels": source.n_labels,
+            "n_predicted": deciding.n_predicted,
+            "notes": [*about["notes"], *deciding.notes],
+            "warnings": [*options.warnings, *deciding.warnings],
+        },
+        broken=() if is_written else deciding.warnings,
+    )
+    if is_written:
+        for line in deciding.warnings:
+            print_error(f"thresholds: warning: {line}")
+        for line in deciding.notes:
+            print_error(f"thresholds: note: {line}")
 
 
 def monitor(options: argparse.Namespace) -> None:
@@ -66,7 +80,7 @@ def monitor(options: argparse.Namespace) -> None:
     sample = RowSample(profile.n_labels)
     n_rows = 0
     dtype = ""
-    for block in checked_blocks(rule, options.rule, source, "reading"):
+    for block in _checked_blocks(rule, options.rule, source, "reading"):
         _checks.label_count(block.y_score.shape, profile.n_labels, "rule")
         dtype = dtype_of(block.y_score)
         n_rows += block.y_score.shape[0]
@@ -77,18 +91,23 @@ def monitor(options: argparse.Namespace) -> None:
 
     figures = failing.figures_of_check(check)
     broken = failing.broken(options.fail_on, figures)
-    options.status = failing.STATUS if broken else 0
-    if options.json:
-        about = {"file": source.name, "score_key": source.score_key, "rule": options.rule}
-        counts = {"notes": list(source.notes), "ok": check.ok, "counts": figures, "broken": broken}
-        print(printing.as_json(about | counts | check.to_dict()))
-    else:
-        found = described(source, (n_rows, source.n_labels), dtype)
-        print(f"{found}\n\n{check.to_text(options.top)}")
-    failing.report(broken)
+    found = described(source, (n_rows, source.n_labels), dtype)
+    finish(
+        options,
+        lambda: f"{found}\n\n{check.to_text(options.top)}",
+        lambda: {
+            **reading.about(source),
+            "rule": options.rule,
+            "ok": check.ok,
+            "counts": figures,
+            "broken": broken,
+            **check.to_dict(),
+        },
+        broken=broken,
+    )
 
 
-def checked_blocks(rule: "Rule", path: str, source: "Source", title: str) -> Iterator["ScoreBlock"]:
+def _checked_blocks(rule: "Rule", path: str, source: "Source", title: str) -> Iterator["Block"]:
     """Read scores that a rule takes, columns in the order of its labels, a block of rows at a time."""
     order = reading.order_of(source, rule, path)
     names = rule.label_names or source.label_names
@@ -102,16 +121,9 @@ def checked_blocks(rule: "Rule", path: str, source: "Source", title: str) -> Ite
         n_rows += scores.shape[0]
         if step is not None:
             step(scores.shape[0])
-        yield ScoreBlock(scores, block.keys)
+        yield block._replace(y_score=scores)
     if not n_rows:
         raise InputError(f"{source.name} has no rows, expected at least one")
-
-
-class ScoreBlock(NamedTuple):
-    """Checked scores of some rows, and their keys."""
-
-    y_score: Matrix  # (n_rows, n_labels)
-    keys: Dense | None
 
 
 class _GravelyChanged(Exception):
@@ -126,6 +138,8 @@ class _Deciding:
         self.source = source
         self.path = path
         self.strict = strict
+        self.n_rows = 0
+        self.n_predicted = 0
         self.summary = ""  # known when the last block is written, and so are these
         self.warnings: list[str] = []
         self.notes: list[str] = []
@@ -138,32 +152,30 @@ class _Deciding:
 
         rule = self.rule
         dtype = ""
-        n_rows = 0
-        n_predicted = 0
         outside = 0.0  # rows, each as the share of its block's scores outside the range of the fit
         sample = None if rule.profile is None else RowSample(self.source.n_labels)
-        for block in checked_blocks(rule, self.path, self.source, "predicting"):
+        for block in _checked_blocks(rule, self.path, self.source, "predicting"):
             scores = block.y_score
             decided = rule.decide(scores, dense=rule.needs_dense(scores))
             dtype = dtype_of(scores)
-            n_rows += scores.shape[0]
-            n_predicted += int(decided.sum())
+            self.n_rows += scores.shape[0]
+            self.n_predicted += int(decided.sum())
             outside += scores.shape[0] * share_outside(rule, scores)
             if sample is not None:
                 sample.add(scores)
             yield Decided(decided, block.keys)
-        found = described(self.source, (n_rows, self.source.n_labels), dtype)
-        self.summary = f"{found}\n{n_predicted / n_rows:.2f} labels per row"
-        self._look_at(sample, n_rows, outside / n_rows)
+        found = described(self.source, (self.n_rows, self.source.n_labels), dtype)
+        self.summary = f"{found}\n{self.n_predicted / self.n_rows:.2f} labels per row"
+        self._look_at(sample, outside / self.n_rows)
         if self.strict and self.warnings:
             raise _GravelyChanged
 
-    def _look_at(self, sample: "RowSample | None", n_rows: int, outside: float) -> None:
+    def _look_at(self, sample: "RowSample | None", outside: float) -> None:
         """Find what has changed since the fit; of few rows, and by older rules, only whether most are out of range."""
         from thresholds.rule.watching.check import check_rows
         from thresholds.rule.watching.noticing import FEWEST_ROWS, out_of_range
 
-        if sample is not None and n_rows >= FEWEST_ROWS:
+        if sample is not None and self.n_rows >= FEWEST_ROWS:
             check = check_rows(self.rule, sample.rows())
             self.warnings = [finding.sentence for finding in check.grave]
             self.notes = [found.sentence for found in check.findings if found not in check.grave]
@@ -181,71 +193,16 @@ def _refuse_bad(
     from thresholds.rule import InstanceRule
 
     takes_probabilities = isinstance(rule.uncapped, InstanceRule)
+    expected = "real scores"
+    if takes_probabilities:
+        expected = "values in [0, 1] (--logits turns logits into probabilities)"
 
     def is_bad(cells: Dense) -> Dense:
         if takes_probabilities:
             return np.asarray(~((cells >= 0) & (cells <= 1)))
         return np.asarray(~(cells < np.inf))
 
-    if not is_bad(stored_cells(scores)).any():
-        return
-    bad = first_bad_cell(
-        scores, is_bad, label_names, first_row=first, signed=not takes_probabilities
-    )
-    expected = "real scores"
-    if takes_probabilities:
-        expected = "values in [0, 1] (--logits turns logits into probabilities)"
-    raise InputError(f"{name} has {bad}, expected {expected}")
-
-
-def diff(options: argparse.Namespace) -> None:
-    """Print what changed between two saved rules, and on scores what that does to decisions."""
-    from thresholds.comparison.differences import diff_rules
-    from thresholds.loading import load_rule
-
-    about_file = {
-        "--score-column": options.score_key,
-        "--label-column": options.label_column,
-        "--label-names": options.label_names,
-        "--encoding": options.encoding,
-        "--logits": options.logits or None,
-    }
-    for option, value in about_file.items():
-        if options.file is None and value is not None:
-            raise InputError(f"{option} is {value!r} without a file of scores")
-    old = load_rule(options.old)
-    new = load_rule(options.new)
-    scores = None
-    file_name = None
-    notes: list[str] = []
-    if options.file is not None:
-        data = reading.aligned(reading.scores(options, new), new, options.new)
-        scores = data.y_score
-        file_name = data.name
-        notes = list(data.notes)
-    difference = diff_rules(old, new, scores)
-    broken = _broken(options, difference)
-    options.status = failing.STATUS if broken else 0
-    if options.json:
-        about = {"old": options.old, "new": options.new, "file": file_name, "notes": notes}
-        print(printing.as_json(about | difference.to_dict() | {"broken": broken}))
-    else:
-        print("\n".join([*map(wrapped, notes), difference.to_text(options.top)]))
-    failing.report(broken)
-
-
-def _broken(options: argparse.Namespace, difference: "RuleDifference") -> list[str]:
-    """Say which conditions do not hold, and refuse those about what is not known."""
-    reached = failing.changes(difference)
-    for name in options.fail_on or {}:
-        if name in reached:
-            continue
-        if name == "changed":
-            raise InputError(
-                "--fail-on has changed without a file of scores, whose rows are decided"
-            )
-        raise InputError(
-            "--fail-on has news, which is not known of these rules: it takes two rules of thresholds, both fitted with"
-            " folds, or given their odds by keep_odds, on scores of one kind"
-        )
-    return failing.broken(options.fail_on, reached)
+    if is_bad(stored_cells(scores)).any():
+        signed = not takes_probabilities
+        bad = first_bad_cell(scores, is_bad, label_names, first_row=first, signed=signed)
+        raise InputError(f"{name} has {bad}, expected {expected}")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
+from thresholds.cli.printing import finish
 
 _SUFFIX = ".onnx"
 
@@ -19,6 +20,19 @@ def export(options: argparse.Namespace) -> None:
     rule = load_rule(options.rule)
     model = rule.to_onnx(dtype=options.dtype)
     content = model.SerializeToString()
-    write_atomically(options.output, lambda stream: stream.write(content))
-    dtype = next(item.value for item in model.metadata_props if item.key == "dtype")
-    print(f"{rule}\nwritten to {options.output}, for scores of {dtype}")
+    about = {item.key: item.value for item in model.metadata_props}
+    finish(
+        options,
+        lambda: f"{rule}\nwritten to {options.output}, for scores of {about['dtype']}",
+        lambda: {
+            "rule": options.rule,
+            "kind": rule.kind,
+            "output": options.output,
+            "n_labels": rule.n_labels,
+            "dtype": about["dtype"],
+            "n_bytes": len(content),
+            "notes": [],
+            "warnings": options.warnings,
+        },
+        save=lambda: write_atomically(options.output, lambda stream: stream.write(content)),
+    )

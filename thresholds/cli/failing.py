@@ -1,19 +1,14 @@
 """Conditions under which a command fails: `--fail-on NAME=BOUND,...`, one grammar for all commands."""
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
-
-from thresholds.cli.printing import print_error
 
 if TYPE_CHECKING:
     from thresholds.comparison.differences import RuleDifference
     from thresholds.comparison.result import Comparison
     from thresholds.diagnosis import Diagnosis
     from thresholds.rule.watching.check import ScoreCheck
-
-STATUS = 3  # the exit status where a condition is broken
 
 
 class _Kind(NamedTuple):
@@ -143,13 +138,6 @@ def losses(bounds: Mapping[str, float] | None, comparison: "Comparison") -> Loss
                 f"{difference} is below {bound:g}, but may be chance on these rows: not failed"
             )
     return found
-
-
-def report(lines: list[str]) -> None:
-    """Print broken conditions on stderr, after all else."""
-    sys.stdout.flush()
-    for line in lines:
-        print_error(f"thresholds: failed: {line}")
 
 
 def _bound(name: str, kind: _Kind, text: str) -> float:

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
-from thresholds.cli import fit_options, printing, reading
+from thresholds._results.fields import objects_of
+from thresholds._results.result import names_of
+from thresholds._results.text import wrapped
+from thresholds._results.words import counted, first_names
+from thresholds.cli import reading
+from thresholds.cli.options import FILES, OPTIONS, as_word, flag, is_given, words_of
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS
-from thresholds.results import counted, first_names, names_of, objects_of, wrapped
 
 if TYPE_CHECKING:
     from thresholds.calibration import CalibrationMeasures
@@ -99,33 +103,29 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
     return f"{text}\nfor more: {_more(fitted, options)}" if warning else text
 
 
-def as_json(fitted: Fitted, options: argparse.Namespace) -> str:
-    """Return the same as JSON, with all labels."""
+def as_values(fitted: Fitted, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the same as values for JSON, with all labels."""
     found = fitted.found
     diagnosis = fitted.diagnosis
     verdicts = _verdicts(fitted)
     report = getattr(fitted.rule, "guard_report", None)
-    return printing.as_json(
-        {
-            "file": fitted.data.name,
-            "score_key": fitted.data.score_key,
-            "rows": fitted.which,
-            "notes": list(fitted.data.notes),
-            "rule": options.output,
-            "name": _name(fitted.rule),
-            "selection": None if fitted.selection is None else fitted.selection.to_dict(),
-            **{name: getattr(fitted.rule, name, None) for name in _OF_RULE},
-            "unsupported": _unsupported(fitted.rule),
-            "cross_fit": None if found is None else _of_folds(found, options),
-            "guard_report": None if report is None else report.in_figures(),
-            "calibration": fitted.calibration,
-            "verdicts": None if verdicts is None else verdicts.counts,
-            "fitted_on_these_rows": None if verdicts is None else verdicts.on_own_rows,
-            "states": None if diagnosis is None else _counted(diagnosis.state),
-            "warnings": [] if diagnosis is None else diagnosis.in_brief().splitlines(),
-            "labels": None if diagnosis is None else objects_of(diagnosis.table),
-        }
-    )
+    return {
+        **reading.about(fitted.data),
+        "rows": fitted.which,
+        "rule": options.output,
+        "name": _name(fitted.rule),
+        "selection": None if fitted.selection is None else fitted.selection.to_dict(),
+        **{name: getattr(fitted.rule, name, None) for name in _OF_RULE},
+        "unsupported": _unsupported(fitted.rule),
+        "cross_fit": None if found is None else _of_folds(found, options),
+        "guard_report": None if report is None else report.in_figures(),
+        "calibration": fitted.calibration,
+        "verdicts": None if verdicts is None else verdicts.counts,
+        "fitted_on_these_rows": None if verdicts is None else verdicts.on_own_rows,
+        "states": None if diagnosis is None else _counted(diagnosis.state),
+        "warnings": [] if diagnosis is None else diagnosis.in_brief().splitlines(),
+        "labels": None if diagnosis is None else objects_of(diagnosis.table),
+    }
 
 
 def _name(rule: "Rule") -> str | None:
@@ -165,15 +165,15 @@ def _of_folds(found: "CrossFit", options: argparse.Namespace) -> dict[str, Any]:
 
 def _flags(other: "Alternative", options: argparse.Namespace) -> str:
     """Return the options of an alternative as they are written on the command line, but for usual ones."""
-    if fit_options.is_given(options, "rule"):
-        return f"{fit_options.flag('rule')} {shlex.quote(other.rule)}"
+    if is_given(options, "rule"):
+        return f"{flag('rule')} {shlex.quote(other.rule)}"
     words = []
     for name, value in other.options.items():
-        if value == DEFAULTS_FOR_NEW_ROWS[name] and not hasattr(options, name):
+        if value == DEFAULTS_FOR_NEW_ROWS[name] and not is_given(options, name):
             continue
-        words.append(fit_options.flag(name))
+        words.append(flag(name))
         if name != "per_label":
-            words.append(fit_options.as_word(value))
+            words.append(as_word(value))
     return " ".join(words)
 
 
@@ -193,26 +193,8 @@ def _counted(states: Any) -> dict[str, int]:
 def _more(fitted: Fitted, options: argparse.Namespace) -> str:
     """Say how to see more of a diagnosis: by a command that reads the same scores and truth."""
     if fitted.data.y_true is None:
-        return "thresholds.diagnose_expected, in Python"
-    command = ["thresholds", "diagnose", options.file, "--rule", options.output]
-    for option, value in (
-        ("--score-column", options.score_key),
-        ("--truth", options.truth),
-        ("--truth-column", options.truth_column),
-        ("--label-column", options.label_column),
-        *(("--key", key) for key in options.key or ()),
-        ("--label-names", options.label_names),
-        ("--label-separator", options.label_separator),
-        ("--true-words", ",".join(options.true_words or ()) or None),
-        ("--encoding", options.encoding),
-    ):
-        if value is not None:
-            command += [option, value]
-    if options.unknown is not None:
-        several = options.unknown if isinstance(options.unknown, tuple) else (options.unknown,)
-        command.append(f"--unknown={','.join(map(fit_options.as_word, several))}")
-    if options.drop_unscored:
-        command.append("--drop-unscored")
-    if options.logits:
-        command.append("--logits")
+        return "thresholds.diagnose(None, scores, rule), in Python"
+    of_files = [name for name, option in OPTIONS.items() if option.heading == FILES]
+    read = words_of(options, [name for name in of_files if name != "missing"])
+    command = ["thresholds", "diagnose", options.file, "--rule", options.output, *read]
     return shlex.join(map(str, command))

@@ -5,27 +5,23 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
-from thresholds._arrays.types import Ints, Matrix
+from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
-from thresholds.cli import fit_options, fit_report, reading
+from thresholds._results.words import counted
+from thresholds.cli import fit_report, reading
 from thresholds.cli.fit_report import Fitted
-from thresholds.data.folds import N_SPLITS
-from thresholds.fitting.options import SAID_BY_NAME
-from thresholds.results import counted
+from thresholds.cli.options import OF_FITS, of_fit, refuse_given
+from thresholds.cli.printing import finish
+from thresholds.data.folds import usual_folds
+from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, SAID_BY_NAME, FitOptions
+from thresholds.fitting.rules import find_rule
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis
-    from thresholds.files import LabelledFile, ScoreFile
+    from thresholds.files import ScoreFile
     from thresholds.rule import Rule
-    from thresholds.validation.cross_fit import CrossFit
 
-# Options of a fit on labels alone, with what they usually are.
-_OF_LABELS: dict[str, object] = {
-    "missing": 0.0,
-    "cv": None,
-    "groups": None,
-    "alternatives": False,
-}
+_OF_FOLDS = ("cv", "groups", "alternatives")  # options of a fit on labels alone
 
 # Cells, rows times labels, up to which other rules are tried without being asked for: with more of them it takes long,
 # and a threshold for each label is seldom worse than a shared one.
@@ -43,19 +39,18 @@ def fit(options: argparse.Namespace) -> None:
     else:
         fitted = _by_options(options)
 
-    # All text is made before the rule is saved, and only then printed.
-    write = fit_report.as_json if options.json else fit_report.as_text
-    text = write(fitted, options)
     rule = reading.with_source(fitted.rule, fitted.data, fitted.which, options)
-    rule.save(options.output)
-    print(text)
+    finish(
+        options,
+        lambda: fit_report.as_text(fitted, options),
+        lambda: fit_report.as_values(fitted, options),
+        save=lambda: rule.save(options.output),
+    )
 
 
 def _by_options(options: argparse.Namespace) -> Fitted:
     """Fit thresholds, or a rule by its name, which may need no labels."""
-    from thresholds.fitting.rules import find_rule
-
-    given = fit_options.read(options)
+    given = of_fit(options)
     name = given.get("rule")
     if name is not None and options.alternatives and find_rule(name).method != "thresholds":
         raise InputError(
@@ -69,14 +64,47 @@ def _by_options(options: argparse.Namespace) -> Fitted:
 
 
 def _on_labels(options: argparse.Namespace, given: dict[str, Any]) -> Fitted:
-    """Fit a rule on labels, and find out what to expect of it on other rows."""
+    """Fit a rule on labels, and find out what to expect of it on other rows, unless told not to."""
+    from thresholds.validation.cross_fit import cross_fit
+
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
-    truth = reading.taken(data.y_true, rows)
-    scores = reading.taken(data.y_score, rows)
-    rule, found = _fitted(options, given, data, rows, truth, scores)
-    diagnosis = _diagnosed(data, truth, scores, rule) if found is None else found.diagnosis
-    return Fitted(data, which, rule, found, diagnosis)
+    about_rows = _about(options, data, rows)
+    groups = reading.at(data.groups, rows)
+    n_folds = usual_folds(len(rows), groups) if options.cv is None else options.cv
+    if n_folds == 0 or (options.cv is None and n_folds < 2):
+        rule = _fitted_alone(given, groups, about_rows)
+        return Fitted(data, which, rule, diagnosis=_diagnosed(about_rows, rule))
+    n_cells = len(rows) * data.y_score.shape[1]
+    found = cross_fit(
+        cv=n_folds,
+        groups=groups,
+        alternatives=options.alternatives or n_cells <= _FEW,
+        **about_rows,
+        **given,
+    )
+    return Fitted(data, which, found.rule, found, found.diagnosis)
+
+
+def _fitted_alone(given: dict[str, Any], groups: Any, about_rows: dict[str, Any]) -> "Rule":
+    """Fit a rule without folds, where only guards and promises look at groups."""
+    from thresholds.fitting.by_name import fit as fit_by_name
+    from thresholds.fitting.empirical import fit_empirical
+
+    fit: Any = fit_by_name
+    if "rule" not in given:
+        fit = fit_empirical
+        given = {**DEFAULTS_FOR_NEW_ROWS, **given}
+        del given["rule"]
+    used = groups if FitOptions(**given).looks_at_groups else None
+    rule: Rule = fit(groups=used, **about_rows, **given)
+    return rule
+
+
+def _about(options: argparse.Namespace, data: "ScoreFile", rows: Ints) -> dict[str, Any]:
+    """Return what is fitted, but for groups."""
+    about_rows = reading.arguments(data, rows, "sample_weight", "label_names")
+    return about_rows | {"missing": options.missing}
 
 
 def _without_labels(
@@ -85,17 +113,11 @@ def _without_labels(
     """Fit a rule that looks at no labels, where there are none."""
     from thresholds.fitting.by_name import fit as fit_by_name
 
-    of_folds = {name: usual for name, usual in _OF_LABELS.items() if name != "missing"}
-    fit_options.refuse_unused(options, given, of_folds, "a file without truth")
+    refuse_given(options, _OF_FOLDS, "a file without truth")
     rows, which = reading.fitting_rows(data, options.split)
-    scores = reading.taken(data.y_score, rows)
-    about_data: dict[str, Any] = {
-        "sample_weight": reading.at(data.sample_weight, rows),
-        "missing": options.missing,
-        "label_names": data.label_names,
-    }
-    rule = fit_by_name(None, scores, **about_data, **given)
-    return Fitted(data, which, rule, diagnosis=_diagnosed(data, None, scores, rule))
+    about_rows = _about(options, data, rows)
+    rule = fit_by_name(**about_rows, **given)
+    return Fitted(data, which, rule, diagnosis=_diagnosed(about_rows, rule))
 
 
 def _best(options: argparse.Namespace) -> Fitted:
@@ -103,124 +125,48 @@ def _best(options: argparse.Namespace) -> Fitted:
     from thresholds.validation.selection import select_rule
 
     about = f"--best {options.best}"
-    unused = {"alternatives": False, "expected": False, "exact": False}
-    used = [name for name in fit_options.OFFERED if name not in SAID_BY_NAME]
-    fit_options.refuse_unused(options, used, unused, about)
+    refuse_given(options, [*SAID_BY_NAME, "alternatives", "expected", "exact"], about)
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
-    truth = reading.taken(data.y_true, rows)
-    scores = reading.taken(data.y_score, rows)
     groups = reading.at(data.groups, rows)
-    n_units = _n_units(rows, groups)
-    n_folds = _n_folds(options.cv, n_units)
-    if n_units < 2:
+    most_folds = usual_folds(len(rows), groups)
+    if most_folds < 2:
         unit = "row" if groups is None else "group"
         raise InputError(
-            f"{data.name} has {counted(n_units, unit)} to fit on, expected 2 or more to choose by"
+            f"{data.name} has {counted(most_folds, unit)} to fit on, expected 2 or more to choose by"
         )
+    n_folds = most_folds if options.cv is None else options.cv
     if n_folds < 2:
         raise InputError(
             f"{about} is given with {counted(n_folds, 'fold')}, expected 2 or more to choose by"
         )
     chosen = select_rule(
-        truth,
-        scores,
-        options.best,
+        average=options.best,
         cv=n_folds,
-        sample_weight=reading.at(data.sample_weight, rows),
         groups=groups,
-        missing=options.missing,
-        unknown=data.unknown,
-        label_names=data.label_names,
-        **fit_options.read(options),
+        **_about(options, data, rows),
+        **of_fit(options),
     )
-
     found = chosen.cross_fit
     return Fitted(data, which, found.rule, found, found.diagnosis, selection=chosen)
 
 
-def _diagnosed(
-    data: "ScoreFile", truth: Matrix | None, scores: Matrix, rule: "Rule"
-) -> "Diagnosis | ExpectedDiagnosis | None":
+def _diagnosed(about_rows: dict[str, Any], rule: "Rule") -> "Diagnosis | ExpectedDiagnosis | None":
     """Diagnose a rule on the rows of the fit: by labels if there are any, else by the model's belief.
 
     Rows that have weights are not diagnosed, as verdicts are about rows, each of which counts once.
     """
-    from thresholds.diagnosis import diagnose, diagnose_expected
+    from thresholds.diagnosis import diagnose
 
-    if data.sample_weight is not None:
+    if about_rows["sample_weight"] is not None:
         return None
-    if truth is not None:
-        return diagnose(truth, scores, rule, unknown=data.unknown, progress=sys.stderr.isatty())
-    if getattr(rule.uncapped, "expected", None) is not None:
-        return diagnose_expected(scores, rule)
-    return None
-
-
-def _fitted(
-    options: argparse.Namespace,
-    given: dict[str, Any],
-    data: "LabelledFile",
-    rows: "Ints",
-    truth: Matrix,
-    scores: Matrix,
-) -> tuple["Rule", "CrossFit | None"]:
-    """Fit a rule on all rows, and cross-fit it unless told not to."""
-    groups = reading.at(data.groups, rows)
-    n_folds = _n_folds(options.cv, _n_units(rows, groups))
-    about_data: dict[str, Any] = {
-        "sample_weight": reading.at(data.sample_weight, rows),
-        "missing": options.missing,
-        "unknown": data.unknown,
-        "label_names": data.label_names,
-    }
-    if n_folds == 0:
-        # Without folds only guards and promises look at groups.
-        about_data["groups"] = groups if _looks_at_groups(options, given) else None
-    if n_folds == 0 and "rule" in given:
-        from thresholds.fitting.by_name import fit as fit_by_name
-
-        return fit_by_name(truth, scores, **about_data, **given), None
-    if n_folds == 0:
-        from thresholds.fitting.empirical import fit_empirical
-
-        return fit_empirical(truth, scores, **about_data, **fit_options.read_all(options)), None
-    from thresholds.validation.cross_fit import cross_fit
-
-    found = cross_fit(
-        truth,
-        scores,
-        cv=n_folds,
-        groups=groups,
-        alternatives=options.alternatives or scores.shape[0] * scores.shape[1] <= _FEW,
-        **about_data,
-        **given,
-    )
-    return found.rule, found
-
-
-def _looks_at_groups(options: argparse.Namespace, given: dict[str, Any]) -> bool:
-    """Whether a fit of these options asks which rows are of one group."""
-    from thresholds.fitting.options import FitOptions
-    from thresholds.fitting.rules import find_rule
-
-    if "rule" in given:
-        return FitOptions(**(given | {"rule": find_rule(given["rule"]).name})).looks_at_groups
-    return FitOptions(**fit_options.read_all(options)).looks_at_groups
-
-
-def _n_units(rows: "Ints", groups: Any) -> int:
-    """Return the number of rows, or of groups."""
-    return len(rows) if groups is None else len(set(groups.tolist()))
-
-
-def _n_folds(wanted: int | None, n_units: int) -> int:
-    """Return the number of folds: as many as wanted, else the usual one, or one for each row or group if fewer."""
-    if wanted is not None:
-        return wanted
-    if n_units < 2:
-        return 0
-    return min(N_SPLITS, n_units)
+    found: Diagnosis | ExpectedDiagnosis | None = None
+    if about_rows["y_true"] is not None:
+        judged = {name: about_rows[name] for name in ("y_true", "y_score", "unknown")}
+        found = diagnose(rule=rule, progress=sys.stderr.isatty(), **judged)
+    elif getattr(rule.uncapped, "expected", None) is not None:
+        found = diagnose(None, about_rows["y_score"], rule)
+    return found
 
 
 def _on_expectation(options: argparse.Namespace) -> Fitted:
@@ -230,16 +176,17 @@ def _on_expectation(options: argparse.Namespace) -> Fitted:
     from thresholds.fitting.expected import fit_expected
 
     used = set(inspect.signature(fit_expected).parameters)
-    fit_options.refuse_unused(options, used, _OF_LABELS, "--expected")
+    unused = [name for name in OF_FITS if name not in used]
+    refuse_given(options, [*unused, "missing", *_OF_FOLDS], "--expected")
     data = reading.scores(options)
     try:
         _checks.probabilities(data.y_score, data.score_key, data.label_names)
     except InputError as error:
         raise InputError(f"{error}; --logits turns logits into probabilities") from None
     rows, which = reading.fitting_rows(data, options.split)
-    scores = reading.taken(data.y_score, rows)
-    settings = {name: value for name, value in fit_options.read(options).items() if name in used}
-    weights = reading.at(data.sample_weight, rows)
+    about_rows = _about(options, data, rows)
+    scores, weights = about_rows["y_score"], about_rows["sample_weight"]
+    settings = {name: value for name, value in of_fit(options).items() if name in used}
     rule = fit_expected(
         scores,
         exact=options.exact,
@@ -249,9 +196,10 @@ def _on_expectation(options: argparse.Namespace) -> Fitted:
     )
 
     # How good the probabilities are, where labels tell.
-    truth = None if data.y_true is None else reading.taken(data.y_true, rows)
     measured = None
-    if truth is not None:
-        measured = measure_calibration(truth, scores, sample_weight=weights, unknown=data.unknown)
-    diagnosis = _diagnosed(data, truth, scores, rule)
+    if data.y_true is not None:
+        measured = measure_calibration(
+            about_rows["y_true"], scores, sample_weight=weights, unknown=data.unknown
+        )
+    diagnosis = _diagnosed(about_rows, rule)
     return Fitted(data, which, rule, diagnosis=diagnosis, calibration=measured)

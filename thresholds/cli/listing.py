@@ -2,9 +2,9 @@
 
 import argparse
 
-from thresholds.cli import printing
+from thresholds._results.tables import Table
+from thresholds.cli.printing import finish
 from thresholds.fitting.rules import OF_ALL, RULES, NamedRule
-from thresholds.results import Table
 
 _HOW = """
 thresholds fit SCORES --rule NAME -o RULE.json fits one
@@ -14,13 +14,13 @@ thresholds compare SCORES --all shows all of them side by side
 
 def rules(options: argparse.Namespace) -> None:
     """Print the list of rules."""
-    if options.json:
-        print(printing.as_json({"rules": [rule.to_dict() for rule in RULES.values()]}))
-        return
     head = [("rule", "maximises", "needs", "decides by")]
     body = [(rule.name, maximised(rule), needed(rule), rule.about) for rule in RULES.values()]
-    print(Table(head, body, left=(0, 1, 2, 3)).text())
-    print(_HOW)
+    finish(
+        options,
+        lambda: f"{Table(head, body, left=(0, 1, 2, 3)).text()}\n{_HOW}",
+        lambda: {"rules": [rule.to_dict() for rule in RULES.values()]},
+    )
 
 
 def maximised(rule: NamedRule) -> str:

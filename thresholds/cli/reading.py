@@ -88,7 +88,7 @@ def _refuse_overwriting_input(values: dict[str, Any]) -> None:
     if output is None:
         return
     inputs = [values["file"], values.get("truth"), values["label_names"]]
-    if "output" in values:
+    if "output" in values and values["command"] != "fit":  # whose --rule is a name
         inputs += [values.get(name) for name in ("rule", "old", "against")]
     refuse_overwriting(output, *(path for path in inputs if path is not None))
 
@@ -147,7 +147,7 @@ def _on_groups(
     """Point out a column that seems to tell which rows belong together, if nothing is said of groups."""
     from thresholds.files.accounting import look_like_groups
 
-    command = options.run.__name__
+    command = options.command
     if command not in _FITTING_OR_JUDGING:
         return ()
     if options.groups is not None:
@@ -211,6 +211,19 @@ def at(values: Dense | None, rows: Ints) -> Dense | None:
     return None if values is None else values[rows]
 
 
+def arguments(data: "ScoreFile", rows: Ints, *names: str) -> dict[str, Any]:
+    """Return truth and scores of some rows, and what else is named of them, as functions of the library take it."""
+    of_rows = {"sample_weight": data.sample_weight, "groups": data.groups}
+    given = {
+        "y_true": None if data.y_true is None else taken(data.y_true, rows),
+        "y_score": taken(data.y_score, rows),
+        "unknown": data.unknown,
+        "label_names": data.label_names,
+        **{name: at(values, rows) for name, values in of_rows.items()},
+    }
+    return {name: given[name] for name in ("y_true", "y_score", "unknown", *names)}
+
+
 def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:
     """Choose the rows to fit on, and say which they are."""
     return _rows(data, split, "calib", "test")
@@ -222,7 +235,10 @@ def judging_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:
 
 
 def _rows(data: "ScoreFile", split: str | None, usual: str, other: str) -> tuple["Ints", str]:
-    """Return the rows of a split, not given of the usual one; if the file names only the other, what that leaves."""
+    """Return the rows of a split, not given of the usual one; if the file names only the other, what that leaves.
+
+    Of a file that names no rows, a split that is given is one of the halves that are made here.
+    """
     import numpy as np
 
     named = {"calib": data.calib_idx, "test": data.test_idx}
@@ -235,9 +251,17 @@ def _rows(data: "ScoreFile", split: str | None, usual: str, other: str) -> tuple
         return np.arange(n_rows), f"all {n_rows:,} rows"
     split = split or usual
     found = named[split]
+    name = f"{split}_idx"
+    names_none = data.calib_idx is None and data.test_idx is None
+    if names_none and data.y_true is not None:
+        from thresholds.data.folds import SEED, halves
+
+        fit, judge, how = halves(data.y_true, data.groups, SEED, data.unknown)
+        found = fit if split == "calib" else judge
+        name = f"the {split} half ({how})"
     if found is None:
         raise InputError(f"{data.name} has no {split}_idx, expected the rows of --split {split}")
-    which = f"the {len(found):,} rows of {split}_idx"
+    which = f"the {len(found):,} rows of {name}"
     _refuse_unknown_rows(data, found, which)
     return found, which
 
@@ -308,6 +332,11 @@ def with_source(rule: "Rule", data: "ScoreFile", which: str, options: argparse.N
         date=time.strftime("%Y-%m-%d", time.gmtime()),
     )
     return replace(rule, made_by=made_by)
+
+
+def about(data: "ScoreFile | Source") -> dict[str, Any]:
+    """Say what was read, as values."""
+    return {"file": data.name, "score_key": data.score_key, "notes": list(data.notes)}
 
 
 def title(data: "ScoreFile") -> str:

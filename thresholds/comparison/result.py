@@ -9,7 +9,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.blocks import ceil_div
 from thresholds.comparison.agreement import Agreement
-from thresholds.diagnosis.result import backwards_in_brief
+from thresholds.diagnosis.states import backwards_in_brief
 from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
 from thresholds.metrics.jackknife import Interval
 from thresholds.results import (

@@ -22,7 +22,7 @@ from thresholds.comparison.result import (
     Comparison,
     Measures,
 )
-from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
+from thresholds.diagnosis.evidence import Criteria, LabelEvidence, are_backwards, evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
@@ -48,7 +48,7 @@ class _Scores:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._evidence: dict[float, Evidence] = {}
+        self._evidence: dict[float, LabelEvidence] = {}
         self._calibrated: dict[int, CalibrationMeasures] = {}  # by identity of the calibrator
 
     def ask_together(self, rules: Collection[Rule]) -> None:
@@ -79,7 +79,7 @@ class _Scores:
             self._calibrated[id(calibrator)] = calibrator.measure(self._problem)
         return self._calibrated[id(calibrator)]
 
-    def evidence(self, missing: float) -> Evidence:
+    def evidence(self, missing: float) -> LabelEvidence:
         """Test each label, absent entries having the score `missing`."""
         if missing not in self._evidence:
             problem = _unweighted(self._problem)

@@ -478,7 +478,7 @@ class Counts:
         ['usable', 'useless']
         """
         from thresholds.counts.judging import diagnose
-        from thresholds.diagnosis.states import criteria_of
+        from thresholds.diagnosis.evidence import criteria_of
 
         criteria = criteria_of(alpha, min_auroc, overprediction, min_f, min_skill)
         return diagnose(self.problem(), rule, criteria, n_jobs=n_jobs, progress=progress)

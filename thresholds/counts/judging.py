@@ -12,9 +12,9 @@ from thresholds._checks import InputError, shown
 from thresholds._engine.histograms import Histograms
 from thresholds._results.words import counted
 from thresholds.counts.problem import CountedProblem
+from thresholds.diagnosis.diagnosing import conclude_from
 from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.result import Diagnosis
-from thresholds.diagnosis.states import conclude_from
 from thresholds.guards.cuts import CountsAt, count_at
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import Rule

@@ -95,6 +95,14 @@ def multilabel_folds(
     return _stratified(truth, n_splits, "n_splits", groups, random_state)
 
 
+def usual_folds(n_rows: int, groups: Any = None, weights: Any = None) -> int:
+    """Return the usual number of folds, or as many as there are groups (rows, without groups) that have weight."""
+    units = np.arange(n_rows) if groups is None else groups  # (n_rows,)
+    if weights is not None:
+        units = units[weights > 0]
+    return min(N_SPLITS, np.unique(units).size)
+
+
 def _stratified(
     truth: Matrix,
     n_folds: int,

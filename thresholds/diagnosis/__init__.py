@@ -1,12 +1,11 @@
 """Which labels may I trust, which not, and what would mend them?"""
 
 from thresholds.diagnosis.annotation import plan_annotation
+from thresholds.diagnosis.diagnosing import diagnose
 from thresholds.diagnosis.plan import AnnotationPlan
-from thresholds.diagnosis.repair import Repair
-from thresholds.diagnosis.result import Diagnosis
-from thresholds.diagnosis.states import diagnose
+from thresholds.diagnosis.result import Diagnosis, Repair
 from thresholds.diagnosis.verdicts import Verdicts
-from thresholds.diagnosis.without_labels import ExpectedDiagnosis, diagnose_expected
+from thresholds.diagnosis.without_labels import ExpectedDiagnosis
 
 __all__ = [
     "AnnotationPlan",
@@ -15,6 +14,5 @@ __all__ = [
     "Repair",
     "Verdicts",
     "diagnose",
-    "diagnose_expected",
     "plan_annotation",
 ]

@@ -1,36 +1,34 @@
 """How much more truth is needed, of which labels: what is open, how many rows would decide it, what ten more gain."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Floats
+from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._checks import InputError
 from thresholds._engine.best_cuts import all_steps
 from thresholds._engine.problem import Problem
+from thresholds._results.fields import objects_of
+from thresholds._results.result import rows_of
 from thresholds.diagnosis.bars import Marked, two_digits
-from thresholds.diagnosis.enough import More
-from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, evidence_of
-from thresholds.diagnosis.learning import Learning, Resampling, learn
-from thresholds.diagnosis.own_rows import was_fitted_on
-from thresholds.diagnosis.plan import COLUMNS, QUESTIONS, AnnotationPlan, sentence_on
-from thresholds.diagnosis.questions import (
-    Answer,
-    of_f,
-    of_first,
-    of_precision,
-    of_recall,
-    of_scores,
+from thresholds.diagnosis.deciding import (
+    LEVELS,
+    TEST,
+    f_test,
+    in_positives_and_rows,
+    more_needed,
+    precision_test,
+    scores_test,
 )
-from thresholds.diagnosis.states import criteria_of, states_of
-from thresholds.diagnosis.verdicts import Verdicts, verdicts_of
+from thresholds.diagnosis.evidence import FEWEST, LabelEvidence, criteria_of, evidence_of
+from thresholds.diagnosis.learning import learn
+from thresholds.diagnosis.own_rows import was_fitted_on
+from thresholds.diagnosis.plan import QUESTIONS, AnnotationPlan, sentence_on
+from thresholds.diagnosis.states import states_of
+from thresholds.diagnosis.verdicts import verdicts_of
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
-from thresholds.results import plain_rows, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.significance import rejected
@@ -69,7 +67,12 @@ def plan_annotation(
 
     Each is answered by a test. The number of positives that is needed is that at which the test will have decided with
     a probability of 80 %, if new rows are like those so far, allowing for how little is known of those
-    (`thresholds.diagnosis.enough`); the bounds are those for 10 % and 90 %. Rows are such that they bring so many.
+    (`thresholds.diagnosis.deciding`); the bounds are those for 10 % and 90 %. Rows are such that they bring so many.
+
+    Two of them need no test. A cut at the lowest score of P positives has a recall of at least f on new rows with
+    probability 1 - f^P (Wilks 1941), so that ln(delta) / ln(f) positives, rounded up, are enough to promise it with
+    confidence 1 - delta. And if before n rows without a positive all base rates were equally likely, the first one is
+    found among m more with probability m / (n + 1 + m) (Laplace's rule of succession).
 
     The gain is that of macro F when the label's threshold is fitted again with `more_rows` more rows, drawn at random:
     a part of the F that is lost to choosing it on few rows (`thresholds.diagnosis.learning`), divided by the number of
@@ -114,7 +117,7 @@ def plan_annotation(
     ----------
     Spiegelhalter, Freedman and Blackburn 1986, "Monitoring clinical trials: conditional or predictive power?". Noether
     1987, "Sample size determination for some common nonparametric tests". Kim and Pollard 1990, "Cube root
-    asymptotics". Formulas are in `thresholds.diagnosis.questions` and `thresholds.diagnosis.learning`.
+    asymptotics". Formulas are in `thresholds.diagnosis.deciding` and `thresholds.diagnosis.learning`.
 
     Examples
     --------
@@ -133,8 +136,8 @@ def plan_annotation(
     criteria = criteria_of(alpha, min_auroc, overprediction, min_f, min_skill)
     more_rows = _checks.count(more_rows, "more_rows", 1)
     n_bootstraps = _checks.count(n_bootstraps, "n_bootstraps", 2)
+    seed = _checks.seed(random_state)
     beta = 1.0 if rule is None else rule.beta
-    resampling = Resampling(beta, n_bootstraps, _checks.seed(random_state))
     names = label_names if rule is None else rule.label_names
     y_true, y_score, names = _checks.aligned(
         y_true, "y_true", y_score, "y_score", names, unknown=unknown
@@ -150,9 +153,9 @@ def plan_annotation(
     if rule is not None:
         problem = replace(problem, label_names=names)
         rule.validate(problem.scores)
-    evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
 
-    # What is open, as the rule decides, or as the cut does that predicts as many rows as are positive.
+    # 1. Verdicts, as the rule decides, or as the cut does that predicts as many rows as are positive.
+    evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
     counts = _counts_of(problem, evidence) if rule is None else judge(rule, problem).by_label
     verdicts = verdicts_of(
         counts,
@@ -160,181 +163,168 @@ def plan_annotation(
         evidence,
         criteria,
         problem.label_names,
-        beta=resampling.beta,
+        beta=beta,
         on_own_rows=rule is not None and was_fitted_on(rule, problem),
         has_thresholds=isinstance(rule, ThresholdRule),
         has_limits=isinstance(rule, ThresholdRule) and rule.has_limits,
-        in_words=False,
     )
-    asked = _Asked(
-        problem,
-        Marked(*counts.sums.astype(np.float64)),
-        evidence,
-        verdicts,
-        criteria,
-        is_suspect=states_of(counts, evidence, criteria) == "suspect",
-    )
+    judged = verdicts.table
+    marked = Marked(*counts.sums.astype(np.float64))
+    positives = marked.positives  # (n_labels,)
+    n = np.maximum(judged["n_rows"], 1).astype(np.float64)  # (n_labels,)
+
+    # 2. The first question that is open of each label, "" for none.
+    is_suspect = states_of(counts, evidence, criteria) == "suspect"
+    is_unproven = judged["verdict"] == "unproven"
+    is_known = rejected(evidence.p_informative, criteria.alpha)
+    is_unknown = rejected(evidence.p_uninformative, criteria.alpha)
     floors = _floors_of(rule, problem.n_labels)
-    questions = _questions(asked, floors)
+    is_open = {
+        "positives": positives == 0,
+        "negatives": positives == judged["n_rows"],
+        "scores": is_suspect | (is_unproven & ~is_known & ~is_unknown),
+        "precision": ~np.isnan(floors["precision"]),
+        "recall": ~np.isnan(floors["recall"]),
+        "f": is_unproven,
+    }
+    question = np.select([is_open[name] for name in QUESTIONS], QUESTIONS, "")
+    of_question = {name: np.flatnonzero(question == name) for name in QUESTIONS}  # labels
 
-    # What would decide it, and what more rows gain.
-    is_useless = verdicts.verdict == "useless"
-    learning = learn(problem, resampling, is_useless, more_rows, n_jobs=n_jobs, progress=progress)
-    columns = _columns(questions, _answer(questions, asked, floors, learning), asked, floors)
-    columns["loss"] = learning.loss
-    columns["gain"] = learning.gain / problem.n_labels
+    # 3. What more rows gain.
+    is_useless = judged["verdict"] == "useless"
+    loss, gain, half_share = learn(
+        problem,
+        is_useless,
+        more_rows,
+        beta=beta,
+        n_bootstraps=n_bootstraps,
+        seed=seed,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
 
-    # Those first that gain most.
-    order = np.argsort(-learning.gain, kind="stable")
-    columns = {name: columns[name][order] for name in COLUMNS if name in columns}
-    rows = plain_rows(rows_of(columns))
-    beside = floors.recall_beside[order].tolist()
+    # 4. The test that is open of each label, and after how many more observations it will have decided.
+    tests = np.full(problem.n_labels, np.nan, TEST)
+    labels = of_question["scores"]
+    _put(tests, labels, scores_test(evidence, positives, n, criteria, labels))
+    labels = of_question["f"]
+    _put(tests, labels, f_test(marked, n, judged, criteria, beta, labels))
+    labels = of_question["precision"]
+    if labels.size:
+        floor = floors["precision"][labels]
+        cut = _best_cuts(problem, labels, floor, floors["recall_beside"][labels])
+        _put(tests, labels, precision_test(cut, floor, floors["delta"][labels]))
+    more = np.full((len(LEVELS), problem.n_labels), np.nan)
+    has_test = np.flatnonzero(~np.isnan(tests["seen"]))
+    more[:, has_test] = more_needed(tests[has_test])
+    top_rows = np.where(question == "precision", more[1], np.nan)
+    more = np.maximum(more, np.where(is_suspect & (question == "scores"), FEWEST - positives, 1))
+
+    # 5. For a floor of recall a number of positives is enough.
+    labels = of_question["recall"]
+    more[:, labels] = np.maximum(floors["positives_needed"][labels] - positives[labels], 1)
+    _put(tests, labels, {"seen": positives[labels], "share": 1.0})
+
+    # 6. In positives and in rows. A first positive is found by the rule of succession.
+    in_all, rows = in_positives_and_rows(more, tests["seen"], tests["share"], positives, n)
+    labels = of_question["positives"]
+    in_all[:, labels] = 1
+    rows[:, labels] = rows_to_first(n[labels])
+    has_enough = positives >= FEWEST
+    usual = np.median(half_share[has_enough]) if has_enough.any() else np.nan
+    top_rows[labels] = np.ceil(2 * usual * rows[1, labels])
+
+    # 7. Those first that gain most.
+    order = np.argsort(-gain, kind="stable")
+    columns = {
+        "name": judged["name"],
+        "label": np.arange(problem.n_labels),
+        "question": question,
+        "n_rows": judged["n_rows"],
+        "n_positives": judged["n_positives"],
+        "positives_needed": two_digits(in_all[1]),
+        "positives_low": np.maximum(
+            two_digits(in_all[0], np.floor), np.minimum(in_all[0], positives + 1)
+        ),
+        "positives_high": two_digits(in_all[2]),
+        "rows_needed": two_digits(rows[1]),
+        "rows_low": two_digits(rows[0], np.floor),
+        "rows_high": two_digits(rows[2]),
+        "top_rows_needed": two_digits(top_rows),
+        "verdict": judged["verdict"],
+        "f": judged["f"],
+        "bar": judged["bar"],
+        "auroc": judged["auroc"],
+        "floor": np.select(
+            [question == "precision", question == "recall"],
+            [floors["precision"], floors["recall"]],
+            np.nan,
+        ),
+        "loss": loss,
+        "gain": gain / problem.n_labels,
+    }
+    columns = {name: values[order] for name, values in columns.items()}
+    beside = floors["recall_beside"][order].tolist()
+    labels_in_order = zip(objects_of(rows_of(columns)), beside, strict=True)
     columns["sentence"] = np.array(
-        [
-            sentence_on(row, criteria.alpha, verdicts.beta, recall)
-            for row, recall in zip(rows, beside, strict=True)
-        ]
+        [sentence_on(label, criteria.alpha, beta, recall) for label, recall in labels_in_order]
     )
     return AnnotationPlan(
-        table=rows_of({name: columns[name] for name in COLUMNS}),
+        table=rows_of(columns),
         n_samples=problem.n_samples,
         more_rows=more_rows,
         **criteria._asdict(),
-        beta=resampling.beta,
+        beta=beta,
         on_own_rows=verdicts.on_own_rows,
         label_names=problem.label_names,
     )
 
 
-class _Asked(NamedTuple):
-    """What the questions are about."""
-
-    problem: Problem
-    marked: Marked  # by the rule
-    evidence: Evidence
-    verdicts: Verdicts
-    criteria: Criteria
-    is_suspect: Booleans
-
-
-class _Floors(NamedTuple):
-    """Floors that a rule could not show; (n_labels,) each, NaN for none."""
-
-    precision: Floats
-    recall_beside: Floats  # that is to be kept by the same cut
-    recall: Floats
-    positives_needed: Floats  # for that of recall
-    delta: Floats  # the error that the floor of precision is allowed
-
-
-def _floors_of(rule: Rule | None, n_labels: int) -> _Floors:
-    """Return what a rule was asked to promise of labels and does not; floors of all labels together are of none.
-
-    Two floors of a label halve the error; those of a family share it. (The sequence of tests of a precision has several
-    starts, which ask for a little more.)
-    """
-    guarantees = None if rule is None else rule.guarantees
-    if not isinstance(guarantees, Guarantees):
-        return _Floors(*np.full((5, n_labels), np.nan))
-    of_precision = np.where(guarantees.precision_shown, np.nan, guarantees.min_precision)
-    of_recall = np.where(guarantees.recall_shown, np.nan, guarantees.min_recall)
-    has_both = ~np.isnan(guarantees.min_precision) & ~np.isnan(guarantees.min_recall)
-    n_sharing = 1 if guarantees.family == "each" else max(int(guarantees.asked.sum()), 1)
-    delta = (1 - guarantees.confidence) / np.where(has_both, 2, 1) / n_sharing
-    return _Floors(
-        of_precision, guarantees.min_recall, of_recall, guarantees.positives_needed, delta
-    )
-
-
-def _counts_of(problem: Problem, evidence: Evidence) -> ConfusionCounts:
+def _counts_of(problem: Problem, evidence: LabelEvidence) -> ConfusionCounts:
     """Count what the cuts do that predict as many rows as are positive."""
     positives = np.asarray(problem.truth.sum(axis=0), np.int64).reshape(-1)
     sums = np.stack([evidence.top_tp, evidence.top_predicted, positives])
     return ConfusionCounts(sums, problem.rows_of_label, labels=range(problem.n_labels))
 
 
-def _questions(asked: _Asked, floors: _Floors) -> npt.NDArray[np.str_]:
-    """Return the first question that is open of each label, "" for none."""
-    positives = asked.marked.positives
-    alpha = asked.criteria.alpha
-    is_unproven = asked.verdicts.verdict == "unproven"
-    is_known = rejected(asked.evidence.p_informative, alpha)
-    is_unknown = rejected(asked.evidence.p_uninformative, alpha)
-    is_open = {
-        "positives": positives == 0,
-        "negatives": positives == asked.problem.rows_of_label,
-        "scores": asked.is_suspect | (is_unproven & ~is_known & ~is_unknown),
-        "precision": ~np.isnan(floors.precision),
-        "recall": ~np.isnan(floors.recall),
-        "f": is_unproven,
+def _floors_of(rule: Rule | None, n_labels: int) -> dict[str, Floats]:
+    """Return what a rule was asked to promise of labels and does not; floors of all labels together are of none.
+
+    (n_labels,) each, NaN for none: floors of precision; of recall; those of recall that the cut of a precision is to
+    keep, too; the positives that a floor of recall needs; and the error that a floor of precision is allowed. Two
+    floors of a label halve the error; those of a family share it. (The sequence of tests of a precision has several
+    starts, which ask for a little more.)
+    """
+    guarantees = None if rule is None else rule.guarantees
+    if not isinstance(guarantees, Guarantees):
+        names = ("precision", "recall", "recall_beside", "positives_needed", "delta")
+        return {name: np.full(n_labels, np.nan) for name in names}
+    has_both = ~np.isnan(guarantees.min_precision) & ~np.isnan(guarantees.min_recall)
+    n_sharing = 1 if guarantees.family == "each" else max(int(guarantees.asked.sum()), 1)
+    return {
+        "precision": np.where(guarantees.precision_shown, np.nan, guarantees.min_precision),
+        "recall": np.where(guarantees.recall_shown, np.nan, guarantees.min_recall),
+        "recall_beside": guarantees.min_recall,
+        "positives_needed": guarantees.positives_needed,
+        "delta": (1 - guarantees.confidence) / np.where(has_both, 2, 1) / n_sharing,
     }
-    assert tuple(is_open) == QUESTIONS
-    return np.select(list(is_open.values()), list(is_open), "")
 
 
-def _answer(
-    questions: npt.NDArray[np.str_], asked: _Asked, floors: _Floors, learning: Learning
-) -> Answer:
-    """Return the answer to the question that is open of each label, NaN for none."""
-    problem, marked, evidence, verdicts, criteria, is_suspect = asked
-    n = np.maximum(problem.rows_of_label, 1).astype(np.float64)  # (n_labels,)
-    nothing = np.full(problem.n_labels, np.nan)
-    found = Answer(More(nothing, nothing, nothing), More(nothing, nothing, nothing), nothing)
-    answers: dict[str, Callable[[Booleans], Answer]] = {
-        "positives": lambda _: of_first(n, _half_share_of_others(marked.positives, learning)),
-        "scores": lambda is_open: of_scores(
-            evidence, marked.positives, n, criteria, is_suspect, is_open
-        ),
-        "precision": lambda _: of_precision(
-            _best_cuts(problem, floors.precision, floors.recall_beside),
-            n,
-            floors.precision,
-            floors.delta,
-        ),
-        "recall": lambda _: of_recall(marked.positives, n, floors.positives_needed),
-        "f": lambda is_open: of_f(
-            marked,
-            n,
-            verdicts.table["p_usable"],
-            verdicts.table["p_weak"],
-            criteria,
-            verdicts.beta,
-            is_open,
-        ),
-    }
-    for question, answer in answers.items():
-        is_open = questions == question  # (n_labels,)
-        if is_open.any():
-            found = _taken(is_open, answer(is_open), found)
-    return found
+def _put(tests: Dense, labels: Ints, values: dict[str, Floats | float]) -> None:
+    """Write the test of some labels into those of all."""
+    for name, of_labels in values.items():
+        tests[name][labels] = of_labels
 
 
-def _taken(where: Booleans, answer: Answer, others: Answer) -> Answer:
-    """Take an answer for some labels, and that of others for the rest."""
-    positives, rows, top_rows = answer
-    return Answer(
-        More(*(np.where(where, a, b) for a, b in zip(positives, others.positives, strict=True))),
-        More(*(np.where(where, a, b) for a, b in zip(rows, others.rows, strict=True))),
-        np.where(where, top_rows, others.top_rows),
-    )
-
-
-def _half_share_of_others(positives: Floats, learning: Learning) -> Floats:
-    """Return, for each label, the median share of rows that holds half of the positives; of labels that have some."""
-    shares = learning.half_share[positives >= FEWEST]
-    return np.full(positives.size, np.median(shares) if shares.size else np.nan)
-
-
-def _best_cuts(problem: Problem, floor: Floats, min_recall: Floats) -> Marked:
-    """Return of each label the cut whose precision is most clearly above a floor, so many standard errors.
+def _best_cuts(problem: Problem, labels: Ints, floor: Floats, min_recall: Floats) -> Marked:
+    """Return of some labels the cut whose precision is most clearly above a floor, so many standard errors.
 
     Of a label with a floor of recall, too, it is one of those whose recall here is no lower, if there are any.
     """
-    counts = np.zeros((3, problem.n_labels))
-    has_floor = np.flatnonzero(~np.isnan(floor))
-    steps = all_steps(problem.at_labels(has_floor))
-    counts[2, has_floor] = steps.positives
-    for label, first, last in zip(has_floor, steps.offsets[:-1], steps.offsets[1:], strict=True):
+    steps = all_steps(problem.at_labels(labels))
+    counts = np.zeros((3, labels.size))
+    counts[2] = steps.positives
+    for label, (first, last) in enumerate(zip(steps.offsets[:-1], steps.offsets[1:], strict=True)):
         if first == last:
             continue
         tp, predicted = steps.tp[first:last], steps.predicted[first:last]
@@ -345,34 +335,8 @@ def _best_cuts(problem: Problem, floor: Floats, min_recall: Floats) -> Marked:
     return Marked(*counts)
 
 
-def _columns(
-    questions: npt.NDArray[np.str_], answer: Answer, asked: _Asked, floors: _Floors
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of the table, but what is lost and gained."""
-    table = asked.verdicts.table
-    return {
-        "name": table["name"],
-        "label": np.arange(table.size),
-        "question": questions,
-        "n_rows": asked.problem.rows_of_label,
-        "n_positives": table["n_positives"],
-        "positives_needed": two_digits(answer.positives.needed),
-        "positives_low": np.maximum(
-            two_digits(answer.positives.low, np.floor),
-            np.minimum(answer.positives.low, table["n_positives"] + 1),
-        ),
-        "positives_high": two_digits(answer.positives.high),
-        "rows_needed": two_digits(answer.rows.needed),
-        "rows_low": two_digits(answer.rows.low, np.floor),
-        "rows_high": two_digits(answer.rows.high),
-        "top_rows_needed": two_digits(answer.top_rows),
-        "verdict": table["verdict"],
-        "f": table["f"],
-        "bar": table["bar"],
-        "auroc": table["auroc"],
-        "floor": np.select(
-            [questions == "precision", questions == "recall"],
-            [floors.precision, floors.recall],
-            np.nan,
-        ),
-    }
+def rows_to_first(n: Floats) -> Floats:
+    """Return how many more rows than n have the first positive with the probabilities of `LEVELS`, (3, n_labels)."""
+    odds = np.array([level / (1 - level) for level in LEVELS])
+    exact = (n + 1) * odds[:, np.newaxis]
+    return np.asarray(np.ceil(np.round(exact, 6)))  # What is whole but for rounding stays.

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Floats, Ints, Numbers
+from thresholds._arrays.types import Floats, Numbers
 from thresholds._engine.f_measure import f_of_counts
 from thresholds.diagnosis.evidence import Criteria
 from thresholds.metrics.intervals import p_at_least, p_at_most, rows_needed
@@ -160,25 +160,19 @@ def positives_needed(
     p_weak: Floats,
     criteria: Criteria,
     beta: float,
-    times: Ints | None = None,
     part: Floats | float = 1.0,
 ) -> Floats:
     """Return how many positives would show F to be above the bar, or below, with probability .8, if it is what it is.
 
     At the p-value that Benjamini and Hochberg's procedure would ask of one more label than are rejected here.
     Rounded up to two digits, and infinite above `most_positives`. Of a label without positives how many would be enough
-    if no mistake were made. NaN without negatives. Each label counts as many `times`, (n_labels,), None for once. Of
-    its rows that `part` counts as independent.
+    if no mistake were made. NaN without negatives. Of the rows of a label that `part` counts as independent.
     """
     is_known = marked.positives > 0
     tp, predicted, positives = (np.where(is_known, counts, 1.0) for counts in marked)
     bar = bar_of(marked.positives / n, criteria, beta)
     f = f_of_counts(tp, predicted, positives, beta, np.nan)
-    level = np.where(
-        f > bar,
-        next_level(p_usable, criteria.alpha, times),
-        next_level(p_weak, criteria.alpha, times),
-    )
+    level = np.where(f > bar, *(next_level(p, criteria.alpha) for p in (p_usable, p_weak)))
     has_negatives = marked.positives < n
     # Rows with a part in F.
     rows = rows_needed(tp, predicted, positives, np.where(has_negatives, bar, 0.5), level, beta)
@@ -201,9 +195,8 @@ def most_positives(positives: Floats) -> Floats:
     return np.maximum(10 * positives, 1000)
 
 
-def next_level(p: Floats, alpha: float, times: Ints | None = None) -> float:
+def next_level(p: Floats, alpha: float) -> float:
     """Return the p-value that would be rejected beside those that are (Benjamini & Hochberg)."""
-    each = np.ones(p.size, np.int64) if times is None else times
-    n_tested = max(int(each[~np.isnan(p)].sum()), 1)
-    n_rejected = int(each[rejected(p, alpha, times)].sum())
+    n_tested = max(int(np.count_nonzero(~np.isnan(p))), 1)
+    n_rejected = int(np.count_nonzero(rejected(p, alpha)))
     return alpha * min(n_rejected + 1, n_tested) / n_tested

@@ -22,13 +22,15 @@ It is not exact: of 5 to 100 positives of 400, each either at one point below th
 chosen to make it worst, P(p <= .05) is at most .05, P(p <= .01) .015 and P(p <= .001) .003.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from thresholds import _checks
 from thresholds._arrays.blocks import bounded_parts, in_pieces
-from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._arrays.types import Booleans, Floats, Ints, Numbers, Scores
+from thresholds._checks import InputError
 from thresholds._engine.columns import Memory
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.histograms import Histograms, Reading, over_histograms
@@ -36,11 +38,12 @@ from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
 from thresholds._kernels.evidence import (
     MANY_TIED,
+    cuts_within,
     likely_numbers,
     p_values_of_best_f1,
     p_values_of_rank_sums,
+    rank_statistics,
 )
-from thresholds.diagnosis.orders import Order, Ranks
 from thresholds.significance import rejected
 
 FEWEST = 5  # positives, and negatives, for a test of AUROC
@@ -63,7 +66,28 @@ class Criteria(NamedTuple):
     min_skill: float = 0.25
 
 
-class Evidence(NamedTuple):
+def criteria_of(
+    alpha: object, min_auroc: object, overprediction: object, min_f: object, min_skill: object
+) -> Criteria:
+    """Check what a diagnosis asks for."""
+    return Criteria(
+        alpha=_checks.inside(alpha, "alpha"),
+        min_auroc=_checks.inside(min_auroc, "min_auroc"),
+        overprediction=_checks.positive(overprediction, "overprediction"),
+        min_f=_checks.inside(min_f, "min_f"),
+        min_skill=checked_skill(min_skill),
+    )
+
+
+def checked_skill(value: object) -> float:
+    """Check a share of the way from marking every row to no mistake, below all of it."""
+    number = _checks.real(value, "min_skill")
+    if not 0 <= number < 1:
+        raise InputError(f"min_skill is {number}, expected a number from 0 to below 1")
+    return number
+
+
+class LabelEvidence(NamedTuple):
     """One entry a label."""
 
     auroc: Floats
@@ -78,30 +102,26 @@ class Evidence(NamedTuple):
     top_predicted: Ints
     tie_cubes: Floats  # the sum of t^3 - t over tie groups of t rows
 
-    def take(self, labels: Ints) -> "Evidence":
-        """Return that of some labels."""
-        columns: Any = (column[labels] for column in self)
-        return Evidence(*columns)
 
-    def for_verdicts(self) -> Iterator[Floats | Ints]:
-        """Return the columns that verdicts and states read."""
-        others = ("cap_score", "cap_lower", "cap_predicted", "tie_cubes")
-        return (getattr(self, name) for name in self._fields if name not in others)
+class _Ranks(NamedTuple):
+    """What the tests of AUROC and of ranks need of the order of the scores; one entry a label."""
 
+    auroc: Floats
+    positives_variance: Floats  # of the placements of positives: the shares of negatives below them
+    negatives_variance: Floats
+    tie_cubes: Floats  # the sum of t^3 - t over tie groups of t rows
+    n_most_tied: Floats  # rows of the largest tie group
+    most_tied_rank: Floats  # their mid-rank
+    others_mean: Floats  # of the mid-ranks of all other rows
+    others_variance: Floats  # of labels with many tied rows
 
-class _BestF1(NamedTuple):
-    """What the test of the best F1 is asked of labels; one entry a label."""
-
-    n: Ints  # rows
-    positives: Ints
-    tp: Ints  # of the cut of best F1
-    predicted: Ints
-    enough: Floats  # a p-value above that is 1
-
-    def take(self, labels: Ints | slice) -> "_BestF1":
-        """Return that of some labels."""
-        columns: Any = (column[labels] for column in self)
-        return _BestF1(*columns)
+    def reversed(self, n: Ints) -> "_Ranks":
+        """Return those of the negated scores, whose placements vary as much."""
+        return self._replace(
+            auroc=1 - self.auroc,
+            most_tied_rank=n + 1 - self.most_tied_rank,
+            others_mean=n + 1 - self.others_mean,
+        )
 
 
 class LabelTests:
@@ -112,7 +132,7 @@ class LabelTests:
         self._n = problem.rows_of_label  # (n_labels,)
         self._read = Reading(problem, None)
 
-    def __call__(self, columns: Columns, memory: Memory) -> Evidence:
+    def __call__(self, columns: Columns, memory: Memory) -> LabelEvidence:
         """Test some labels."""
         # A few at a time, whose tie groups stay in the cache.
         pieces = columns.in_pieces(_CELLS_AT_ONCE)
@@ -126,64 +146,91 @@ class LabelTests:
 
 def evidence_of(
     problem: Problem, criteria: Criteria, *, n_jobs: int | None = -1, progress: bool = False
-) -> Evidence:
+) -> LabelEvidence:
     """Test every label of rows that weigh 1 each; the caps predict at most `overprediction` times the positives.
 
     What lies in a bin of several scores, of rows that were counted elsewhere, is tied.
     """
     n = problem.rows_of_label  # (n_labels,)
 
-    def test(found: Histograms, first: int) -> Evidence:
+    def test(found: Histograms, first: int) -> LabelEvidence:
         return _evidence_of(found, first, n, criteria)
 
     return all_evidence(over_histograms(problem, test, n_jobs=n_jobs, progress=progress))
 
 
-def all_evidence(parts: Sequence[Evidence]) -> Evidence:
+def all_evidence(parts: Sequence[LabelEvidence]) -> LabelEvidence:
     """Join the evidence of consecutive labels."""
-    return Evidence(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return LabelEvidence(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _evidence_of(found: Histograms, first: int, n: Ints, criteria: Criteria) -> Evidence:
-    """Test some labels, of which `first` is the first, by their histograms; `n` (n_labels,) are the rows of all."""
-    positives, ranks, tp, predicted, cap, top = Order.of(found, criteria.overprediction)
+def _evidence_of(found: Histograms, first: int, n: Ints, criteria: Criteria) -> LabelEvidence:
+    """Test some labels, of which `first` is the first, by their histograms; `n` (n_labels,) are the rows of all.
+
+    What is in a bin counts as tied.
+    """
     n = n[first : first + found.n_labels]
-    p_higher = _p_of_ranks(ranks, positives, n)
-    p_lower = _p_of_ranks(ranks.reversed(n), positives, n)
+    bins = found.offsets, found.hits, found.weights
+    figures, (positives, tp, predicted) = rank_statistics(*bins)
+    ranks = _Ranks(*figures)
+
+    # The lowest cuts that predict at most so many times the positives.
+    cap, _, cap_predicted = cuts_within(*bins, positives, criteria.overprediction)
+    _, top_tp, top_predicted = cuts_within(*bins, positives, 1.0)
+    below_cap = np.where((cap >= 0) & (cap + 1 < found.offsets[1:]), cap + 1, -1)
 
     # Would chance reach that F1? Not asked where ranks alone are certain.
+    p_higher = _p_of_ranks(ranks, positives, n)
+    p_lower = _p_of_ranks(ranks.reversed(n), positives, n)
     is_open = np.flatnonzero(p_higher > _CERTAIN)  # labels
-    asked = _BestF1(n, positives, tp, predicted, np.minimum(p_higher, 0.5)).take(is_open)
+    enough = np.minimum(p_higher, 0.5)  # a p-value above that is 1
     p_best_f1 = np.ones(positives.size)
-    p_best_f1[is_open] = _p_of_best_f1(found.offsets, found.weights, is_open, asked)
-    return Evidence(
+    p_best_f1[is_open] = _p_of_best_f1(
+        found, is_open, [x[is_open] for x in (n, positives, tp, predicted, enough)]
+    )
+    return LabelEvidence(
         auroc=ranks.auroc,
         p_informative=np.minimum(2 * np.minimum(p_higher, p_best_f1), 1.0),
         p_uninformative=_p_uninformative(ranks, positives, n, criteria.min_auroc),
         p_backwards=_p_backwards(ranks, p_lower, positives, n),
         best_f=f_of_counts(tp, predicted, positives, 1.0, np.nan),
-        cap_score=cap.score,
-        cap_lower=cap.lower,
-        cap_predicted=cap.predicted,
-        top_tp=top.tp,
-        top_predicted=top.predicted,
+        cap_score=_scores_at(found.lowest, cap, np.inf),
+        cap_lower=_scores_at(found.highest, below_cap, np.nan),
+        cap_predicted=cap_predicted,
+        top_tp=top_tp,
+        top_predicted=top_predicted,
         tie_cubes=ranks.tie_cubes,
     )
 
 
-def _p_of_best_f1(offsets: Ints, sizes: Ints, labels: Ints, asked: _BestF1) -> Floats:
-    """Test the best F1 of some labels; the tie groups of label j are `offsets[j]:offsets[j + 1]`."""
+def _scores_at(scores: Scores, bins: Ints, of_none: float) -> Floats:
+    """Return the score of a bin of each label, (n_labels,), -1 for none."""
+    found = np.full(bins.size, of_none)
+    found[bins >= 0] = scores[bins[bins >= 0]]
+    return found
+
+
+def _p_of_best_f1(found: Histograms, labels: Ints, columns: Sequence[Numbers]) -> Floats:
+    """Test the best F1 of some labels.
+
+    `columns` are, for each of them, its rows and positives, true positives and predictions of the cut of best F1, and
+    the p-value that is enough.
+    """
+    bins = found.offsets, found.weights
+
     # At once where it takes microseconds, as for most of many labels.
-    most_steps = min(_FEW_STEPS, _MAX_STEPS)
-    p, steps = p_values_of_best_f1(offsets, sizes, labels, *asked, most_steps)
+    asked: tuple[Any, ...] = (*bins, labels, *columns, min(_FEW_STEPS, _MAX_STEPS))
+    p, steps = p_values_of_best_f1(*asked)
+
     # The others one by one, so that Ctrl-C is heard in between.
     for i in np.flatnonzero(np.isnan(p)):
         if steps[i] > _MAX_STEPS:
-            n, positives, tp, predicted, _ = (column[i].item() for column in asked)
+            n, positives, tp, predicted, _ = (column[i].item() for column in columns)
             p[i] = _bound_of_best_f1(n, positives, tp, predicted)
             continue
         one = slice(i, i + 1)
-        p[one], _ = p_values_of_best_f1(offsets, sizes, labels[one], *asked.take(one), _MAX_STEPS)
+        asked = (*bins, labels[one], *(column[one] for column in columns), _MAX_STEPS)
+        p[one], _ = p_values_of_best_f1(*asked)
     return p
 
 
@@ -210,7 +257,7 @@ def _bound_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
     return min(1.0, total)
 
 
-def _p_of_ranks(ranks: Ranks, positives: Ints, n: Ints) -> Floats:
+def _p_of_ranks(ranks: _Ranks, positives: Ints, n: Ints) -> Floats:
     """Test that positives score higher, by Mann and Whitney's sum of ranks, with correction for ties and continuity."""
     from scipy.special import ndtr
 
@@ -240,7 +287,7 @@ def _p_of_ranks(ranks: Ranks, positives: Ints, n: Ints) -> Floats:
     return np.where(np.isnan(ranks.auroc), np.nan, p)
 
 
-def _p_backwards(ranks: Ranks, p_lower: Floats, positives: Ints, n: Ints) -> Floats:
+def _p_backwards(ranks: _Ranks, p_lower: Floats, positives: Ints, n: Ints) -> Floats:
     """Test, two-sided, that positives score lower: the larger p-value of ranks and of Student's t."""
     from scipy.special import stdtr
 
@@ -261,7 +308,7 @@ def _plus_two(mean: Floats, variance: Floats, size: Ints) -> tuple[Floats, Float
     return shrunk, squares / ((size + 1) * (size + 2))
 
 
-def _p_uninformative(ranks: Ranks, positives: Ints, n: Ints, least: float) -> Floats:
+def _p_uninformative(ranks: _Ranks, positives: Ints, n: Ints, least: float) -> Floats:
     """Test that AUROC is below `least`: the larger p-value of two variances, as each is too small somewhere."""
     negatives = n - positives
     q1 = least / (2 - least)  # as Hanley and McNeil call them
@@ -292,10 +339,7 @@ def _where_testable(p: Floats, positives: Ints, n: Ints) -> Floats:
     return np.where((positives < FEWEST) | (n - positives < FEWEST), np.nan, p)
 
 
-def are_backwards(evidence: Evidence, criteria: Criteria, times: Ints | None = None) -> Booleans:
-    """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same.
-
-    Each counts as many `times`, (n_labels,), None for once.
-    """
-    shown = rejected(evidence.p_backwards, criteria.alpha, times)
-    return shown & ~rejected(evidence.p_informative, criteria.alpha, times)
+def are_backwards(evidence: LabelEvidence, criteria: Criteria) -> Booleans:
+    """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same."""
+    shown = rejected(evidence.p_backwards, criteria.alpha)
+    return shown & ~rejected(evidence.p_informative, criteria.alpha)

@@ -28,8 +28,6 @@ A label without positives has no threshold yet. Its gain is the probability that
 (n + 1 + m) if all base rates were equally likely before n rows without one, times E F(r_0) of labels with one positive.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from thresholds._arrays.blocks import row_blocks
@@ -54,61 +52,47 @@ _MOST_STEPS = 2**27  # in all replicates of all labels: some seconds
 _FEWEST_REPLICATES = 10
 
 
-class Resampling(NamedTuple):
-    """How replicates are drawn."""
-
-    beta: float
-    n_bootstraps: int
-    seed: int
-
-
-class Learning(NamedTuple):
-    """What is lost to the choice of thresholds; (n_labels,) each, of the label's own F."""
-
-    loss: Floats  # NaN without positives
-    gain: Floats  # how much of it more rows are expected to bring back
-    half_share: Floats  # the share of the rows that score highest and hold half of the positives; NaN without any
-
-
-class _Fits(NamedTuple):
-    """What fits to the rows, and to replicates of them, say of labels; (n_labels,) but for `own`."""
-
-    positives: Ints
-    own: Floats  # (n_labels, n_ratios) F at these ratios of predictions to positives
-    ratios: Floats  # (n_labels, 1 + n_bootstraps) of the fitted threshold, then of the best cuts of replicates
-    half_share: Floats  # as above
-
-
 def learn(
     problem: Problem,
-    resampling: Resampling,
     is_useless: Booleans,
     more: int,
     *,
-    n_jobs: int | None,
-    progress: bool,
-) -> Learning:
-    """Return how much F each label loses, and how much of it so many more rows are expected to bring back."""
-    n_positives = max(int(problem.truth.sum()), 1)
-    most = max(_MOST_STEPS // n_positives, _FEWEST_REPLICATES)
-    resampling = resampling._replace(n_bootstraps=min(resampling.n_bootstraps, most))
+    beta: float = 1.0,
+    n_bootstraps: int = 100,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> tuple[Floats, Floats, Floats]:
+    """Return what is lost to the choice of thresholds, and what is foreseen to come back with so many more rows.
 
-    def fit(found: Histograms, first: int) -> _Fits:
-        return _fit(problem, found, resampling, first)
+    (n_labels,) each: the loss of the label's own F, NaN without positives; how much of it comes back; and the share of
+    the rows that score highest and hold half of the positives, NaN without any.
+    """
+    n_positives = max(int(problem.truth.sum()), 1)
+    n_bootstraps = min(n_bootstraps, max(_MOST_STEPS // n_positives, _FEWEST_REPLICATES))
+
+    def fit(found: Histograms, first: int) -> tuple[Ints, Floats, Floats, Floats]:
+        return _fits(problem, found, first, beta, n_bootstraps, seed)
 
     parts = over_histograms(problem, fit, n_jobs=n_jobs, progress=progress)
-    fits = _Fits(*map(np.concatenate, zip(*parts, strict=True)))
+    positives, own_f, ratios, half_share = map(np.concatenate, zip(*parts, strict=True))
     n = problem.rows_of_label  # (n_labels,)
-    loss, f_now = _loss(fits, is_useless)
+    loss, f_now = _loss(positives, own_f, ratios, is_useless)
     gain = loss * (1 - (n / (n + more)) ** EXPONENT)
-    unseen = fits.positives == 0
-    gain[unseen] = (more / (n + 1 + more))[unseen] * _at_one_positive(f_now, fits.positives)
-    return Learning(np.where(unseen, np.nan, loss), gain, fits.half_share)
+    unseen = positives == 0
+    gain[unseen] = (more / (n + 1 + more))[unseen] * _at_one_positive(f_now, positives)
+    return np.where(unseen, np.nan, loss), gain, half_share
 
 
-def _fit(problem: Problem, found: Histograms, resampling: Resampling, first: int) -> _Fits:
-    """Fit labels from `first` on, of which what weighs at each score is known, to the rows and to replicates."""
-    beta, n_bootstraps, seed = resampling
+def _fits(
+    problem: Problem, found: Histograms, first: int, beta: float, n_bootstraps: int, seed: int
+) -> tuple[Ints, Floats, Floats, Floats]:
+    """Fit labels from `first` on, of which what weighs at each score is known, to the rows and to replicates.
+
+    Return their positives, (n_labels,); F at `RATIOS` of predictions to positives, (n_labels, n_ratios); these ratios
+    of the fitted threshold, then of the best cuts of replicates, (n_labels, 1 + n_bootstraps); and the share of rows
+    that hold half of the positives, (n_labels,).
+    """
     steps, totals = found.steps.cuttable(problem), found.totals
     if problem.keep_sparse:  # No fit cuts at `missing`, nor below.
         found = found.where(found.lowest > problem.missing)
@@ -117,12 +101,9 @@ def _fit(problem: Problem, found: Histograms, resampling: Resampling, first: int
     best, _ = resample(*counts, beta**2, seed, first, n_bootstraps)
     predicted = np.append(steps.predicted, 0)  # (n_steps + 1,), 0 for never at -1
     cuts = np.column_stack([best_steps(steps, beta**2), best])
-    return _Fits(
-        positives=steps.positives,
-        own=_own_f(found, steps.positives, beta**2),
-        ratios=predicted[cuts] / np.maximum(steps.positives, 1)[:, np.newaxis],
-        half_share=_half_share(steps) / np.maximum(totals, 1),
-    )
+    ratios = predicted[cuts] / np.maximum(steps.positives, 1)[:, np.newaxis]
+    own_f = _own_f(found, steps.positives, beta**2)
+    return steps.positives, own_f, ratios, _half_share(steps) / np.maximum(totals, 1)
 
 
 def _own_f(found: Histograms, positives: Ints, beta2: float) -> Floats:
@@ -144,23 +125,25 @@ def _half_share(steps: Steps) -> Floats:
     return rows
 
 
-def _loss(fits: _Fits, is_useless: Booleans) -> tuple[Floats, Floats]:
+def _loss(
+    positives: Ints, own_f: Floats, ratios: Floats, is_useless: Booleans
+) -> tuple[Floats, Floats]:
     """Return the loss of each label, and the F that its fitted threshold is expected to have; 0 without positives."""
     others = np.flatnonzero(~is_useless)
-    positives = fits.positives[others].astype(np.float64)
-    siblings = means_of_siblings(positives, fits.own[others])  # (n_others, n_ratios)
-    own_share = positives / (positives + PRIOR_ROWS)
-    loss = np.empty(fits.positives.size)
+    of_others = positives[others].astype(np.float64)
+    siblings = means_of_siblings(of_others, own_f[others])  # (n_others, n_ratios)
+    own_share = of_others / (of_others + PRIOR_ROWS)
+    loss = np.empty(positives.size)
     f_now = np.empty_like(loss)
     for labels in row_blocks(loss.size, RATIOS.size):  # Ratios of all would take much memory.
         # What is expected at each ratio: (n_labels of the block, n_ratios).
-        expected = fits.own[labels].copy()
+        expected = own_f[labels].copy()
         among = slice(*np.searchsorted(others, [labels.start, labels.stop]))
         own, at = own_share[among, np.newaxis], others[among] - labels.start
         expected[at] = own * expected[at] + (1 - own) * siblings[among]
 
         # What cuts are expected to reach.
-        reached = _read(expected, fits.ratios[labels])  # (n_labels of the block, 1 + n_bootstraps)
+        reached = _read(expected, ratios[labels])  # (n_labels of the block, 1 + n_bootstraps)
         f_now[labels] = reached[:, 0]
         mean = (f_now[labels] + reached[:, 1:].mean(axis=1)) / 2
         loss[labels] = np.maximum(expected.max(axis=1) - mean, 0.0)

@@ -2,20 +2,16 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.types import Dense
+from thresholds._results.fields import objects_of, record
+from thresholds._results.result import Result
+from thresholds._results.tables import Column, Table, count, tabulate
+from thresholds._results.words import are, counted, in_percent, n_more, shown_name
 from thresholds.diagnosis.bars import most_positives
-from thresholds.results import Result, Table, are, counted, in_percent, n_more, shown_name
-
-COLUMNS = (
-    "name", "label", "question", "n_rows", "n_positives", "positives_needed", "positives_low", "positives_high",
-    "rows_needed", "rows_low", "rows_high", "top_rows_needed", "verdict", "f", "bar", "auroc", "floor", "loss",
-    "gain", "sentence",
-)  # fmt: skip
 
 _IN_WORDS = {
     "positives": "is it ever true?",
@@ -29,7 +25,7 @@ _IN_WORDS = {
 QUESTIONS = tuple(name for name in _IN_WORDS if name)  # in the order in which they are asked
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class AnnotationPlan(Result):
     """What is open of each label, how many rows would decide it, and what a few more rows gain.
 
@@ -82,35 +78,25 @@ class AnnotationPlan(Result):
         asked = self.table["question"]
         return {question: int(np.count_nonzero(asked == question)) for question in QUESTIONS}
 
-    def _records(self) -> Dense:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list the k labels that gain most, then what would decide k of those that are undecided."""
         yield self._about()
         if k:
             yield self._by_gain(k)
             if self.undecided.size:
-                yield self._sentences(k)
+                yield tabulate(self.undecided, _UNDECIDED, k)
 
     def _about(self) -> str:
         """Say how many labels are undecided, and what is meant by numbers."""
         n_open = self.undecided.size
-        each = ", ".join(
-            f"{number:,} {_IN_WORDS[question]}"
-            for question, number in self.counts.items()
-            if number
-        )
+        open_of = [(name, number) for name, number in self.counts.items() if number]
+        each = ", ".join(f"{number:,} {_IN_WORDS[name]}" for name, number in open_of)
         asked = f": {each}" if each else ""
-        own_rows = (
-            "; the rule was fitted on these rows, which flatters it" if self.on_own_rows else ""
-        )
-        unforeseen = (
-            "; ? is one that cannot be foreseen"
-            if np.isinf(self.undecided["positives_high"]).any()
-            else ""
-        )
+        own_rows = unforeseen = ""
+        if self.on_own_rows:
+            own_rows = "; the rule was fitted on these rows, which flatters it"
+        if np.isinf(self.undecided["positives_high"]).any():
+            unforeseen = "; ? is one that cannot be foreseen"
         return (
             f"{counted(self.n_labels, 'label')} on {counted(self.n_samples, 'row')}, of which {n_open:,} {are(n_open)}"
             f" undecided{asked}{own_rows}\n"
@@ -121,28 +107,30 @@ class AnnotationPlan(Result):
 
     def _by_gain(self, k: int) -> Table:
         """Lay out the k labels that gain most."""
-        head = [
-            ("", "", "", "positives", "more rows", f"{self.more_rows:,} more"),
-            ("gains most", "open", "positives", "needed", "needed", "rows gain"),
-        ]
-        body = [
-            (
-                str(row["name"]),
-                _IN_WORDS[str(row["question"])],
-                f"{row['n_positives']:,}",
-                _bounded(row, "positives"),
-                _bounded(row, "rows"),
-                _points(row["gain"]),
-            )
-            for row in self.table[:k]
-        ]
-        return Table(head, body, left=(0, 1), note=n_more(self.n_labels, k))
+        first = objects_of(self.table[:k])
+        columns = {
+            "name": [row["name"] for row in first],
+            "question": [row["question"] for row in first],
+            "n_positives": [row["n_positives"] for row in first],
+            "positives": [_bounded(row, "positives") for row in first],
+            "rows": [_bounded(row, "rows") for row in first],
+            "gain": [row["gain"] for row in first],
+        }
+        gain = Column("gain", (f"{self.more_rows:,} more", "rows gain"), _points)
+        return tabulate(columns, (*_BY_GAIN, gain), note=n_more(self.n_labels, k))
 
-    def _sentences(self, k: int) -> Table:
-        """Give the sentences of k undecided labels."""
-        body = [(str(row["name"]), str(row["sentence"])) for row in self.undecided[:k]]
-        head = [("undecided", "what would decide it")]
-        return Table(head, body, left=(0, 1), note=n_more(self.undecided.size, k))
+
+_BY_GAIN = (
+    Column("name", "gains most", is_words=True),
+    Column("question", "open", _IN_WORDS.__getitem__, is_words=True),
+    Column("n_positives", "positives", count),
+    Column("positives", ("positives", "needed")),
+    Column("rows", ("more rows", "needed")),
+)
+_UNDECIDED = (
+    Column("name", "undecided", is_words=True),
+    Column("sentence", "what would decide it", is_words=True),
+)
 
 
 def sentence_on(row: Any, alpha: float, beta: float, recall_beside: float = math.nan) -> str:

@@ -1,7 +1,6 @@
-"""What a diagnosis holds, and how it reads."""
+"""What a diagnosis holds, and how it reads; and what a repair of its rule changed."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,44 +8,50 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints
-from thresholds.diagnosis.by_state import NOT_OVER, by_state, platypuses_in_brief
-from thresholds.diagnosis.evidence import FEWEST
-from thresholds.diagnosis.repair import Repair, repaired
-from thresholds.diagnosis.verdicts import Verdicts
-from thresholds.results import (
-    Drawable,
-    Result,
+from thresholds._checks import InputError
+from thresholds._results.fields import plain, record
+from thresholds._results.result import Drawable, Result, rows_of
+from thresholds._results.tables import (
+    Column,
     Table,
-    as_given,
-    as_plain_values,
-    counted,
-    first_names,
-    n_more,
-    rows_when_read,
+    count,
+    f_measure,
+    number,
+    p_value,
+    share,
+    tabulate,
 )
+from thresholds._results.words import first_names
+from thresholds.diagnosis.states import (
+    FLAGGED,
+    MEANINGS_OF_STATES,
+    NOT_OVER,
+    are_many,
+    backwards_in_brief,
+    by_state,
+    platypuses_in_brief,
+)
+from thresholds.diagnosis.verdicts import Verdicts
 from thresholds.rule import ThresholdRule
 
-COLUMNS = (
-    "name", "n_rows", "n_positives", "base_rate", "threshold", "predicted_positive", "predicted_rate", "overprediction",
-    "precision", "recall", "f", "f_predict_all", "lift", "best_f", "auroc", "p_informative", "p_uninformative",
-    "p_backwards", "informative", "state", "reason", "verdict", "f_low", "f_high", "bar", "positives_needed",
-    "sentence",
-)  # fmt: skip
-
-_MEANINGS = {
-    "backwards": "positives score lower; negated scores rank better",
-    "platypus": "over-predicted; the scores know little or nothing",
-    "suspect": "over-predicted; undetermined, or under 5 positives",
-    "unsupported": "no positives here, and not predicted",
-    "overpredicted": "over-predicted; the scores know something of it",
-    NOT_OVER: "not over-predicted: it may still be bad",
-}
-FLAGGED = ("backwards", "platypus", "suspect")
-STATES = tuple(_MEANINGS)  # in the order in which they apply
+_MOST_PREDICTED = (
+    Column("name", "most predicted", is_words=True),
+    Column("predicted_positive", "count", count),
+    Column("best_f", "max F1", f_measure),
+    Column("threshold", write=number),
+    Column("state", "state", lambda state: "" if state == NOT_OVER else str(state), True),
+)
+_CHANGES = (
+    Column("name", ("", "label"), is_words=True),
+    Column("state", ("", "state"), is_words=True),
+    Column("old_threshold", ("old", "threshold"), number),
+    Column("new_threshold", ("new", "threshold"), number),
+    Column("predicted_before", ("predicted", "before"), count),
+    Column("predicted_after", ("predicted", "after"), count),
+)
 
 
-@rows_when_read("table")
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class Diagnosis(Result, Drawable):
     """Labels by verdict and by state; `str` and HTML sum up, `table` has one row a label.
 
@@ -88,17 +93,12 @@ class Diagnosis(Result, Drawable):
     @property
     def n_labels(self) -> int:
         """Number of labels."""
-        return int(self.figures.size)
-
-    @property
-    def figures(self) -> Any:
-        """The columns of the table but for reasons and sentences, which are made when it is read."""
-        return as_given(self, "table")
+        return int(self.table.size)
 
     @property
     def state(self) -> npt.NDArray[np.str_]:
         """The state of each label."""
-        return np.asarray(self.figures["state"])
+        return np.asarray(self.table["state"])
 
     @property
     def verdict(self) -> npt.NDArray[np.str_]:
@@ -108,27 +108,27 @@ class Diagnosis(Result, Drawable):
     @property
     def backwards(self) -> Booleans:
         """Labels in state "backwards"."""
-        return frozen(self.state == "backwards")
+        return _frozen(self.state == "backwards")
 
     @property
     def platypus(self) -> Booleans:
         """Labels in state "platypus"."""
-        return frozen(self.state == "platypus")
+        return _frozen(self.state == "platypus")
 
     @property
     def suspect(self) -> Booleans:
         """Labels in state "suspect"."""
-        return frozen(self.state == "suspect")
+        return _frozen(self.state == "suspect")
 
     @property
     def overpredicted(self) -> Booleans:
         """Labels predicted more than `overprediction` times as often as true, whatever their state."""
-        return frozen(self.figures["overprediction"] > self.overprediction)
+        return _frozen(self.table["overprediction"] > self.overprediction)
 
     @property
     def flagged_share(self) -> float:
         """Share of all predictions that fall on backwards, platypus and suspect labels; 0 without predictions."""
-        predicted = self.figures["predicted_positive"]
+        predicted = self.table["predicted_positive"]
         return float(predicted[self._is_flagged].sum() / max(predicted.sum(), 1))
 
     @property
@@ -139,21 +139,19 @@ class Diagnosis(Result, Drawable):
     @property
     def _n_tested(self) -> int:
         """How many labels have enough positives, and negatives, to be shown to rank backwards."""
-        return int((~np.isnan(self.figures["p_backwards"])).sum())
+        return int((~np.isnan(self.table["p_backwards"])).sum())
 
     def most_predicted(self, k: int = 8) -> "MostPredicted":
         """Return the k labels predicted most: how often, the highest F1 on these rows, and the threshold.
 
         This is the form of Lipton et al. 2013, figure 8.
         """
-        order = np.argsort(-self.table["predicted_positive"], kind="stable")[
-            : _checks.count(k, "k", 1)
-        ]
-        return MostPredicted(self.table[order])
+        order = np.argsort(-self.table["predicted_positive"], kind="stable")
+        return MostPredicted(self.table[order[: _checks.count(k, "k", 1)]])
 
     def repair(
         self, rule: ThresholdRule, action: str = "never", *, states: tuple[str, ...] | None = None
-    ) -> Repair:
+    ) -> "Repair":
         """Mend the thresholds of flagged labels.
 
         Parameters
@@ -177,48 +175,81 @@ class Diagnosis(Result, Drawable):
         InputError
             For a rule without a threshold for each label, or of other labels; an unknown action or state.
         """
-        return repaired(self, rule, action, states)
+        place = self._places_in(rule)  # (n_labels,)
+        action = _checks.option(action, "action", ("never", "cap"))
+        if states is None:
+            states = FLAGGED if action == "cap" else ("backwards", "platypus")
+        if not isinstance(states, tuple | list) or not states:
+            raise InputError(
+                f"states is {_checks.shown(states)}, expected some of {', '.join(map(repr, FLAGGED))}"
+            )
+        wanted = [_checks.option(state, "states", FLAGGED) for state in states]
+
+        # A cap of scores that rank backwards would keep the rows that are least likely.
+        old = rule.thresholds[place]  # (n_labels,)
+        capped = (action == "cap") & ~self.backwards
+        new = np.where(capped, self.caps, np.inf)
+
+        # A common label that is predicted (nearly) everywhere stays: no cut does better.
+        spared = self.backwards & ~self.overpredicted & (self.table["lift"] >= 1)
+        changed = np.flatnonzero(np.isin(self.state, wanted) & (new > old) & ~spared)
+        columns = {
+            "name": self.table["name"],
+            "state": self.table["state"],
+            "old_threshold": old,
+            "new_threshold": new,
+            "predicted_before": self.table["predicted_positive"],
+            "predicted_after": np.where(capped, self.cap_predicted, 0),
+        }
+        changes = rows_of({name: values[changed] for name, values in columns.items()})
+        if changed.size:
+            rule = rule.replace({int(place[j]): float(new[j]) for j in changed})
+        return Repair(rule, changes)
+
+    def _places_in(self, rule: object) -> Ints:
+        """Return the place in a rule of each label, (n_labels,); refuse a rule that cannot be mended."""
+        if not isinstance(rule, ThresholdRule):
+            raise InputError(
+                f"rule is {_checks.shown(rule)}, expected one with a threshold for each label, as thresholds.fit makes"
+            )
+        if rule.n_labels != self.n_labels:
+            raise InputError(
+                f"rule has {rule.n_labels} labels, expected {self.n_labels} as were diagnosed"
+            )
+        order = _checks.places(
+            rule.label_names, self.label_names, "rule", "those that were diagnosed"
+        )
+        return np.arange(rule.n_labels) if order is None else order
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        names = (
-            "alpha",
-            "min_auroc",
-            "overprediction",
-            "min_f",
-            "min_skill",
-            "n_samples",
-            "n_labels",
-            "flagged_share",
-        )
-        values = {name: as_plain_values(getattr(self, name)) for name in names}
+        names = ["alpha", "min_auroc", "overprediction", "min_f", "min_skill"]
+        names += ["n_samples", "n_labels", "flagged_share"]
+        values = {name: plain(getattr(self, name)) for name in names}
         if self.note:
             values["note"] = self.note
-        return values | {"labels": as_plain_values(self.table)}
+        return values | {"labels": plain(self.table)}
 
     def in_brief(self, k: int = 3) -> str:
         """Name the labels that rank backwards and the platypuses, k of each, in a line each; "" if there are none."""
         k = _checks.count(k, "k", 1)
         lines = []
         if self.backwards.any():
-            names = self.figures["name"][self.backwards]
+            names = self.table["name"][self.backwards]
             lines.append(backwards_in_brief(names.size, self._n_tested, first_names(names, k)))
         if self.platypus.any():
-            lines.append(platypuses_in_brief(self.figures, _MEANINGS["platypus"], k))
+            lines.append(platypuses_in_brief(self.table, MEANINGS_OF_STATES["platypus"], k))
         return "\n".join(lines)
 
-    def _records(self) -> Dense:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Sum up by verdict, then by state, and list the k most predicted of the flagged labels."""
-        if are_many(int(self.backwards.sum()), self._n_tested):
-            yield backwards_in_brief(int(self.backwards.sum()), self._n_tested)
-        yield from self.verdicts.parts(k)
+        n_backwards = int(self.backwards.sum())
+        if are_many(n_backwards, self._n_tested):
+            yield backwards_in_brief(n_backwards, self._n_tested)
+        yield from self.verdicts._parts(k)
         yield by_state(
             self.table,
-            _MEANINGS,
+            MEANINGS_OF_STATES,
             f"Whatever the verdicts, over-predicted is more than {self.overprediction:g} times as often as true:",
         )
         if k and self._is_flagged.any():
@@ -230,118 +261,85 @@ class Diagnosis(Result, Drawable):
         """Lay out the k most predicted of the flagged labels."""
         flagged = self.table[self._is_flagged]
         place = np.array([FLAGGED.index(state) for state in flagged["state"]], np.int64)
-        order = np.lexsort((-flagged["predicted_positive"], place))[:k]
-        n_flagged = f"of {flagged.size:,} flagged"
-        of = f"F{self.verdicts.beta:g}"
-        least = f"AUROC >= {self.min_auroc:g}"
-        head = [
-            ("most predicted", "", "predicted", "true", "", "", "p-value of", "p-value of"),
-            (n_flagged, "state", "on", "on", of, "AUROC", "chance", least),
-        ]
-        body = [
-            (
-                str(row["name"]),
-                str(row["state"]),
-                *(f"{row[name]:.2%}" for name in ("predicted_rate", "base_rate")),
-                *(_number(row[name]) for name in ("f", "auroc")),
-                *(_p_cell(row[name]) for name in ("p_informative", "p_uninformative")),
-            )
-            for row in flagged[order]
-        ]
-        return Table(head, body, left=(0, 1))
+        order = np.lexsort((-flagged["predicted_positive"], place))
+        columns = (
+            Column("name", ("most predicted", f"of {flagged.size:,} flagged"), is_words=True),
+            Column("state", ("", "state"), is_words=True),
+            Column("predicted_rate", ("predicted", "on"), share),
+            Column("base_rate", ("true", "on"), share),
+            Column("f", ("", f"F{self.verdicts.beta:g}"), number),
+            Column("auroc", ("", "AUROC"), number),
+            Column("p_informative", ("p-value of", "chance"), p_value),
+            Column("p_uninformative", ("p-value of", f"AUROC >= {self.min_auroc:g}"), p_value),
+        )
+        return tabulate(flagged[order], columns, k, note="")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class MostPredicted(Result):
     """The labels predicted most; `str` and HTML give the form of Lipton et al. 2013, figure 8."""
 
     table: Dense  # those rows of the diagnosis
 
-    def _records(self) -> Dense:
-        """Return the rows."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show the first k."""
-        table = self.table[:k]
-        columns: list[tuple[str, list[str]]] = [
-            ("most predicted", [str(name) for name in table["name"]]),
-            ("count", [f"{count:,}" for count in table["predicted_positive"]]),
-            ("max F1", ["" if np.isnan(f) else f"{f:.4f}" for f in table["best_f"]]),
-        ]
         # Not every kind of rule has thresholds.
-        if not np.isnan(self.table["threshold"]).all():
-            columns.append(("threshold", [_number(cut) for cut in table["threshold"]]))
-        states = ["" if state == NOT_OVER else str(state) for state in table["state"]]
-        columns.append(("state", states))
-        head = [tuple(name for name, _ in columns)]
-        body = [*zip(*(cells for _, cells in columns), strict=True)]
-        yield Table(head, body, left=(0, len(columns) - 1), note=n_more(self.table.size, k))
+        has_thresholds = not np.isnan(self.table["threshold"]).all()
+        columns = [c for c in _MOST_PREDICTED if has_thresholds or c.name != "threshold"]
+        yield tabulate(self.table, columns, k)
 
 
-def reason(columns: Mapping[str, Dense], j: int, min_auroc: float) -> str:
-    """Say in words why a label has its state."""
-    state = columns["state"][j]
-    positives = columns["n_positives"][j]
-    often = f"{columns['overprediction'][j]:.3g} times as often as true"
+@record
+class Repair(Result):
+    """A mended rule and what changed; `rule, changes = diagnosis.repair(...)`.
 
-    # States that no test decides.
-    if state == "unsupported":
-        return "no positives"
-    if state in ("overpredicted", NOT_OVER):
-        return often
-    if positives == 0:
-        return "predicted, but never true here"
-    if positives < FEWEST:
-        return f"{often}, {counted(positives, 'positive')}: too few to test AUROC"
-    if np.isnan(columns["p_informative"][j]):
-        return f"{often}, hardly any negatives: nothing can be told"
+    Attributes
+    ----------
+    rule : ThresholdRule, the mended one
+    changes : structured array, one row for each changed threshold
+        name, state, old_threshold, new_threshold, and on the rows of the diagnosis predicted_before and
+        predicted_after: predictions of the diagnosed rule, and of the new one.
+    """
 
-    # What the tests say.
-    if state == "backwards":
-        below = f"AUROC {columns['auroc'][j]:.3g}, below 1/2 (p {_p(columns['p_backwards'][j])})"
-        return f"{often}; {below}: negated scores would rank better"
-    better = f"not shown better than chance (p {_p(columns['p_informative'][j])})"
-    p_below = columns["p_uninformative"][j]
-    below = f"AUROC below {min_auroc:g} (p {_p(p_below)})"
-    if state == "platypus":
-        return f"{often}; {below}, {better}"
-    return f"{often}; {better}" + ("" if np.isnan(p_below) else f", nor {below}")
+    _shown = 8
+
+    rule: ThresholdRule
+    changes: Dense
+
+    def __iter__(self) -> Iterator[Any]:
+        """Return the rule, then the changes."""
+        return iter((self.rule, self.changes))
+
+    def _rows(self) -> Dense:
+        """Return the changes."""
+        return self.changes
+
+    def _parts(self, k: int) -> Iterator[str | Table]:
+        """Sum up, and list the k largest changes."""
+        changes = self.changes
+        if not changes.size:
+            yield f"nothing to repair: none of {self.rule.n_labels:,} thresholds was changed"
+            return
+        before = int(changes["predicted_before"].sum())
+        after = int(changes["predicted_after"].sum())
+        of_all = f"{changes.size:,} of {self.rule.n_labels:,} thresholds"
+        summary = f"repaired {of_all}: {after:,} predictions of these labels instead of {before:,}"
+        backwards = np.count_nonzero(changes["state"] == "backwards")
+        if backwards == 1:
+            summary += "; 1 ranks backwards: no threshold suits it, negate its scores and fit again"
+        elif backwards:
+            summary += f"; {backwards:,} rank backwards: no threshold suits these, negate their scores and fit again"
+        if 0 < k < changes.size:
+            summary += f"; the {k} largest changes:"
+        yield summary
+        if k:
+            order = np.argsort(
+                changes["predicted_after"] - changes["predicted_before"], kind="stable"
+            )
+            yield tabulate(changes[order], _CHANGES, k, note="")
 
 
-def are_many(backwards: int, tested: int) -> bool:
-    """Whether most of the labels that could be tested rank backwards."""
-    return 2 * backwards > tested
-
-
-def backwards_in_brief(backwards: int, tested: int, names: str = "") -> str:
-    """Say how many labels rank backwards, which, and what that looks like."""
-    labels = f"{backwards:,} of {counted(tested, 'label')} with at least {FEWEST} positives"
-    rank = "ranks" if backwards == 1 else "rank"
-    which = f" ({names})" if names else ""
-    if are_many(backwards, tested):
-        meaning = "y_score looks negated (higher should mean more likely)"
-    else:
-        meaning = "positives score lower than the rest"
-    return f"{labels} {rank} backwards{which}: {meaning}"
-
-
-def frozen(array: Dense) -> Dense:
+def _frozen(array: Dense) -> Dense:
     """Make an array read-only."""
     array.flags.writeable = False
     return array
-
-
-def _p(value: float) -> str:
-    """Return a p-value; normal tails are not trusted beyond 1e-15."""
-    return "< 1e-15" if value < 1e-15 else f"= {value:.2g}"
-
-
-def _p_cell(value: float) -> str:
-    """Return a p-value as a table shows it, nothing for NaN."""
-    return "" if np.isnan(value) else _p(value).removeprefix("= ")
-
-
-def _number(value: float) -> str:
-    """Return a number to four digits, nothing for NaN."""
-    return "" if np.isnan(value) else f"{value:.4g}"

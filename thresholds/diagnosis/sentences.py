@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Booleans
+from thresholds._results.words import are, counted, shown_name
 from thresholds.diagnosis.bars import most_positives
 from thresholds.diagnosis.evidence import FEWEST
-from thresholds.results import are, counted, shown_name
 
 MEANINGS = {
     "usable": "shown to be good enough",

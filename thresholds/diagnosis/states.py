@@ -1,300 +1,52 @@
-"""One row of figures and a state for each label."""
+"""Is a label predicted too often? A state for each label, and its words.
+
+The first that applies, with the tests of `evidence`, each with its own false discovery rate:
+
+- backwards: positives are shown to score lower, and not shown to be informative.
+- platypus: over-predicted, shown to have an AUROC below `min_auroc`, and not shown to be informative.
+- suspect: over-predicted, and neither is shown, or there are fewer than `FEWEST` positives.
+- unsupported: no positives, and no predictions.
+- overpredicted: over-predicted all the same.
+- restrained: all others.
+"""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks
-from thresholds._arrays.kinds import Kinds
-from thresholds._arrays.types import Dense, Ints
-from thresholds._checks import InputError, Placement
-from thresholds._engine.f_measure import f_of_counts
-from thresholds._engine.placement import place
-from thresholds._engine.problem import Problem
-from thresholds.diagnosis.evidence import (
-    FEWEST,
-    Criteria,
-    Evidence,
-    are_backwards,
-    evidence_of,
-)
-from thresholds.diagnosis.own_rows import was_fitted_on
-from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
-from thresholds.diagnosis.verdicts import Verdicts, kinds_of_labels, verdicts_of
-from thresholds.metrics.clusters import IndependentShares
+from thresholds._results.tables import Column, Table, count, p_value, tabulate, tenths
+from thresholds._results.words import and_others, counted, shown_name
+from thresholds.diagnosis.evidence import FEWEST, Criteria, LabelEvidence, are_backwards
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import judge
-from thresholds.results import Columns
-from thresholds.rule import Rule, ThresholdRule
 from thresholds.significance import rejected
-from thresholds.sources.taking import takes_source
 
-
-def _checked(rule: object) -> Rule:
-    """Refuse what is no rule."""
-    if not isinstance(rule, Rule):
-        raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
-    return rule
-
-
-def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
-    """Refuse what is no rule; groups are not looked at."""
-    _checked(arguments["rule"])
-    return False
-
-
-@takes_source(_check_before_reading)
-def diagnose(
-    y_true: object,
-    y_score: object = None,
-    rule: Rule | None = None,
-    *,
-    alpha: float = 0.05,
-    min_auroc: float = 0.7,
-    overprediction: float = 3.0,
-    min_f: float = 0.5,
-    min_skill: float = 0.25,
-    unknown: object = None,
-    random_state: int | None = 0,
-    n_jobs: int | None = -1,
-    progress: bool = False,
-) -> Diagnosis:
-    """Tell which labels of a rule may be relied on, and which it predicts far too often.
-
-    Each label gets a verdict, from the decisions about these rows. The first that applies:
-
-    1. "usable": its F is shown to be at least a bar, the higher of `min_f` and one above marking every row.
-    2. "useless": its AUROC is shown to be below `min_auroc`, and it is not informative, or it ranks backwards.
-    3. "missed": it is informative, and the cut that predicts as many rows as are positive is shown to have a higher F
-       than the rule's decisions, by .1 at least.
-    4. "weak": its F is shown to be below the bar.
-    5. "unproven": nothing is shown. `positives_needed` says how many positives would probably be enough.
-
-    F is F-beta of the rule's beta, F1 if it has none. Formulas are in `thresholds.diagnosis.bars`.
-
-    Beside the verdict each label has a state, which says whether it is predicted too often. To predict a label nearly
-    always is what maximises its F1 where the scores know nothing (Lipton et al. 2013, section 6, the "platypus"). A
-    label is
-
-    - over-predicted: predicted more than `overprediction` times as often as it is true;
-    - informative: its positives are shown to score higher than chance would have it;
-    - uninformative: its AUROC is shown to be below `min_auroc`;
-    - backwards: its AUROC is shown to be below 1/2, and it is not informative.
-
-    The first of these states applies:
-
-    1. "backwards": as above, whatever is predicted. Negated scores would rank better.
-    2. "platypus": over-predicted, uninformative and not informative.
-    3. "suspect": over-predicted and, on these rows, neither informative nor uninformative. Also: over-predicted with
-       fewer than 5 positives, too few to test AUROC, even if informative.
-    4. "unsupported": no positives on these rows, and not predicted.
-    5. "overpredicted": over-predicted, but not without reason.
-    6. "restrained", which says nothing of how good it is.
-
-    Parameters
-    ----------
-    y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
-        Or a source of such rows as `y_true`, with `y_score` left out, and the rule by its name (docs/scale.md).
-        Rows that the rule was not fitted on. On those of its fit verdicts flatter it, and say so. The states allow for
-        the choice of thresholds: evidence is about scores and truth, not about the rule.
-        Rows count as independent. Of repeats, and of groups such as images of one patient, give one each, else
-        p-values are too small.
-    rule : any rule; absent entries of a sparse `y_score` get its `missing`
-    alpha : in (0, 1), the false discovery rate of each test, over all labels that can be tested
-        In simulations with 20 % useless labels, fewer than `alpha` of the labels flagged "platypus" were useful ones
-        (experiments/diagnosis).
-    min_auroc : in (0, 1), the AUROC from which scores count as knowing a label
-        Where scores are lists of the top few, cutting them off lowers the AUROC itself, and more flags are about
-        labels that complete scores would know: ask for less there.
-    overprediction : positive, predictions over positives from which a label is over-predicted
-    min_f : in (0, 1), the F from which a label may be usable
-        At an F1 of 1/2, of the rows that are marked or should be, one in three is marked rightly: of 100 marked 50 are
-        right, and as many are missed, or fewer of the one and more of the other. Below, whoever checks the marks
-        throws out more than they keep, or misses more than they find.
-    min_skill : in [0, 1), how far above marking every row: a share of the way from the F of that to 1
-        To mark every row has an F1 of 2 b / (1 + b) for base rate b, .57 for b = .4, whatever the scores are.
-    unknown : what stands in `y_true` for truth that is not known, as in `fit_empirical`
-        Each label is judged and tested on the rows in which it is known.
-    random_state : accepted so that every call can be seeded; nothing is drawn
-    n_jobs : threads; -1 for all cores the process may use, None for one
-    progress : show a progress bar on stderr if it takes longer than a second
-
-    Returns
-    -------
-    Diagnosis
-
-    Raises
-    ------
-    InputError
-        For bad arrays and options, and a rule of another number of labels.
-
-    Notes
-    -----
-    Each test is Benjamini & Hochberg's procedure at `alpha` on p-values of the labels, which are exact or in closed
-    form. Each has its own false discovery rate: where no label is known at all, some label is called informative with a
-    probability of at most `alpha`, and some label backwards with one of at most `alpha` / 2.
-
-    With fewer than 5 positives or negatives, p_uninformative and p_backwards are undetermined (NaN).
-
-    p_informative = min(1, 2 min(p of ranks, p of best F1)).
-
-    1. p of ranks is that of Mann and Whitney, one-sided, normal, corrected for ties and continuity. Where one score is
-       shared by more than a tenth of the rows, it is given how many positives lie outside it.
-    2. p of the best F1 over all cuts is exact: its distribution over all ways to place the positives on the rows is
-       computed, not sampled, so that it reaches the small p-values that many labels need.
-       It is left out where ranks alone have p <= 1e-12.
-       It is replaced by an upper bound where it would take more than 2^31 steps, rows times the spread of the count:
-       for labels with thousands of positives among millions of rows.
-
-    p_uninformative is the larger of two one-sided p-values for AUROC >= `min_auroc`, with the variances of DeLong et
-    al. 1988 and of Hanley & McNeil 1982.
-
-    p_backwards is two-sided: twice the larger of two one-sided p-values for AUROC >= 1/2.
-
-    1. That of ranks, for scores that say nothing.
-    2. That of Welch's t of the placements, with 0 and 1 added to those of each class as in Agresti & Caffo 2000, for
-       positives that score both higher and lower than the rest. It is approximate; simulated, it errs on the safe side
-       for normal scores (docs/guards.md).
-
-    5 positives below all others have p_backwards = .047, 7 have .008, 10 have .0004.
-
-    References
-    ----------
-    Lipton et al. 2013, sections 5.3, 6 and 7.1. Benjamini & Hochberg 1995, "Controlling the false discovery rate".
-    Agresti & Caffo 2000, "Simple and effective confidence intervals for proportions and differences of proportions".
-
-    Examples
-    --------
-    >>> import numpy as np, thresholds
-    >>> rng = np.random.default_rng(0)
-    >>> y_true = rng.random((2000, 2)) < [0.2, 0.02]
-    >>> y_score = rng.normal(size=(2000, 2)) + [2, 0] * y_true  # nothing is known of the second label
-    >>> rule = thresholds.ThresholdRule([1.3, -1.0], label_names=["cat", "platypus"])
-    >>> diagnosis = thresholds.diagnose(y_true, y_score, rule)
-    >>> diagnosis.verdict.tolist()
-    ['usable', 'useless']
-    >>> diagnosis.state.tolist()
-    ['restrained', 'platypus']
-    """
-    rule = _checked(rule)
-    criteria = criteria_of(alpha, min_auroc, overprediction, min_f, min_skill)
-    if random_state is not None:
-        _checks.count(random_state, "random_state", 0)
-    y_true, y_score, names = _checks.aligned(
-        y_true, "y_true", y_score, "y_score", rule.label_names, unknown=unknown
-    )
-    problem = Problem.of(y_true, y_score, missing=rule.missing, unknown=unknown)
-    problem = replace(problem, label_names=names)
-    rule.validate(problem.scores)
-    rule.warn_if_changed(problem.scores)
-    evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
-    counts = judge(rule, problem).by_label
-    on_own_rows = was_fitted_on(rule, problem)
-    return conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=on_own_rows)
-
-
-def criteria_of(
-    alpha: object, min_auroc: object, overprediction: object, min_f: object, min_skill: object
-) -> Criteria:
-    """Check what a diagnosis asks for."""
-    return Criteria(
-        alpha=_checks.inside(alpha, "alpha"),
-        min_auroc=_checks.inside(min_auroc, "min_auroc"),
-        overprediction=_checks.positive(overprediction, "overprediction"),
-        min_f=_checks.inside(min_f, "min_f"),
-        min_skill=checked_skill(min_skill),
-    )
-
-
-def conclude_from(
-    counts: ConfusionCounts,
-    problem: Problem,
-    rule: Rule,
-    evidence: Evidence,
-    criteria: Criteria,
-    *,
-    on_own_rows: bool = False,
-    independent: IndependentShares | None = None,
-) -> Diagnosis:
-    """Hold decisions against the evidence on the same rows: those of the rule, or its out-of-fold ones; no weights.
-
-    `independent` as in `verdicts_of`.
-    """
-    kinds = kinds_of_labels(counts, evidence, independent)
-    verdicts = verdicts_of(
-        counts,
-        problem.n_samples,
-        evidence,
-        criteria,
-        problem.label_names,
-        beta=rule.beta,
-        on_own_rows=on_own_rows,
-        has_thresholds=isinstance(rule, ThresholdRule),
-        has_limits=isinstance(rule, ThresholdRule) and rule.has_limits,
-        kinds=kinds,
-        independent=independent,
-    )
-    table: Any = _table(counts, problem, rule, evidence, criteria, verdicts, kinds)
-    placement: Placement = getattr(rule, "placement", None) or "low"
-    return Diagnosis(
-        table=table,
-        verdicts=verdicts,
-        **criteria._asdict(),
-        n_samples=problem.n_samples,
-        label_names=problem.label_names,
-        caps=place(
-            evidence.cap_score,
-            evidence.cap_lower,
-            placement,
-            problem.scores.dtype,
-        ),
-        cap_predicted=evidence.cap_predicted,
-    )
-
-
-def _table(
-    counts: ConfusionCounts,
-    problem: Problem,
-    rule: Rule,
-    evidence: Evidence,
-    criteria: Criteria,
-    verdicts: Verdicts,
-    kinds: Kinds,
-) -> Columns:
-    """Lay out what is known of each label, once for those that are alike."""
-    first, kind, times = kinds
-    counts = counts.take(first)
-    of_kinds = evidence.take(first)
-    columns = _figures(counts, of_kinds, verdicts) | {
-        "informative": rejected(of_kinds.p_informative, criteria.alpha, times),
-        "state": states_of(counts, of_kinds, criteria, times),
-    }
-    threshold = np.full(problem.n_labels, np.nan)
-    if isinstance(rule, ThresholdRule):
-        threshold = rule.thresholds
-    with_words = partial(_with_words, verdicts=verdicts, min_auroc=criteria.min_auroc)
-    return Columns(problem.label_names, kind, columns, with_words, {"threshold": threshold})
+NOT_OVER = "restrained"  # the state that says nothing else of a label
+MEANINGS_OF_STATES = {  # in the order in which they apply
+    "backwards": "positives score lower; negated scores rank better",
+    "platypus": "over-predicted; the scores know little or nothing",
+    "suspect": "over-predicted; undetermined, or under 5 positives",
+    "unsupported": "no positives here, and not predicted",
+    "overpredicted": "over-predicted; the scores know something of it",
+    NOT_OVER: "not over-predicted: it may still be bad",
+}
+STATES = tuple(MEANINGS_OF_STATES)
+FLAGGED = ("backwards", "platypus", "suspect")  # whose predictions are not to be trusted
 
 
 def states_of(
-    counts: ConfusionCounts, evidence: Evidence, criteria: Criteria, times: Ints | None = None
+    counts: ConfusionCounts, evidence: LabelEvidence, criteria: Criteria
 ) -> npt.NDArray[np.str_]:
-    """Return the state of each label from what a rule predicts, counted without weights, and the evidence.
-
-    Each label counts as many `times`, (n_labels,), None for once.
-    """
+    """Return the state of each label from what a rule predicts, counted without weights, and the evidence."""
     _, predicted, positives = counts.sums
     with np.errstate(divide="ignore", invalid="ignore"):
         over = predicted / positives > criteria.overprediction
 
-    # What the tests say, each with its own false discovery rate.
-    backwards = are_backwards(evidence, criteria, times)
-    informative = rejected(evidence.p_informative, criteria.alpha, times)
-    uninformative = rejected(evidence.p_uninformative, criteria.alpha, times)
+    # What the tests say.
+    backwards = are_backwards(evidence, criteria)
+    informative = rejected(evidence.p_informative, criteria.alpha)
+    uninformative = rejected(evidence.p_uninformative, criteria.alpha)
     useless = uninformative & ~informative
     undetermined = (positives < FEWEST) | ~(informative | uninformative)
 
@@ -303,49 +55,98 @@ def states_of(
     return np.select(conditions, STATES[:-1], STATES[-1])
 
 
-def _figures(
-    counts: ConfusionCounts, evidence: Evidence, verdicts: Verdicts
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the figures of each kind of labels, of which the verdicts are; 0/0 is NaN."""
-    _, predicted, positives = counts.sums
-    judged = verdicts.figures.of_kinds
-    n = np.full_like(positives, counts.total)  # (n_kinds,) rows in which each label is known
-    f_predict_all = f_of_counts(positives, n, positives, verdicts.beta, np.nan)
-    of_verdicts = ("n_rows", "verdict", "f_low", "f_high", "bar", "positives_needed")
-    f = judged["f"]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return {name: judged[name] for name in of_verdicts} | {
-            "n_positives": positives,
-            "base_rate": positives / n,
-            "predicted_positive": predicted,
-            "predicted_rate": predicted / n,
-            "overprediction": predicted / positives,
-            "precision": counts.precision(),
-            "recall": counts.recall(),
-            "f": f,
-            "f_predict_all": f_predict_all,
-            "lift": f / f_predict_all,
-            "best_f": evidence.best_f,
-            "auroc": evidence.auroc,
-            "p_informative": evidence.p_informative,
-            "p_uninformative": evidence.p_uninformative,
-            "p_backwards": evidence.p_backwards,
-        }
+def reason(label: Mapping[str, Any], min_auroc: float) -> str:
+    """Say in words why a label has its state; `label` has the columns of `Diagnosis.table`."""
+    state = label["state"]
+    positives = label["n_positives"]
+    often = f"{label['overprediction']:.3g} times as often as true"
+
+    # States that no test decides.
+    if state == "unsupported":
+        return "no positives"
+    if state in ("overpredicted", NOT_OVER):
+        return often
+    if positives == 0:
+        return "predicted, but never true here"
+    if positives < FEWEST:
+        return f"{often}, {counted(positives, 'positive')}: too few to test AUROC"
+    if np.isnan(label["p_informative"]):
+        return f"{often}, hardly any negatives: nothing can be told"
+
+    # What the tests say.
+    if state == "backwards":
+        below = f"AUROC {label['auroc']:.3g}, below 1/2 (p {_p(label['p_backwards'])})"
+        return f"{often}; {below}: negated scores would rank better"
+    better = f"not shown better than chance (p {_p(label['p_informative'])})"
+    below = f"AUROC below {min_auroc:g} (p {_p(label['p_uninformative'])})"
+    if state == "platypus":
+        return f"{often}; {below}, {better}"
+    return f"{often}; {better}" + ("" if np.isnan(label["p_uninformative"]) else f", nor {below}")
 
 
-def _with_words(
-    columns: Mapping[str, Dense], *, verdicts: Verdicts, min_auroc: float
-) -> dict[str, Dense]:
-    """Add why each label has its state, and the sentence on it."""
-    reasons = [reason(columns, j, min_auroc) for j in range(columns["name"].size)]
-    words = {"reason": np.array(reasons), "sentence": verdicts.table["sentence"]}
-    completed = {**columns, **words}
-    return {name: completed[name] for name in COLUMNS}
+def _p(value: float) -> str:
+    """Return a p-value as sentences have it."""
+    shown = p_value(value)
+    return shown if shown.startswith("<") else f"= {shown}"
 
 
-def checked_skill(value: object) -> float:
-    """Check a share of the way from marking every row to no mistake, below all of it."""
-    number = _checks.real(value, "min_skill")
-    if not 0 <= number < 1:
-        raise InputError(f"min_skill is {number}, expected a number from 0 to below 1")
-    return number
+def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str], title: str) -> Table:
+    """Lay out the columns `state` and `predicted_positive` of a table; `meanings` gives the states in order.
+
+    Of states without labels only that of platypuses is shown: that there are none is worth knowing.
+    """
+    in_state = {state: table["state"] == state for state in meanings}  # (n_labels,) each
+    shown = [state for state in meanings if in_state[state].any() or state == "platypus"]
+    labels = [int(np.count_nonzero(in_state[state])) for state in shown]
+    predicted = [int(table["predicted_positive"][in_state[state]].sum()) for state in shown]
+    n_predicted = max(int(table["predicted_positive"].sum()), 1)
+    columns = {
+        "state": shown,
+        "labels": labels,
+        "of_labels": [number / table.size for number in labels],
+        "predictions": predicted,
+        "of_predictions": [number / n_predicted for number in predicted],
+        "meaning": [meanings[state] for state in shown],
+    }
+    return tabulate(columns, _BY_STATE, title=title)
+
+
+_BY_STATE = (
+    Column("state", is_words=True),
+    Column("labels", write=count),
+    Column("of_labels", ("",), tenths),
+    Column("predictions", write=count),
+    Column("of_predictions", "share", tenths),
+    Column("meaning", ("",), is_words=True),
+)
+
+
+def platypuses_in_brief(table: npt.NDArray[Any], meaning: str, k: int) -> str:
+    """Say how many platypuses there are, what share of all predictions they take, and name those predicted most."""
+    places = np.flatnonzero(table["state"] == "platypus")
+    predicted = table["predicted_positive"][places]
+    share = predicted.sum() / max(table["predicted_positive"].sum(), 1)
+    order = places[np.argsort(-predicted, kind="stable")]
+    names = [
+        f"{shown_name(table['name'][j])} (on {table['predicted_rate'][j]:.1%} of the rows)"
+        for j in order[:k]
+    ]
+    these = "1 platypus takes" if places.size == 1 else f"{places.size:,} platypuses take"
+    return f"{these} {share:.1%} of all predictions ({meaning}): {and_others(names, places.size)}"
+
+
+def are_many(backwards: int, tested: int) -> bool:
+    """Whether most of the labels that could be tested rank backwards."""
+    return 2 * backwards > tested
+
+
+def backwards_in_brief(backwards: int, tested: int, names: str = "") -> str:
+    """Say how many labels rank backwards, which, and what that looks like."""
+    labels = f"{backwards:,} of {counted(tested, 'label')} with at least {FEWEST} positives"
+    rank = "ranks" if backwards == 1 else "rank"
+    which = f" ({names})" if names else ""
+    if are_many(backwards, tested):
+        meaning = "y_score looks negated (higher should mean more likely)"
+    else:
+        meaning = "positives score lower than the rest"
+    return f"{labels} {rank} backwards{which}: {meaning}"

@@ -13,19 +13,19 @@ The first that applies:
 the bar is, and how F is tested against it and at another cut, is in `bars`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.kinds import Kinds
-from thresholds._arrays.types import Dense, Floats, Ints
+from thresholds._arrays.types import Dense
 from thresholds._engine.f_measure import f_of_counts
+from thresholds._results.fields import objects_of, record
+from thresholds._results.result import Result, names_of, rows_of
+from thresholds._results.tables import Column, Table, count, tabulate, tenths
+from thresholds._results.words import counted, in_percent, n_more
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
-from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards
+from thresholds.diagnosis.evidence import Criteria, LabelEvidence, are_backwards
 from thresholds.diagnosis.sentences import (
     MEANINGS,
     TO_DO,
@@ -36,25 +36,25 @@ from thresholds.diagnosis.sentences import (
 from thresholds.metrics.clusters import IndependentShares
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.intervals import score_interval, share_interval
-from thresholds.results import (
-    Columns,
-    Result,
-    Table,
-    as_given,
-    counted,
-    in_percent,
-    n_more,
-    plain_rows,
-    rows_of,
-    rows_when_read,
-)
 from thresholds.significance import rejected
 
 VERDICTS = tuple(MEANINGS)
 
+_BY_VERDICT = (
+    Column("verdict", is_words=True),
+    Column("labels", write=count),
+    Column("of_labels", ("",), tenths),
+    Column("of_predictions", write=tenths),
+    Column("meaning", ("",), is_words=True),
+    Column("to_do", "what to do", is_words=True),
+)
+_SENTENCES = (
+    Column("verdict", is_words=True),
+    Column("sentence", "what it means", is_words=True),
+)
 
-@rows_when_read("table")
-@dataclass(frozen=True, eq=False, repr=False)
+
+@record
 class Verdicts(Result):
     """Which labels may be relied on; `str` and HTML sum up by verdict, `table` has one row a label.
 
@@ -90,14 +90,9 @@ class Verdicts(Result):
     has_limits: bool = False
 
     @property
-    def figures(self) -> Any:
-        """The columns of the table but for sentences, which are made when it is read."""
-        return as_given(self, "table")
-
-    @property
     def verdict(self) -> npt.NDArray[np.str_]:
         """The verdict on each label."""
-        return np.asarray(self.figures["verdict"])
+        return np.asarray(self.table["verdict"])
 
     @property
     def counts(self) -> dict[str, int]:
@@ -108,22 +103,16 @@ class Verdicts(Result):
         """Say in a line how many labels have each verdict."""
         each = ", ".join(f"{number:,} {verdict}" for verdict, number in self.counts.items())
         on_own_rows = "; on rows that the rule was fitted on, so fewer are usable on others"
-        return f"{counted(self.figures.size, 'label')}: {each}{on_own_rows if self.on_own_rows else ''}"
+        return (
+            f"{counted(self.table.size, 'label')}: {each}{on_own_rows if self.on_own_rows else ''}"
+        )
 
-    def _records(self) -> Dense:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, k: int) -> Iterator[str | Table]:
-        """Sum up, and give the sentences of some labels."""
-        return self.parts(k)
-
-    def parts(self, k: int) -> Iterator[str | Table]:
-        """Sum up by verdict, and give the sentences of k labels: what is shown, also within other results."""
+    def _parts(self, k: int) -> Iterator[str | Table]:
+        """Sum up by verdict, and give the sentences of k labels."""
         yield self._about()
         yield self._by_verdict()
         if k:
-            yield self._sentences(k)
+            yield self._some_sentences(k)
 
     def _about(self) -> str:
         """Say what was judged, and what is asked of a label."""
@@ -132,7 +121,7 @@ class Verdicts(Result):
             on_own_rows = " that the rule was fitted on, so that it will do worse on others"
         f = f"F{self.beta:g}"
         return (
-            f"{counted(self.figures.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}{self._known()}."
+            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}{self._known()}."
             f" Good enough is an {f} of at least {self.min_f:g}, and at least {in_percent(self.min_skill)} of"
             f" the way from marking every row up to 1; of labels called usable, at most"
             f" {in_percent(self.alpha)} are expected to fall short"
@@ -140,7 +129,7 @@ class Verdicts(Result):
 
     def _known(self) -> str:
         """Say in how many rows each label is known, where that is not all of them."""
-        fewest, most = int(self.figures["n_rows"].min()), int(self.figures["n_rows"].max())
+        fewest, most = int(self.table["n_rows"].min()), int(self.table["n_rows"].max())
         if fewest == self.n_samples:
             return ""
         return f", each where its truth is known: in {fewest:,}{'' if most == fewest else f' to {most:,}'} of them"
@@ -150,21 +139,25 @@ class Verdicts(Result):
         to_do = TO_DO_WITHIN_LIMITS if self.has_limits else TO_DO
         if not self.has_thresholds:
             to_do = TO_DO_WITHOUT_THRESHOLDS
-        predicted = self.figures["predicted_positive"]
+        predicted = self.table["predicted_positive"]
         n_predicted = max(predicted.sum(), 1)
-        body = []
-        for verdict, number in self.counts.items():
-            if number or verdict == "usable":
-                share = predicted[self.verdict == verdict].sum() / n_predicted
-                shares = (f"{number / self.figures.size:.1%}", f"{share:.1%}")
-                body.append((verdict, f"{number:,}", *shares, MEANINGS[verdict], to_do[verdict]))
-        head = [("verdict", "labels", "", "of predictions", "", "what to do")]
-        return Table(head, body, left=(0, 4, 5))
+        shown = [name for name, number in self.counts.items() if number or name == "usable"]
+        columns = {
+            "verdict": shown,
+            "labels": [self.counts[name] for name in shown],
+            "of_labels": [self.counts[name] / self.table.size for name in shown],
+            "of_predictions": [
+                predicted[self.verdict == name].sum() / n_predicted for name in shown
+            ],
+            "meaning": [MEANINGS[name] for name in shown],
+            "to_do": [to_do[name] for name in shown],
+        }
+        return tabulate(columns, _BY_VERDICT)
 
-    def _sentences(self, k: int) -> Table:
+    def _some_sentences(self, k: int) -> Table:
         """Give k sentences, as many of each verdict, those first of labels that are predicted or true most."""
         place = np.array([VERDICTS.index(verdict) for verdict in self.verdict])  # (n_labels,)
-        weight = self.figures["predicted_positive"] + self.figures["n_positives"]
+        weight = self.table["predicted_positive"] + self.table["n_positives"]
         order = np.lexsort((-weight, place))
 
         # The rank of each label within its verdict: the first of each, then the second of each, and so on.
@@ -173,16 +166,13 @@ class Verdicts(Result):
         rank[order] = np.arange(place.size) - firsts
         chosen = np.lexsort((place, rank))[:k]
         chosen = chosen[np.lexsort((rank[chosen], place[chosen]))]
-        body = [(str(row["verdict"]), str(row["sentence"])) for row in self.table[chosen]]
-        return Table(
-            [("verdict", "what it means")], body, left=(0, 1), note=n_more(self.figures.size, k)
-        )
+        return tabulate(self.table[chosen], _SENTENCES, note=n_more(self.table.size, k))
 
 
 def verdicts_of(
     counts: ConfusionCounts,
     n_samples: int,
-    evidence: Evidence,
+    evidence: LabelEvidence,
     criteria: Criteria,
     label_names: Sequence[str] | None,
     *,
@@ -190,8 +180,6 @@ def verdicts_of(
     on_own_rows: bool = False,
     has_thresholds: bool = True,
     has_limits: bool = False,
-    in_words: bool = True,
-    kinds: Kinds | None = None,
     independent: IndependentShares | None = None,
 ) -> Verdicts:
     """Give the verdict on each label.
@@ -208,31 +196,23 @@ def verdicts_of(
     on_own_rows : whether the rule was fitted on these rows
     has_thresholds : whether the rule has a threshold for each label
     has_limits : whether limits, or floors, were asked for in the fit
-    in_words : whether the table has sentences
-    kinds : of `kinds_of_labels`, if they are known
     independent : what part of each label's rows counts as independent, where rows belong to groups; None for all
         All bounds and the tests of F count so many; the evidence counts rows.
     """
-    # Of labels whose counts and evidence are alike, all of the same kind, the first stands for them.
-    if kinds is None:
-        kinds = kinds_of_labels(counts, evidence, independent)
-    first, kind, times = kinds
-    counts = counts.take(first)
-    of_kinds = evidence.take(first)
-    n_rows = np.full(first.size, counts.total)  # (n_kinds,) in which each is known
+    n_rows = np.full(evidence.auroc.size, counts.total)  # (n_labels,) in which each is known
     rows = np.maximum(n_rows, 1)
 
     # What the rule marks, and what the cut does that marks as many rows as are positive.
     tp, predicted, positives = counts.sums
     rule = Marked(*counts.sums.astype(np.float64))
     top = Marked(
-        of_kinds.top_tp.astype(np.float64),
-        of_kinds.top_predicted.astype(np.float64),
+        evidence.top_tp.astype(np.float64),
+        evidence.top_predicted.astype(np.float64),
         rule.positives,
     )
 
     # Of these, what counts as independent.
-    for_precision, for_recall, for_f = _taken(independent, first)
+    for_precision, for_recall, for_f = independent or np.ones((3, n_rows.size))
     rule_for_f = rule.times(for_f)
     rows_for_f = rows * for_f
 
@@ -241,14 +221,14 @@ def verdicts_of(
     p_of_top = p_missed(rule_for_f, top.times(for_f), beta)
 
     # What is shown, and the first that applies.
-    informative = rejected(of_kinds.p_informative, criteria.alpha, times)
-    uninformative = rejected(of_kinds.p_uninformative, criteria.alpha, times)
-    backwards = are_backwards(of_kinds, criteria, times)
+    informative = rejected(evidence.p_informative, criteria.alpha)
+    uninformative = rejected(evidence.p_uninformative, criteria.alpha)
+    backwards = are_backwards(evidence, criteria)
     shown = {
-        "usable": rejected(p_usable, criteria.alpha, times),
+        "usable": rejected(p_usable, criteria.alpha),
         "useless": (uninformative & ~informative) | backwards,
-        "missed": rejected(p_of_top, criteria.alpha, times) & informative,
-        "weak": rejected(p_weak, criteria.alpha, times),
+        "missed": rejected(p_of_top, criteria.alpha) & informative,
+        "weak": rejected(p_weak, criteria.alpha),
     }
     verdict = np.select(list(shown.values()), list(shown), "unproven")
 
@@ -261,8 +241,9 @@ def verdicts_of(
         rule.tp * for_recall, rule.positives * for_recall, confidence
     )
     f_low, f_high = score_interval(*rule_for_f, beta, confidence)
-    needed = positives_needed(rule, rows, p_usable, p_weak, criteria, beta, times, for_f)
+    needed = positives_needed(rule, rows, p_usable, p_weak, criteria, beta, for_f)
     columns = {
+        "name": names_of(label_names, verdict.size),
         "verdict": verdict,
         "n_rows": n_rows,
         "n_positives": positives,
@@ -280,60 +261,27 @@ def verdicts_of(
         "bar": bar_of(rule.positives / rows, criteria, beta),
         "p_usable": p_usable,
         "p_weak": p_weak,
-        "top_predicted": of_kinds.top_predicted,
-        "top_tp": of_kinds.top_tp,
+        "top_predicted": evidence.top_predicted,
+        "top_tp": evidence.top_tp,
         "top_f": f_of_counts(*top, beta, np.nan),
         "p_missed": p_of_top,
-        "auroc": of_kinds.auroc,
+        "auroc": evidence.auroc,
         "positives_needed": np.where(verdict == "unproven", needed, np.nan),
     }
-    with_sentences = partial(
-        _with_sentences,
-        on_own_rows=on_own_rows,
-        has_thresholds=has_thresholds,
-        has_limits=has_limits,
-    )
-    ranks = {"backwards": backwards}
-    table: Any = (
-        Columns(label_names, kind, columns | ranks, with_sentences)
-        if in_words
-        else Columns(label_names, kind, columns, dict).rows()
-    )
+    about_rule = {
+        "on_own_rows": on_own_rows,
+        "has_thresholds": has_thresholds,
+        "has_limits": has_limits,
+    }
+    labels = zip(objects_of(rows_of(columns)), backwards.tolist(), strict=True)
+    sentences = [sentence(label, is_backwards=is_so, **about_rule) for label, is_so in labels]
     return Verdicts(
-        table=table,
+        table=rows_of(columns | {"sentence": np.array(sentences)}),
         alpha=criteria.alpha,
         min_f=criteria.min_f,
         min_skill=criteria.min_skill,
         min_auroc=criteria.min_auroc,
         beta=beta,
         n_samples=n_samples,
-        on_own_rows=on_own_rows,
-        has_thresholds=has_thresholds,
-        has_limits=has_limits,
+        **about_rule,
     )
-
-
-def kinds_of_labels(
-    counts: ConfusionCounts,
-    evidence: Evidence,
-    independent: IndependentShares | None = None,
-) -> Kinds:
-    """Tell which labels are alike in all that verdicts and states read."""
-    n_rows = np.full(counts.sums.shape[1], counts.total)  # (n_labels,)
-    return Kinds.of([n_rows, *counts.sums, *evidence.for_verdicts(), *(independent or ())])
-
-
-def _taken(independent: IndependentShares | None, labels: Ints) -> Iterator[Floats]:
-    """Return the shares of some labels; 1 where all rows are independent."""
-    if independent is None:
-        return iter(np.ones((len(IndependentShares._fields), labels.size)))
-    return (share[labels] for share in independent)
-
-
-def _with_sentences(columns: Mapping[str, Dense], **about_rule: bool) -> dict[str, Dense]:
-    """Put the sentence on each label in the place of whether it ranks backwards."""
-    figures = dict(columns)
-    backwards = figures.pop("backwards")  # (n_labels,)
-    rows = zip(plain_rows(rows_of(figures)), backwards, strict=True)
-    sentences = [sentence(row, is_backwards=is_so, **about_rule) for row, is_so in rows]
-    return {**figures, "sentence": np.array(sentences)}

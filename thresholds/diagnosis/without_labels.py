@@ -6,7 +6,6 @@ too, whether labels have become more or less frequent, or whether scores mean so
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,13 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
+from thresholds._results.fields import plain, record
+from thresholds._results.result import Result, names_of, rows_of
+from thresholds._results.tables import Table
 from thresholds.calibration import BaseRates, CalibratedRule, Calibrator
 from thresholds.calibration.label_shift import rates_of
-from thresholds.diagnosis.by_state import NOT_OVER, by_state, platypuses_in_brief
-from thresholds.results import Result, Table, as_plain_values, names_of, rows_of
+from thresholds.diagnosis.evidence import Criteria
+from thresholds.diagnosis.states import NOT_OVER, by_state, platypuses_in_brief
 from thresholds.rule import Rule
 
 _MEANINGS = {
@@ -31,9 +33,23 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class ExpectedDiagnosis(Result):
     """Labels by state, as far as the model believes its own probabilities; no labels were seen.
+
+    `diagnose(None, probabilities, rule)` gives it. With mu the sum of a label's probabilities p over n rows, k the
+    number predicted and m the sum of p there,
+
+        expected F1 = 2 m / (mu + k),   that of predicting all = 2 mu / (mu + n),   overprediction = k / mu
+
+    The first of these states applies: "platypus", over-predicted and with an expected F1 below twice that of predicting
+    all; "unsupported", mu = 0; "overpredicted", k > `overprediction` mu; "restrained". There is no error
+    control: that the model believes its scores to be of use does not make them so (Lipton et al. 2013, sections 5.3 and
+    6).
+
+    Of a `CalibratedRule` and scores it also says, with error control, for which labels the scores fit another base rate
+    than that of the calibration, and for which no base rate explains them: they changed their meaning (`base_rates`, as
+    `estimate_base_rates` finds them).
 
     Attributes
     ----------
@@ -60,15 +76,14 @@ class ExpectedDiagnosis(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        values = {
+        values: dict[str, Any] = {
             "overprediction": self.overprediction,
             "n_samples": self.n_samples,
             "n_labels": self.table.size,
         }
-        plain = {name: as_plain_values(value) for name, value in values.items()}
         if self.base_rates is not None:
-            plain["base_rates"] = as_plain_values(self.base_rates)
-        return plain | {"labels": as_plain_values(self.table)}
+            values["base_rates"] = plain(self.base_rates)
+        return values | {"labels": plain(self.table)}
 
     def in_brief(self, k: int = 3) -> str:
         """Name k of the platypuses, in a line; "" if there are none."""
@@ -78,11 +93,7 @@ class ExpectedDiagnosis(Result):
             self.table, "over-predicted, by the model's own belief", _checks.count(k, "k", 1)
         )
 
-    def _records(self) -> npt.NDArray[Any]:
-        """Return the table."""
-        return self.table
-
-    def _tables(self, _: int) -> Iterator[str | Table]:
+    def _parts(self, _: int) -> Iterator[str | Table]:
         """Sum up by state."""
         yield self._about()
         yield by_state(
@@ -101,72 +112,27 @@ class ExpectedDiagnosis(Result):
         )
 
 
-def diagnose_expected(
-    probabilities: object, rule: Rule, *, overprediction: float = 3.0, alpha: float = 0.05
-) -> ExpectedDiagnosis:
-    """Tell which labels a rule over-predicts, by the model's own probabilities: without labels.
+def expected_diagnosis(y_score: object, rule: Rule, criteria: Criteria) -> ExpectedDiagnosis:
+    """Return the diagnosis of a rule by the model's own probabilities, as `diagnose` does without labels.
 
-    With mu the sum of a label's probabilities p over n rows, k the number predicted and m the sum of p there,
-
-        expected F1 = 2 m / (mu + k),   that of predicting all = 2 mu / (mu + n),   overprediction = k / mu
-
-    The first of these states applies: "platypus", over-predicted and with an expected F1 below twice that of predicting
-    all; "unsupported", mu = 0; "overpredicted", k > `overprediction` mu; "restrained". There is no error
-    control: that the model believes its scores to be of use does not make them so. With labels, use `diagnose`.
-
-    Of a `CalibratedRule` and scores it also says, with error control, for which labels the scores fit another base rate
-    than that of the calibration, and for which no base rate explains them: they changed their meaning (`base_rates`, as
-    `estimate_base_rates` finds them).
-
-    Parameters
-    ----------
-    probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse, where absent entries are 0
-        For a `CalibratedRule`: scores, as it takes them.
-    rule : any rule for probabilities, or a `CalibratedRule`
-    overprediction : positive, predictions over expected positives from which a label is over-predicted
-    alpha : false discovery rate of what is said of base rates, above 0 and below 1
-
-    Returns
-    -------
-    ExpectedDiagnosis
-
-    Raises
-    ------
-    InputError
-        For numbers that are no probabilities (or no scores), a rule of another number of labels, an `overprediction`
-        that is not positive, an `alpha` that is not inside (0, 1).
-
-    References
-    ----------
-    Lipton et al. 2013, sections 5.3 and 6.
-
-    Examples
-    --------
-    >>> import numpy as np, thresholds
-    >>> p = np.full((1000, 2), 0.001)
-    >>> p[:100, 0] = 0.9
-    >>> thresholds.diagnose_expected(p, thresholds.fit_expected(p)).state.tolist()
-    ['restrained', 'platypus']
+    Of `criteria` only `overprediction` and `alpha` are looked at.
     """
-    is_capped = isinstance(rule, Rule) and rule.uncapped is not rule
-    if not isinstance(rule, Rule) or (is_capped and isinstance(rule.uncapped, CalibratedRule)):
+    if rule.uncapped is not rule and isinstance(rule.uncapped, CalibratedRule):
         raise InputError(
-            f"rule is {_checks.shown(rule)}, expected a rule for probabilities, or a CalibratedRule"
+            f"rule is {_checks.shown(rule)} with y_true=None, expected a rule for probabilities, or a CalibratedRule"
         )
-    overprediction = _checks.positive(overprediction, "overprediction")
-    alpha = _checks.inside(alpha, "alpha")
     calibrator = None
     base_rates = None
     if isinstance(rule, CalibratedRule):
         names = rule.label_names
-        matrix = _checks.scores(probabilities, "probabilities", label_names=names)
+        matrix = _checks.scores(y_score, "y_score", label_names=names)
         rule.validate(matrix)
         calibrator = rule.calibrator
-        base_rates = rates_of(calibrator, matrix, alpha)
+        base_rates = rates_of(calibrator, matrix, criteria.alpha)
         rule = rule.rule
     else:
-        probabilities, names = _checks.named(probabilities, "probabilities", rule.label_names)
-        matrix = _checks.probabilities(probabilities, label_names=names)
+        y_score, names = _checks.named(y_score, "y_score", rule.label_names)
+        matrix = _checks.probabilities(y_score, "y_score", names)
         rule.validate(matrix)
     n_samples, n_labels = matrix.shape
 
@@ -204,10 +170,10 @@ def diagnose_expected(
         }
 
     # The first that applies.
-    over = ratio > overprediction
+    over = ratio > criteria.overprediction
     conditions = [over & (f < 2 * f_predict_all), positives == 0, over]
     columns["state"] = np.select(conditions, ["platypus", "unsupported", "overpredicted"], NOT_OVER)
-    return ExpectedDiagnosis(rows_of(columns), overprediction, n_samples, base_rates)
+    return ExpectedDiagnosis(rows_of(columns), criteria.overprediction, n_samples, base_rates)
 
 
 def _probabilities(block: Matrix, calibrator: Calibrator | None) -> Matrix:

@@ -10,7 +10,6 @@ below each, and a `ThresholdRule`. What only some options need is imported where
 """
 
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
@@ -293,22 +292,9 @@ def rule_of(
     cuts, thresholds, report, guarantees, in_budget = found
 
     # Place each threshold in the gap below its cut; a guard has placed its own, and what was tested stays where it is.
-    make = partial(
-        ThresholdRule,
-        thresholds=cuts.placed(problem, options.placement) if thresholds is None else thresholds,
-        label_names=problem.label_names,
-        average=options.average,
-        beta=options.beta,
-        unsupported=cuts.positives == 0,
-        missing=problem.missing,
-        guard=options.guarded_by,
-        per_label=options.per_label,
-        zero_division=options.zero_division,
-        placement=options.placement,
-        guard_report=report,
-        guarantees=guarantees,
-        made_by=MadeBy.from_call(fit_empirical, options.arguments),
-    )
+    if thresholds is None:
+        thresholds = cuts.placed(problem, options.placement)
+    decider = ThresholdRule(thresholds, missing=problem.missing)
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
     if cuts.tp.size and problem.exactly_weighted:
@@ -320,7 +306,7 @@ def rule_of(
     else:
         from thresholds.metrics.judging import f_measure
 
-        judged = _judged(make(), problem, options)
+        judged = _judged(decider, problem, options)
         objective = f_measure(
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
         )
@@ -337,9 +323,26 @@ def rule_of(
     predicted = counts.predicted.copy()
     del counts, of_rows  # room for what is made of very many labels
     if kept is None:
-        profile = fit_profile(make(), problem, predicted)
+        profile = fit_profile(decider, problem, predicted)
         kept = {"fitted_on": data_in_brief(problem, cuts.positives), "profile": profile}
-    return make(objective=objective, budget=budget, **kept)
+    return ThresholdRule(
+        thresholds,
+        label_names=problem.label_names,
+        average=options.average,
+        beta=options.beta,
+        objective=objective,
+        unsupported=cuts.positives == 0,
+        missing=problem.missing,
+        guard=options.guarded_by,
+        per_label=options.per_label,
+        zero_division=options.zero_division,
+        placement=options.placement,
+        guard_report=report,
+        budget=budget,
+        guarantees=guarantees,
+        made_by=MadeBy.from_call(fit_empirical, options.arguments),
+        **kept,
+    )
 
 
 def _judged(rule: ThresholdRule, problem: Problem, options: FitOptions) -> "Judged":

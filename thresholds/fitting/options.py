@@ -1,7 +1,8 @@
-"""THE list of fit options: type, default, check and help text of each.
+"""THE list of fit options: type, default, check, help text and heading of each.
 
-`fit`, `cross_fit`, `Accumulator.compute` and the command line read their options from here. `fit_empirical` writes its
-own out, for those who read its signature, and so does the estimator of `thresholds.sklearn`, as scikit-learn requires.
+`fit`, `cross_fit`, `Accumulator.compute`, the training loops and the command line read their options from here.
+`fit_empirical` writes its own out, for those who read its signature, and so does the estimator of `thresholds.sklearn`,
+as scikit-learn requires; a test holds both to the list.
 To add an option, add a field to `FitOptions`, its type to `FitArguments`, and an argument to `fit_empirical` and to
 `MultilabelThresholdClassifierCV` (or its name to those that these do not take); the rules that take it say so in
 `fitting/rules.py`.
@@ -36,14 +37,28 @@ Check = Callable[[object, str], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _about(check: Check, text: str, choices: tuple[Any, ...] = (), **more: Any) -> dict[str, Any]:
+# What an option is about, as help pages and tables of options are laid out.
+MAXIMISED = "what to maximise"
+LIMITS = "limits"
+OUTPUT = "output"
+
+
+def _about(
+    heading: str,
+    check: Check,
+    text: str,
+    choices: tuple[Any, ...] = (),
+    value: str = "number",
+    **more: Any,
+) -> dict[str, Any]:
     """Describe an option: `check` gets value and name; `for_new_rows` is the default where a rule meets new rows.
 
     On the command line an option with `choices` takes one of them, a bool can only be switched from its default, and
-    all others take a number, a `whole` one if they say so. A bool needs `unless`, the help text of the flag that does
-    so, unless the command line does not offer it (`cli/fit_options.py`).
+    `value` says how all others are written (`cli/options.py`): "number", "whole", "floor", "probability", "name". A
+    bool needs `unless`, the help text of the flag that does so, unless the command line does not offer it.
     """
-    return {"check": check, "help": text, "choices": choices, **more}
+    described = {"heading": heading, "check": check, "help": text}
+    return described | {"choices": choices, "value": value, **more}
 
 
 def _one_of(*choices: object) -> Check:
@@ -80,22 +95,33 @@ class FitOptions:
     """What is maximised and how, checked once; the docstring of `fit_empirical` says more of each."""
 
     average: Average = field(
-        default="macro", metadata=_about(_one_of(*AVERAGES), "what to maximise", choices=AVERAGES)
+        default="macro",
+        metadata=_about(
+            MAXIMISED,
+            _one_of(*AVERAGES),
+            "macro or weighted: a mean over labels; samples: over rows; micro: F of all decisions",
+            AVERAGES,
+        ),
     )
     beta: float = field(
         default=1.0,
-        metadata=_about(lambda value, _: _checks.beta(value), "weight of recall in F-beta"),
+        metadata=_about(
+            MAXIMISED, lambda value, _: _checks.beta(value), "weight of recall in F-beta"
+        ),
     )
     rule: str | None = field(
         default=None,
         metadata=_about(
+            MAXIMISED,
             _or_none(lambda value, name: find_rule(value, name).name),
-            "a rule by its name, as 'instance, platt', in place of average and guard; `thresholds rules` lists all",
+            "a rule by its name, in place of average and guard: `thresholds rules` lists all",
+            value="name",
         ),
     )
     per_label: bool = field(
         default=True,
         metadata=_about(
+            MAXIMISED,
             _one_of(True, False),
             "a threshold for each label",
             unless="one threshold for all labels",
@@ -104,99 +130,112 @@ class FitOptions:
     zero_division: float = field(
         default=0.0,
         metadata=_about(
+            MAXIMISED,
             lambda value, _: _checks.zero_division(value),
-            "F of a label (or row) with neither positives nor predictions",
-            choices=(0.0, 1.0),
+            "F of a label, or row, without positives and predictions",
+            (0.0, 1.0),
         ),
     )
     placement: Placement = field(
         default="low",
         metadata=_about(
+            MAXIMISED,
             _one_of(*PLACEMENTS),
-            "where in the gap between two scores a threshold lies; low is best on new data",
-            choices=PLACEMENTS,
+            "where in the gap between two scores a threshold lies",
+            PLACEMENTS,
         ),
     )
     guard: "Guard" = field(
         default=None,
         metadata=_about(
+            MAXIMISED,
             _guard,
-            "protection against over-fitting; auto takes shrink for macro and weighted, pool for micro fits",
-            choices=(*GUARD_NAMES, None),
+            "against over-fitting; auto: shrink, but pool for micro",
+            (*GUARD_NAMES, None),
             for_new_rows="auto",
         ),
     )
     max_overprediction: float | None = field(
         default=None,
         metadata=_about(
+            LIMITS,
             _or_none(_checks.positive),
-            "predict a label on at most X times its positives, on the rows of the fit: new rows may break it",
+            "predict a label on at most X times its positives, on the rows of the fit",
         ),
     )
     min_precision: Floor | None = field(
         default=None,
         metadata=_about(
+            LIMITS,
             _or_none(floor),
-            "keep the precision of each label at X or above, on the rows of the fit: new rows may break it, unless"
-            " confidence is given; cat=.9,dog=.8 for these labels only",
-            by_label=True,
+            "keep each label's precision at X or above, on the rows of the fit, and with a confidence on new ones;"
+            " cat=.9,dog=.8: of these labels",
+            value="floor",
         ),
     )
     min_recall: Floor | None = field(
         default=None,
         metadata=_about(
+            LIMITS,
             _or_none(floor),
-            "keep the recall of each label at X or above, on the rows of the fit: new rows may break it, unless"
-            " confidence is given; cat=.9,dog=.8 for these labels only",
-            by_label=True,
+            "keep each label's recall at X or above, on the rows of the fit, likewise",
+            value="floor",
         ),
     )
     confidence: float | str | None = field(
         default=None,
         metadata=_about(
+            LIMITS,
             _or_none(_confidence),
-            "promise min_precision and min_recall on new rows, with this probability, as 0.95; expected: min_recall, of"
-            " micro and of means over rows, on average over fits",
+            "promise these floors on new rows with this probability, as 0.95; expected: recall, of micro and samples,"
+            " on average over fits",
+            value="probability",
         ),
     )
     family: str = field(
         default="each",
         metadata=_about(
+            LIMITS,
             _one_of(*FAMILIES),
-            "whether each label's promise holds with that confidence, or those of all labels at once",
-            choices=FAMILIES,
+            "whether a promise is one for each label, or for all at once",
+            FAMILIES,
         ),
     )
     max_predicted: float | None = field(
         default=None,
         metadata=_about(
+            LIMITS,
             _or_none(_checks.positive),
-            "predict at most X cells in all, on the rows of the fit: new rows may get more",
+            "predict at most X cells in all, on the rows of the fit",
         ),
     )
     max_predicted_per_row: int | None = field(
         default=None,
         metadata=_about(
+            LIMITS,
             _or_none(lambda value, name: _checks.count(value, name, 1)),
             "predict at most N labels of any row: those that add most to F",
-            whole=True,
+            value="whole",
         ),
     )
     keep_sparse: bool | None = field(
         default=None,
         metadata=_about(
+            LIMITS,
             _one_of(True, False, None),
             "cut sparse scores above the score of absent entries only; False: anywhere",
         ),
     )
     n_jobs: int | None = field(
         default=ALL_CORES,
-        metadata=_about(_n_jobs, "threads; -1 for all cores the process may use", whole=True),
+        metadata=_about(
+            OUTPUT, _n_jobs, "threads; -1 for all cores that the process may use", value="whole"
+        ),
     )
     progress: bool = field(
         default=False,
         metadata=_about(
-            _one_of(True, False), "show a progress bar if the fit takes longer than a second"
+            OUTPUT, _one_of(True, False), "show a progress bar if the fit takes more than a second"
         ),
     )
 

@@ -1,18 +1,23 @@
 """Every average of F side by side, each naming its formula and its denominator."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Numbers
+from thresholds._results.fields import record
+from thresholds._results.result import Result
+from thresholds._results.tables import Column, Table, records_of, tabulate
+from thresholds._results.words import n_more
 from thresholds.metrics import targets, undefined
 from thresholds.metrics.averages import PRECISION, RECALL, Ratio, average_of, each, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.targets import LabelMatrices, Targets
-from thresholds.results import Result, Table, n_more, records_of
+
+_four_digits = "{:.4f}".format  # NaN is said, as it was asked for: `zero_division`
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ class Row:
     denominator: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record
 class AveragesReport(Result):
     """Labels, then averages; `str` and HTML give tables, `to_frame` and `to_dict` the values.
 
@@ -48,36 +53,49 @@ class AveragesReport(Result):
         """Return an average by its name."""
         return {row.name: row for row in self.averages}[average]
 
-    def _records(self) -> list[dict[str, Any]]:
+    def _rows(self) -> list[dict[str, Any]]:
         """Return one row for each label, then one for each average; F in a column named for its beta."""
-        rows = [{"kind": "label", **row} for row in records_of(self.labels)]
-        rows += [{"kind": "average", **row} for row in records_of(self.averages)]
+        names = [item.name for item in fields(Row)]
+        rows = [{"kind": "label", **row} for row in records_of(self.labels, names)]
+        rows += [{"kind": "average", **row} for row in records_of(self.averages, names)]
         return [
             {f"f{self.beta:g}" if name == "f" else name: value for name, value in row.items()}
             for row in rows
         ]
 
-    def _tables(self, k: int) -> Iterator[str | Table]:
+    def _parts(self, k: int) -> Iterator[str | Table]:
         """Show labels, of more than k the first and the last, then averages and what became of 0/0."""
-        yield self._labels(k)
         f = f"F{self.beta:g}"
-        head = [("average", "precision", "recall", f, f"formula of {f}", f"denominator of {f}")]
-        body = [(*_figures(row), row.formula, row.denominator) for row in self.averages]
-        yield Table(head, body, left=(0, 4, 5))
-        yield self.note
-
-    def _labels(self, k: int) -> Table:
-        """Lay out k labels, half of them the last."""
         _, denominator = _fraction(self.beta)
-        head = [("label", "precision", "recall", f"F{self.beta:g}", "support", denominator)]
+        figures = (
+            Column("precision", write=_four_digits),
+            Column("recall", write=_four_digits),
+            Column("f", f, _four_digits),
+        )
+        of_labels = (
+            Column("name", "label", is_words=True),
+            *figures,
+            Column("support", write=_number),
+            Column("denominator", denominator, lambda text: text.rpartition(" = ")[2]),
+        )
+        of_averages = (
+            Column("name", "average", is_words=True),
+            *figures,
+            Column("formula", f"formula of {f}", is_words=True),
+            Column("denominator", f"denominator of {f}", is_words=True),
+        )
+
+        # Of k labels, half are the last.
         n_labels = len(self.labels)
-        n_last = k // 2
-        n_first = k - n_last
-        body = [_label_cells(row) for row in self.labels[:n_first]]
+        first = k - k // 2
+        last = max(first, n_labels - k // 2)
+        labels = tabulate((*self.labels[:first], *self.labels[last:]), of_labels)
         if k < n_labels:
-            body.append((n_more(n_labels, k), "", "", "", "", ""))
-        body += [_label_cells(row) for row in self.labels[max(n_first, n_labels - n_last) :]]
-        return Table(head, body)
+            left_out = (n_more(n_labels, k), *[""] * (len(of_labels) - 1))
+            labels = labels._replace(body=[*labels.body[:first], left_out, *labels.body[first:]])
+        yield labels
+        yield tabulate(self.averages, of_averages)
+        yield self.note
 
 
 def averages_report(
@@ -136,168 +154,140 @@ def averages_report(
         names = _checks.names_of_labels(label_names)
     _checks.one_name_each(names, len(checked.labels))
 
-    writer = _Writer(checked, checked.by_label(), beta, value)
-    return AveragesReport(writer.labels(names), writer.averages(), beta, value, writer.note())
+    counts = checked.by_label()
+    return AveragesReport(
+        labels=_rows_of_labels(names, checked, counts, beta, value),
+        averages=_rows_of_averages(checked, counts, beta, value),
+        beta=beta,
+        zero_division=value,
+        note=_note(counts, _groups_of(checked), beta, value),
+    )
 
 
-class _Average(NamedTuple):
-    """What is said of an average, and the counts that it is taken over."""
-
-    name: str
-    counts: ConfusionCounts
-    formula: str
-    denominator: str
-    row_weights: Numbers | None = None
+def _groups_of(checked: Targets) -> str:
+    """Return what a report is about."""
+    return "labels" if isinstance(checked, LabelMatrices) else "classes"
 
 
-@dataclass(frozen=True)
-class _Writer:
-    """Writes the rows of a report."""
-
-    targets: Targets
-    counts: ConfusionCounts
-    beta: float
-    value: float  # of 0/0
-
-    @property
-    def what(self) -> str:
-        """What the report is about."""
-        return "labels" if isinstance(self.targets, LabelMatrices) else "classes"
-
-    @property
-    def f(self) -> Ratio:
-        """F-beta."""
-        return f_score(self.beta)
-
-    def labels(self, names: Sequence[str]) -> tuple[Row, ...]:
-        """Return the row of each label."""
-        precision = self._each(PRECISION)
-        recall = self._each(RECALL)
-        f = self._each(self.f)
-        shown = self.targets.in_weights(self.counts)
-        support = shown.positives.tolist()
-        denominators = _denominators(shown, self.beta)
-        numerator, denominator = _fraction(self.beta)
-        rows = []
-        for j, name in enumerate(names):
-            row = Row(
-                name=name,
-                precision=precision[j],
-                recall=recall[j],
-                f=f[j],
-                support=support[j],
-                formula=f"{numerator} / ({denominator})",
-                denominator=f"{denominator} = {_number(denominators[j])}",
-            )
-            rows.append(row)
-        return tuple(rows)
-
-    def averages(self) -> tuple[Row, ...]:
-        """Return the row of each average."""
-        f = f"F{self.beta:g}"
-        what = self.what
-        shown = self.targets.in_weights(self.counts)
-        supported = self.counts.take(self.counts.positives > 0)
-        positives = shown.positives.sum().item()
-
-        # Denominators, in words: over how many labels each figure is averaged, and how many are 0/0.
-        over_precision = self._how_many(PRECISION, self.counts, what)
-        over_recall = self._how_many(RECALL, self.counts, what)
-        over_f = self._how_many(self.f, self.counts, what)
-        over_supported = _how_many(supported.tp.size, what)
-        _, denominator = _fraction(self.beta)
-        pooled_denominator = _denominators(shown.pooled(), self.beta).item()
-        pooled = f"{denominator} = {_number(pooled_denominator)}"
-        means = f"precision {over_precision}; recall {over_recall}"
-        if over_precision == over_recall == _how_many(self.counts.tp.size, what):
-            means = over_precision
-        weight = f"{over_f}, as none has positives"
-        if positives:
-            weight = f"{_number(positives)} positives"
-
-        averages = [
-            _Average("micro", self.counts, f"{f} of tp, fp and fn added over the {what}", pooled),
-            _Average("macro", self.counts, f"mean of the {what}' {f}", over_f),
-            _Average(
-                "macro_supported",
-                supported,
-                f"macro of the {what} with positives",
-                over_supported,
-            ),
-            _Average("f_of_averages", self.counts, f"{f} of mean precision and mean recall", means),
-            _Average(
-                "weighted",
-                self.counts,
-                f"mean of the {what}' {f}, weighted by positives",
-                weight,
-            ),
-        ]
-        if isinstance(self.targets, LabelMatrices):
-            averages.append(self._samples(self.targets))
-        return tuple(self._row(average, positives) for average in averages)
-
-    def _row(self, average: "_Average", positives: float) -> Row:
-        """Return the row of an average."""
-        kind = average.name.removesuffix("_supported")
-
-        def mean(figure: Ratio) -> float:
-            return average_of(figure, average.counts, kind, self.value, average.row_weights)
-
-        return Row(
-            name=average.name,
-            precision=mean(PRECISION),
-            recall=mean(RECALL),
-            f=mean(self.f),
-            support=positives,
-            formula=average.formula,
-            denominator=average.denominator,
+def _rows_of_labels(
+    names: Sequence[str], checked: Targets, counts: ConfusionCounts, beta: float, value: float
+) -> tuple[Row, ...]:
+    """Return the row of each label; `value` is that of 0/0."""
+    in_weights = checked.in_weights(counts)
+    numerator, denominator = _fraction(beta)
+    precision, recall, f = (
+        each(figure, counts, value).tolist() for figure in (PRECISION, RECALL, f_score(beta))
+    )
+    support = in_weights.positives.tolist()
+    denominators = _denominators(in_weights, beta)
+    return tuple(
+        Row(
+            name=name,
+            precision=precision[j],
+            recall=recall[j],
+            f=f[j],
+            support=support[j],
+            formula=f"{numerator} / ({denominator})",
+            denominator=f"{denominator} = {_number(denominators[j])}",
         )
+        for j, name in enumerate(names)
+    )
 
-    def _each(self, figure: Ratio) -> list[float]:
-        """Return a figure of each label."""
-        values: list[float] = each(figure, self.counts, self.value).tolist()
-        return values
 
-    def _samples(self, matrices: LabelMatrices) -> "_Average":
-        """Describe the mean over rows."""
-        counts, weights = matrices.known_rows()
-        formula = f"mean of the rows' F{self.beta:g}"
-        over_rows = self._how_many(self.f, counts, "rows")
+def _rows_of_averages(
+    checked: Targets, counts: ConfusionCounts, beta: float, value: float
+) -> tuple[Row, ...]:
+    """Return the row of each average; `value` is that of 0/0."""
+    figure, f, groups = f_score(beta), f"F{beta:g}", _groups_of(checked)
+    in_weights = checked.in_weights(counts)
+    supported = counts.take(counts.positives > 0)
+    positives = in_weights.positives.sum().item()
+
+    # Denominators, in words: over how many labels each figure is averaged, and how many are 0/0.
+    over_precision, over_recall, over_f = (
+        _over(which, counts, groups, value) for which in (PRECISION, RECALL, figure)
+    )
+    _, denominator = _fraction(beta)
+    pooled = _denominators(in_weights.pooled(), beta).item()
+    means = f"precision {over_precision}; recall {over_recall}"
+    if over_precision == over_recall == _how_many(counts.tp.size, groups):
+        means = over_precision
+    weight = f"{_number(positives)} positives" if positives else f"{over_f}, as none has positives"
+    over_supported = _how_many(supported.tp.size, groups)
+
+    # Of each the name, the counts and weights that it is taken over, its formula and its denominator.
+    averages: list[tuple[str, ConfusionCounts, Numbers | None, str, str]] = [
+        (
+            "micro",
+            counts,
+            None,
+            f"{f} of tp, fp and fn added over the {groups}",
+            f"{denominator} = {_number(pooled)}",
+        ),
+        ("macro", counts, None, f"mean of the {groups}' {f}", over_f),
+        (
+            "macro_supported",
+            supported,
+            None,
+            f"macro of the {groups} with positives",
+            over_supported,
+        ),
+        ("f_of_averages", counts, None, f"{f} of mean precision and mean recall", means),
+        ("weighted", counts, None, f"mean of the {groups}' {f}, weighted by positives", weight),
+    ]
+    if isinstance(checked, LabelMatrices):
+        rows, weights = checked.known_rows()
+        formula, over_rows = f"mean of the rows' {f}", _over(figure, rows, "rows", value)
         if weights is not None:
-            is_defined = ~np.isnan(each(self.f, counts, self.value))  # (n_rows,)
-            weight = weights[is_defined].sum() * matrices.unit
+            is_defined = ~np.isnan(each(figure, rows, value))  # (n_rows,)
             formula += ", weighted"
-            over_rows += f", weight {_number(weight)}"
-        return _Average("samples", counts, formula, over_rows, weights)
-
-    def note(self) -> str:
-        """Say how often which figure is 0/0, and what became of it."""
-        f = f"F{self.beta:g}"
-        figures = (
-            ("precision", "no predictions", PRECISION),
-            ("recall", "no positives", RECALL),
-            (f, "neither" if self.beta else "no predictions", self.f),
+            over_rows += f", weight {_number(weights[is_defined].sum() * checked.unit)}"
+        averages.append(("samples", rows, weights, formula, over_rows))
+    rows_of_averages = []
+    for name, over, weights, formula, words in averages:
+        kind = name.removesuffix("_supported")
+        precision, recall, reached = (
+            average_of(which, over, kind, value, weights) for which in (PRECISION, RECALL, figure)
         )
-        undefined_figures = []
-        for name, reason, figure in figures:
-            n_undefined = int(np.isnan(figure.ratio(self.counts)).sum())
-            if n_undefined:
-                undefined_figures.append(f"{name} of {n_undefined} ({reason})")
-        if not undefined_figures:
-            return f"No precision, recall or {f} of the {self.what} is 0/0."
-        became = "left out of the means" if np.isnan(self.value) else f"counted as {self.value:g}"
-        return f"0/0 among the {self.what}, {became}: {', '.join(undefined_figures)}."
+        row = Row(name, precision, recall, reached, positives, formula, words)
+        rows_of_averages.append(row)
+    return tuple(rows_of_averages)
 
-    def _how_many(self, figure: Ratio, counts: ConfusionCounts, what: str) -> str:
-        """Say how many groups a mean is taken over."""
-        total = counts.tp.size
-        groups = _how_many(total, what)
-        n_undefined = int(np.isnan(figure.ratio(counts)).sum())
-        if not n_undefined:
-            return groups
-        if np.isnan(self.value):
-            return f"{total - n_undefined} of {groups}"
-        return f"{groups}, {n_undefined} of them 0/0"
+
+def _note(counts: ConfusionCounts, groups: str, beta: float, value: float) -> str:
+    """Say how often which figure is 0/0, and what became of it."""
+    f = f"F{beta:g}"
+    figures = (
+        ("precision", "no predictions", PRECISION),
+        ("recall", "no positives", RECALL),
+        (f, "neither" if beta else "no predictions", f_score(beta)),
+    )
+    undefined_figures = []
+    for name, reason, figure in figures:
+        n_undefined = _n_undefined(figure, counts)
+        if n_undefined:
+            undefined_figures.append(f"{name} of {n_undefined} ({reason})")
+    if not undefined_figures:
+        return f"No precision, recall or {f} of the {groups} is 0/0."
+    became = "left out of the means" if np.isnan(value) else f"counted as {value:g}"
+    return f"0/0 among the {groups}, {became}: {', '.join(undefined_figures)}."
+
+
+def _n_undefined(figure: Ratio, counts: ConfusionCounts) -> int:
+    """Count the groups of which a figure is 0/0."""
+    return int(np.isnan(figure.ratio(counts)).sum())
+
+
+def _over(figure: Ratio, counts: ConfusionCounts, groups: str, value: float) -> str:
+    """Say how many groups the mean of a figure is taken over; `value` is that of 0/0."""
+    total = counts.tp.size
+    all_groups = _how_many(total, groups)
+    n_undefined = _n_undefined(figure, counts)
+    if not n_undefined:
+        return all_groups
+    if np.isnan(value):
+        return f"{total - n_undefined} of {all_groups}"
+    return f"{all_groups}, {n_undefined} of them 0/0"
 
 
 def _how_many(number: int, what: str) -> str:
@@ -323,14 +313,3 @@ def _fraction(beta: float) -> tuple[str, str]:
 def _denominators(counts: ConfusionCounts, beta: float) -> Floats:
     """Return the denominators of F."""
     return beta**2 * counts.positives + counts.predicted
-
-
-def _label_cells(row: Row) -> tuple[str, ...]:
-    """Show figures, support and the value of the denominator."""
-    _, _, denominator = row.denominator.rpartition(" = ")
-    return (*_figures(row), _number(row.support), denominator)
-
-
-def _figures(row: Row) -> tuple[str, str, str, str]:
-    """Show name, precision, recall and F."""
-    return row.name, f"{row.precision:.4f}", f"{row.recall:.4f}", f"{row.f:.4f}"

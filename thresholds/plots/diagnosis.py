@@ -10,7 +10,7 @@ from thresholds._arrays.types import Floats, Ints, Texts
 from thresholds._results.result import rows_of
 from thresholds._results.words import counted
 from thresholds.diagnosis import Diagnosis
-from thresholds.diagnosis.result import STATES
+from thresholds.diagnosis.states import STATES
 from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.crowds import name_border, name_points, points

@@ -18,8 +18,8 @@ from thresholds._arrays.types import Booleans, Floats, Texts
 from thresholds._checks import InputError
 from thresholds._results.result import names_of, rows_of
 from thresholds.diagnosis import Diagnosis
-from thresholds.diagnosis.result import FLAGGED
-from thresholds.diagnosis.result import STATES as STATE_NAMES
+from thresholds.diagnosis.states import FLAGGED
+from thresholds.diagnosis.states import STATES as STATE_NAMES
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.crowds import at_border, name_border, name_points, points
 from thresholds.plots.scales import logarithmic, per_cent

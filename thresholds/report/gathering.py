@@ -9,9 +9,9 @@ import numpy as np
 from thresholds._arrays.types import Dense
 from thresholds._engine.problem import Problem
 from thresholds._version import __version__
+from thresholds.diagnosis.diagnosing import conclude_from
 from thresholds.diagnosis.evidence import evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
-from thresholds.diagnosis.states import conclude_from
 from thresholds.metrics.clusters import independent_shares
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.curves import curves

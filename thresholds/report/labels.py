@@ -7,8 +7,8 @@ from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._results.result import rows_of
 from thresholds.diagnosis import Diagnosis
-from thresholds.diagnosis.result import FLAGGED
 from thresholds.diagnosis.sentences import are_on_border, sentence_on_flag
+from thresholds.diagnosis.states import FLAGGED
 from thresholds.report.content import BORDER, DISTRUSTED, LABELS, OPEN, TRUSTED, Group
 from thresholds.report.wording import TITLES, decided_by_others
 from thresholds.rule import Rule
@@ -79,7 +79,7 @@ def _wrong_marks(labels: Dense) -> Ints:
 def _trust(diagnosis: Diagnosis) -> npt.NDArray[np.str_]:
     """Return the group of each label."""
     verdict = diagnosis.verdict
-    on_border = are_on_border(diagnosis.verdicts.figures)
+    on_border = are_on_border(diagnosis.verdicts.table)
     is_open = (verdict == "unproven") & ~on_border
     is_border = on_border & ~np.isin(diagnosis.state, FLAGGED)
     return np.select([verdict == "usable", is_open, is_border], [TRUSTED, OPEN, BORDER], DISTRUSTED)

@@ -18,7 +18,7 @@ from thresholds._results.tables import Column, Table, tabulate
 from thresholds._results.words import in_percent
 from thresholds.atomic import write_atomically
 from thresholds.data.folds import N_SPLITS, SEED, fitted_and_judged, halves
-from thresholds.diagnosis.states import checked_skill
+from thresholds.diagnosis.evidence import checked_skill
 from thresholds.errors import need
 from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitArguments, FitOptions

@@ -8,12 +8,11 @@ import numpy as np
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import UNKNOWN
-from thresholds.data.folds import seed_of_folds
+from thresholds.data.folds import seed_of_folds, usual_folds
 from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitOptions
 from thresholds.rule import Rule
 from thresholds.sklearn.fitting import Fold, is_constant
-from thresholds.sklearn.splits import fold_count
 from thresholds.sklearn.targets import Target
 from thresholds.validation.cross_fit import CrossFit, cross_fit, in_sample
 
@@ -114,7 +113,7 @@ def fit_rule(
         return FittedRule(rule, result.in_sample, replace(result, rule=rule, how=how))
 
     # Over new ones.
-    n_folds = fold_count(len(pooled.rows), weights, groups)
+    n_folds = usual_folds(len(pooled.rows), groups, weights)
     if n_folds < 2:
         problem = Problem.of(
             truth,

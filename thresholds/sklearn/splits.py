@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError, group_numbers
 from thresholds._results.words import counted
-from thresholds.data.folds import N_SPLITS, STRATIFIED, multilabel_folds, split_rows
+from thresholds.data.folds import STRATIFIED, multilabel_folds, split_rows, usual_folds
 
 Pairs = list[tuple[Ints, Ints]]
 
@@ -53,7 +53,7 @@ def make_splits(
         return _held_out(float(cv), truth, groups, seed), STRATIFIED
     if cv is None or isinstance(cv, Integral):
         n_rows = truth.shape[0] if has_weight is None else int(has_weight.sum())
-        usual = max(fold_count(truth.shape[0], weights, groups), 2)
+        usual = max(usual_folds(truth.shape[0], groups, weights), 2)
         n_folds = usual if cv is None else int(cv)
         if n_rows < n_folds:
             raise InputError(
@@ -70,14 +70,6 @@ def make_splits(
     if groups is not None and "groups" not in split_params:
         _refuse_parted(groups, pairs)
     return pairs, how
-
-
-def fold_count(n_rows: int, weights: Any, groups: Ints | None) -> int:
-    """Return the usual number of folds, or as many as there are groups (rows, without groups) that have weight."""
-    units = np.arange(n_rows) if groups is None else groups  # (n_samples,)
-    if weights is not None:
-        units = units[weights > 0]
-    return min(N_SPLITS, np.unique(units).size)
 
 
 def _refuse_parted(groups: Ints, pairs: Pairs) -> None:

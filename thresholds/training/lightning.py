@@ -20,15 +20,14 @@ from typing import Any, Unpack
 from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds._checks.boundary import reading
-from thresholds._checks.unknown import unknown_values
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
 from thresholds.loading import rule_of
 from thresholds.rule import Rule
 from thresholds.training.accumulator import Accumulator
-from thresholds.training.checksums import Checksums, are_others, checksums
-from thresholds.training.epoch import EpochFit
+from thresholds.training.callbacks import FittedToWeights, RuleOfWeights
+from thresholds.training.checksums import Checksums, checksums
 from thresholds.training.processes import RowsByLoader, on_first_process
 
 try:
@@ -48,7 +47,7 @@ _WHOLE_WEIGHTS = ("SingleDeviceStrategy", "DDPStrategy")  # Each process has all
 Rows = Sequence[str] | Callable[[Any, Any], Sequence[Any]]
 
 
-class ThresholdCallback(Callback):  # type: ignore[misc]
+class ThresholdCallback(RuleOfWeights, Callback):  # type: ignore[misc]
     """Fits a rule whenever a validation ends, and judges tests by it.
 
     Parameters
@@ -118,34 +117,19 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         **options: Unpack[FitArguments],
     ) -> None:
         super().__init__()
-        self._epoch = EpochFit(average, rule=rule, cv=cv, random_state=random_state, **options)
+        of_epoch = {"rule": rule, "cv": cv, "random_state": random_state}
+        self._begin(unknown, label_names, average, **of_epoch, **options)
         if name is not None:
             self._epoch.name = _checks.text(name, "name")
         self._rows_of = _checked_rows(rows)
-        unknown_values(unknown)
-        self._unknown = unknown
-        self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._fitted_loader = _checks.count(dataloader_idx, "dataloader_idx", 0)
         self._rows: dict[int, Accumulator] = {}  # of this process, by number of the loader
-        self.rule = None
         self.figures: dict[str, float] = {}
 
     @property
     def name(self) -> str:
         """What the figure is called after "val_" and "test_"."""
         return self._epoch.name
-
-    @property
-    def rule(self) -> Rule | None:
-        """The rule that belongs to the weights, if there is one."""
-        return self._rule
-
-    @rule.setter
-    def rule(self, rule: Rule | None) -> None:
-        if rule is not None and not isinstance(rule, Rule):
-            raise InputError(f"rule is {_checks.shown(rule)}, expected a rule, or None")
-        self._rule = rule
-        self._weights: Checksums | None = None  # Those that are seen next are the rule's.
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Refuse two callbacks of one name, and warn of checkpoints that would have no rule."""
@@ -172,17 +156,11 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         self._rows = {}
 
     def on_validation_batch_end(
-        self,
-        trainer: Any,
-        pl_module: Any,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, *place: int
     ) -> None:
         """Keep the rows of a batch."""
         if not _is_trial(trainer):
-            self._add("validation_step", trainer, pl_module, outputs, batch, dataloader_idx)
+            self._add("validation_step", trainer, pl_module, outputs, batch, *place)
 
     def on_validation_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Fit the rule to the rows of all processes."""
@@ -192,10 +170,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
             # A scheduler that monitors the figure fails where it does not find it.
             self._log(pl_module, "val", {self.name: math.nan})
             return
-        weights = self._weights
         rule, figures = self._on_all_rows(trainer, self._fit)
-        self.rule = rule
-        self._weights = weights
+        self._fitted = FittedToWeights(rule, self._seen)
         self._log(pl_module, "val", figures)
 
     # Training leaves no rule, checkpoints keep it.
@@ -213,7 +189,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         those that are in the module.
         """
         if trainer.state.stopped:
-            self._see_weights(trainer, pl_module)
+            self._see(_weights_of(trainer, pl_module))
         rules = checkpoint.setdefault(_IN_CHECKPOINT, {})
         rules[self.name] = None if self.rule is None else self.rule.to_dict()
 
@@ -238,17 +214,11 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
             self._refuse_without_rule()
 
     def on_test_batch_end(
-        self,
-        trainer: Any,
-        pl_module: Any,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, *place: int
     ) -> None:
         """Keep the rows of a batch."""
         if not _is_trial(trainer):
-            self._add("test_step", trainer, pl_module, outputs, batch, dataloader_idx)
+            self._add("test_step", trainer, pl_module, outputs, batch, *place)
             self._refuse_without_rule()
 
     def on_test_epoch_end(self, trainer: Any, pl_module: Any) -> None:
@@ -258,34 +228,21 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
             self._log(pl_module, "test", figures)
 
     def on_predict_batch_end(
-        self,
-        trainer: Any,
-        pl_module: Any,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, *place: int
     ) -> None:
         """Forget a rule of other weights."""
-        if batch_idx == 0:
-            self._see_weights(trainer, pl_module)
+        if place[0] == 0:
+            self._see(_weights_of(trainer, pl_module))
 
     def _add(
-        self,
-        step: str,
-        trainer: Any,
-        pl_module: Any,
-        outputs: Any,
-        batch: Any,
-        dataloader_idx: int,
+        self, step: str, trainer: Any, pl_module: Any, outputs: Any, batch: Any, *place: int
     ) -> None:
-        """Add the rows of a batch to those of its loader."""
+        """Add the rows of a batch, whose place is its number and that of its loader, to those of the loader."""
+        dataloader_idx = place[1] if len(place) > 1 else 0
         if not self._rows:
-            self._see_weights(trainer, pl_module)
+            self._see(_weights_of(trainer, pl_module))
         if dataloader_idx not in self._rows:
-            self._rows[dataloader_idx] = Accumulator(
-                label_names=self._label_names, unknown=self._unknown
-            )
+            self._rows[dataloader_idx] = self._new_rows()
         self._rows[dataloader_idx].update(*self._taken(step, outputs, batch))
 
     def _taken(self, step: str, outputs: Any, batch: Any) -> Sequence[Any]:
@@ -300,13 +257,6 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
             f"{step} returned {_checks.shown(found)}, expected a mapping with {_checks.listed(keys)}, or another choice"
             " of rows for the callback"
         )
-
-    def _see_weights(self, trainer: Any, pl_module: Any) -> None:
-        """Forget the rule if it belongs to other weights than those at work."""
-        weights = _weights_of(trainer, pl_module)
-        if are_others(self._weights, weights):
-            self.rule = None
-        self._weights = weights
 
     def _refuse_without_rule(self) -> None:
         if self.rule is None:

@@ -15,6 +15,7 @@ from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, with_
 from thresholds.loading import rule_of
 from thresholds.rule import Rule
 from thresholds.training.accumulator import Accumulator
+from thresholds.training.callbacks import checked_rule
 from thresholds.training.epoch import EpochFit
 
 try:
@@ -50,7 +51,7 @@ class _RowsMetric(Metric):  # type: ignore[misc]
         self.add_state("rows_y_score", [], dist_reduce_fx="cat")
         self.add_state("rows_y_true", [], dist_reduce_fx="cat")
         self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
-        self.rule = _checked(rule)
+        self.rule = checked_rule(rule)
 
     def update(self, preds: Any, target: Any) -> None:
         """Keep a batch.
@@ -212,7 +213,7 @@ class RuleFScore(_RowsMetric):
 
     def compute(self) -> Any:
         """Return F of the decisions of the rule."""
-        rule = _checked(self.rule)
+        rule = checked_rule(self.rule)
         if rule is None:
             raise InputError("rule is None, expected one to judge: set metric.rule before compute")
         epoch = self._epoch_of(rule)
@@ -234,10 +235,3 @@ class RuleFScore(_RowsMetric):
             beta=1.0 if beta is None else beta,
             zero_division=0.0 if zero_division is None else zero_division,
         )
-
-
-def _checked(rule: object) -> Rule | None:
-    """Check that a rule is one."""
-    if rule is not None and not isinstance(rule, Rule):
-        raise InputError(f"rule is {_checks.shown(rule)}, expected a rule, or None")
-    return rule

@@ -17,23 +17,22 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._checks import Average, InputError
-from thresholds._checks.unknown import unknown_values
 from thresholds._engine.problem import Problem
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
 from thresholds.loading import load_rule
-from thresholds.rule import Rule
 from thresholds.training.accumulator import Accumulator
-from thresholds.training.checksums import Checksums, are_others, checksums
-from thresholds.training.epoch import IN_SAMPLE, EpochFit
+from thresholds.training.callbacks import FittedToWeights, RuleOfWeights
+from thresholds.training.checksums import Checksums, checksums
+from thresholds.training.epoch import IN_SAMPLE
 
 try:
     from transformers import TrainerCallback
@@ -45,20 +44,12 @@ except ImportError as error:
 FILE = "rule.json"
 
 
-class _Fit(NamedTuple):
-    """A rule, and by what its rows and weights are known again; None for a rule that was fitted elsewhere."""
-
-    rule: Rule
-    truth: str | None = None
-    weights: Checksums | None = None
-
-
-class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
+class ThresholdTrainerCallback(RuleOfWeights, TrainerCallback):  # type: ignore[misc]
     """Fits a rule to the weights whenever the `Trainer` evaluates, and keeps both together.
 
     Give the `Trainer` the callback and its `compute_metrics`, both::
 
-        callback = ThresholdCallback("macro")
+        callback = ThresholdTrainerCallback("macro")
         trainer = Trainer(..., compute_metrics=callback.compute_metrics, callbacks=[callback])
 
     Each evaluation while it trains reports "eval_macro_f1", out of fold, for `metric_for_best_model="macro_f1"`, and
@@ -108,13 +99,12 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     their figures, but save no rules.
     """
 
-    _fit: _Fit | None  # of the weights as they are
-    _best: tuple[Path, _Fit | None] | None  # the best checkpoint so far, and its rule
+    _best: tuple[Path, FittedToWeights | None] | None  # the best checkpoint so far, and its rule
 
     # Of the evaluation that runs.
     _loader: object
     _rows: Accumulator | None  # batches so far
-    _candidate: _Fit | None  # fitted to all rows, whose name is not known yet
+    _candidate: FittedToWeights | None  # fitted to all rows, whose name is not known yet
 
     @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
     def __init__(
@@ -130,30 +120,15 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         file_name: str = FILE,
         **options: Unpack[FitArguments],
     ) -> None:
-        self._epoch = EpochFit(average, rule=rule, cv=cv, random_state=random_state, **options)
+        of_epoch = {"rule": rule, "cv": cv, "random_state": random_state}
+        self._begin(unknown, label_names, average, **of_epoch, **options)
         self._fit_on = _checks.text(fit_on, "fit_on")
-        unknown_values(unknown)
-        self._unknown = unknown
-        self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._file_name = _checks.text(file_name, "file_name")
         self._is_training = False
         self._forget()
 
         self._has_events = False
-        self._names: tuple[str, ...] | None = None
-        self._weights: Checksums | None = None
-
-    @property
-    def rule(self) -> Rule | None:
-        """The rule that belongs to the weights as they are."""
-        return None if self._fit is None else self._fit.rule
-
-    @rule.setter
-    def rule(self, rule: Rule | None) -> None:
-        """Give the rule of weights that were trained before."""
-        if rule is not None and not isinstance(rule, Rule):
-            raise InputError(f"rule is {_checks.shown(rule)}, expected a rule, as load_rule gives")
-        self._fit = None if rule is None else _Fit(rule)
+        self._names: object = None
 
     def compute_metrics(
         self, prediction: Any, compute_result: bool | None = None
@@ -172,23 +147,23 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         """
         if not self._has_events:
             raise InputError(
-                "callbacks lacks the ThresholdCallback whose compute_metrics this is, expected"
+                "callbacks lacks the ThresholdTrainerCallback whose compute_metrics this is, expected"
                 " Trainer(..., compute_metrics=callback.compute_metrics, callbacks=[callback])"
             )
         rows = self._rows
         if rows is None or compute_result is None:
-            rows = Accumulator(label_names=self._names, unknown=self._unknown)
+            rows = self._new_rows(label_names=self._names)
         for y_true, y_score in _batches(prediction):
             rows.update(y_true, y_score)
         if compute_result is False:
             self._rows = rows
             return {}
         self._rows = None
-        if self._fit is not None:
-            return self._judged(self._fit, rows)
+        if self._fitted is not None:
+            return self._judged(self._fitted, rows)
         if self._is_training:
             rule, figures = self._epoch.fit(rows)
-            self._candidate = _Fit(rule, _truth(rows), self._weights)
+            self._candidate = FittedToWeights(rule, self._seen, _truth(rows))
             return figures
         raise InputError(
             "rule is None, expected one for these weights: train with an eval_strategy (eval_on_start=True tells F"
@@ -204,7 +179,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
             Without a rule for the weights as they are; then a rule that lay there, of other weights, is gone.
         """
         self._write(Path(folder))
-        if self._fit is None:
+        if self._fitted is None:
             raise InputError(
                 "rule is None, expected one to save: no rule was fitted to the weights as they are"
             )
@@ -213,11 +188,11 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         """Forget the rule of other weights, and check the names of the labels before the first epoch."""
         self._is_training = True
         self._forget()
-        Accumulator(label_names=self._names_of(kwargs.get("model")))
+        self._new_rows(label_names=self._names_of(kwargs.get("model")))
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Drop the rule: the weights change."""
-        self._fit = None
+        self._fitted = None
         self._end_evaluation()
 
     def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -228,20 +203,16 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         self._end_evaluation()  # that was broken off, if any
         self._loader = kwargs.get("eval_dataloader")
         self._names = self._names_of(kwargs.get("model"))
-        self._weights = _weights_of(kwargs.get("model"), args)
-        if self._fit is None or are_others(self._fit.weights, self._weights):
-            self._fit = None
-        elif self._fit.weights is None:
-            self._fit = self._fit._replace(weights=self._weights)
+        self._see(_weights_of(kwargs.get("model"), args))
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Take the rule that was fitted, if the rows were those to fit on."""
         fitted = self._take_candidate(kwargs["metrics"])
         if fitted is not None:
-            self._fit = fitted
-        elif self._is_training and self._fit is None and self._is_of_fit(kwargs["metrics"]):
+            self._fitted = fitted
+        elif self._is_training and self._fitted is None and self._is_of_fit(kwargs["metrics"]):
             raise InputError(
-                "compute_metrics of the ThresholdCallback was not called, expected rows with labels, and"
+                "compute_metrics of the ThresholdTrainerCallback was not called, expected rows with labels, and"
                 " Trainer(..., compute_metrics=callback.compute_metrics, callbacks=[callback])"
             )
 
@@ -256,10 +227,9 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         if state.is_hyper_param_search:  # Each run has folders of its own, which it does not tell.
             return
         folder = _checkpoint(args, state)
-        if self._fit is not None and are_others(
-            self._fit.weights, _weights_of(kwargs.get("model"), args)
-        ):
-            self._fit = None
+        had_rule = self._fitted is not None
+        self._see(_weights_of(kwargs.get("model"), args))
+        if had_rule and self._fitted is None:
             _checks.warn_caller(
                 f"{folder.name} gets no rule: its weights are not those that were evaluated",
                 UserWarning,
@@ -268,7 +238,10 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
             self._write(folder)
         best = state.best_model_checkpoint
         if best is not None and Path(best) == folder:
-            self._best = (folder, None if self._fit is None else self._fit._replace(weights=None))
+            self._best = (
+                folder,
+                None if self._fitted is None else self._fitted._replace(weights=None),
+            )
 
     def on_push_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Write the rule into the folders that are uploaded: weights lie there before their checkpoint is complete."""
@@ -276,7 +249,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
             return
         self._write(Path(args.output_dir))
         folder = _checkpoint(args, state)
-        if self._is_training and self._fit is not None and folder.is_dir():
+        if self._is_training and self._fitted is not None and folder.is_dir():
             self._write(folder)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -284,11 +257,11 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         self._is_training = False
         best = state.best_model_checkpoint
         if args.load_best_model_at_end and best is not None:
-            self._fit = self._fit_of(Path(best))
+            self._fitted = self._fit_of(Path(best))
 
     def _forget(self) -> None:
         """Know no rule."""
-        self._fit = None
+        self._fitted = None
         self._best = None
         self._end_evaluation()
 
@@ -298,7 +271,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         self._loader = None
         self._rows = None
 
-    def _fit_of(self, folder: Path) -> _Fit | None:
+    def _fit_of(self, folder: Path) -> FittedToWeights | None:
         """Return the rule of a checkpoint: of this run, as it was, or, of a run that is resumed, from its file.
 
         Another process may not have written the file yet.
@@ -306,21 +279,21 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         if self._best is not None and self._best[0] == folder:
             return self._best[1]
         path = folder / self._file_name
-        return _Fit(load_rule(path)) if path.exists() else None
+        return FittedToWeights(load_rule(path)) if path.exists() else None
 
     def _write(self, folder: Path) -> None:
         """Write the rule, or see to it that none of other weights is left."""
         path = folder / self._file_name
-        if self._fit is None:
+        if self._fitted is None:
             path.unlink(missing_ok=True)
         else:
-            self._fit.rule.save(path)
+            self._fitted.rule.save(path)
 
     def _is_of_fit(self, metrics: Mapping[str, float]) -> bool:
         """Whether metrics are those of the validation rows."""
         return f"{self._fit_on}_runtime" in metrics
 
-    def _take_candidate(self, metrics: Mapping[str, float]) -> _Fit | None:
+    def _take_candidate(self, metrics: Mapping[str, float]) -> FittedToWeights | None:
         """Return the rule that was fitted to the rows of these metrics, if any; refuse rows that are not to fit on."""
         candidate = self._candidate
         self._end_evaluation()
@@ -333,7 +306,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
             " dict, fit_on is 'eval_NAME', of its first name)"
         )
 
-    def _judged(self, fit: _Fit, rows: Accumulator) -> dict[str, float]:
+    def _judged(self, fit: FittedToWeights, rows: Accumulator) -> dict[str, float]:
         """Return what a rule reaches on rows; on those of its fit, what it reaches out of fold, and the other apart."""
         figures = self._epoch.judge(fit.rule, rows)
         # Scores may differ in the last bits, or the rows may have come in another order.
@@ -344,10 +317,10 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         honest = self._epoch.out_of_fold(fit.rule)
         return in_sample if honest is None else {self._epoch.name: honest, **in_sample}
 
-    def _names_of(self, model: Any) -> tuple[str, ...] | None:
+    def _names_of(self, model: Any) -> object:
         """Return the names of the labels that were given, or those of a model."""
-        if self._label_names is not None:
-            return self._label_names
+        if self._about_rows["label_names"] is not None:
+            return self._about_rows["label_names"]
         return _names_by_column(getattr(getattr(model, "config", None), "id2label", None))
 
 
@@ -389,7 +362,7 @@ def _truth(rows: Accumulator) -> str:
     return hashlib.sha256(np.ascontiguousarray(rows.y_true).data).hexdigest()
 
 
-def _was_fitted_on(fit: _Fit, rows: Accumulator) -> bool:
+def _was_fitted_on(fit: FittedToWeights, rows: Accumulator) -> bool:
     """Whether a rule was fitted on these rows in any order, as far as it tells: by its scores, bit for bit."""
     problem = Problem.of(
         rows.y_true, rows.y_score, unknown=rows.unknown, label_names=rows.label_names

@@ -22,8 +22,8 @@ from thresholds._engine.folds import Question
 from thresholds._engine.problem import Problem
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.diagnosis import Diagnosis, Verdicts
+from thresholds.diagnosis.diagnosing import conclude_from
 from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence, evidence_of
-from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.odds import Curves
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,

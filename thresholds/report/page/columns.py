@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from thresholds._arrays.types import Floats
 from thresholds._results.text import on_one_line
-from thresholds.diagnosis.by_state import NOT_OVER
-from thresholds.diagnosis.result import STATES
+from thresholds.diagnosis.states import NOT_OVER, STATES
 from thresholds.metrics.curves import Curve
 from thresholds.report.content import BORDER, DISTRUSTED, OPEN, TRUSTED, Content
 from thresholds.report.page.forms import forms_of
