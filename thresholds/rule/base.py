@@ -285,10 +285,10 @@ class Rule(Shown):
         >>> [finding.kind for finding in rule.check(1 / (1 + np.exp(-logits))).findings]
         ['scale', 'labels_per_row', 'rates']
         """
-        from thresholds.rule.watching.check import profile_of_given
+        from thresholds.rule.watching.check import profile_of_scores
 
         watching = copy.copy(self)
-        watching.__dict__["profile"] = profile_of_given(self, y_score)
+        watching.__dict__["profile"] = profile_of_scores(self, y_score)
         watching.__dict__.pop("_has_warned", None)
         return watching
 
