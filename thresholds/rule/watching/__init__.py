@@ -2,5 +2,6 @@
 
 `profile.py` is what a rule keeps of its fit, and `describing.py` makes it, of rows that `sampling.py` chooses. On each
 call of `predict`, `noticing.py` looks whether new scores need testing. `check.py` tests them, by `shift.py`, how far
-they have moved; `causes.py` says what may have happened, and `findings.py` has the words. Read `check.py` first.
+they have moved (`distances.py` says what is far); `causes.py` says what may have happened, and `findings.py` has the
+words. Read `check.py` first.
 """

@@ -22,7 +22,7 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Places
 from thresholds._results.words import counted
 from thresholds.rule.watching.describing import quantiles_of
-from thresholds.rule.watching.noticing import distance_by_chance, outside
+from thresholds.rule.watching.distances import distance_by_chance, outside
 from thresholds.rule.watching.profile import LEVELS
 from thresholds.rule.watching.shift import ScoreShift, are_known, mean_distance, shares_of
 

@@ -38,6 +38,7 @@ from thresholds.rule.watching.describing import (
     quartiles_of,
     row_figures,
 )
+from thresholds.rule.watching.distances import are_lists
 from thresholds.rule.watching.findings import (
     CONSEQUENCES,
     GRAVE,
@@ -52,7 +53,6 @@ from thresholds.rule.watching.findings import (
     score_findings,
     scored_finding,
 )
-from thresholds.rule.watching.noticing import are_lists
 from thresholds.rule.watching.profile import LEVELS, MeanAndSd, ScoreProfile, ranks
 from thresholds.rule.watching.sampling import (
     evenly_spaced,

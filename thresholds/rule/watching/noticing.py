@@ -5,11 +5,18 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
+from thresholds._arrays.types import Ints, Matrix
 from thresholds._results.words import are, counted
 from thresholds.rule.fitted_on import finite_cells, sampled_cells
 from thresholds.rule.protocol import Watches
+from thresholds.rule.watching.distances import (
+    GRAVE_DISTANCE,
+    GRAVE_RATIO,
+    are_lists,
+    distance_by_chance,
+    outside,
+    times,
+)
 from thresholds.rule.watching.profile import LEVELS, ScoreProfile, ranks
 from thresholds.rule.watching.sampling import (
     evenly_spaced,
@@ -19,10 +26,6 @@ from thresholds.rule.watching.sampling import (
 )
 
 FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is looked at.
-
-# From where on a change is grave; docs/monitoring.md gives the reasons.
-GRAVE_DISTANCE = 0.05  # of a label's scores lie on another side of a quantile, on average
-GRAVE_RATIO = 1.2  # of labels a row
 
 _MOST = 0.5  # of the scores outside the range of the fit, above which to warn
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
@@ -153,26 +156,3 @@ def _scores_moved(profile: ScoreProfile, rows: Matrix, missing: float) -> bool:
         distances.append(outside(rank[:, k] / n_fit, share_below, share_up_to).mean())
         noises.append(distance_by_chance(level, n_fit, n_new).mean())
     return bool(np.mean(distances) >= max(GRAVE_DISTANCE / 2, _OF_NOISE * np.mean(noises)))
-
-
-def are_lists(profile: ScoreProfile, rows: Matrix) -> bool:
-    """Whether rows are lists, for a rule that was fitted on whole rows: what they leave out may be anything low."""
-    return is_sparse(rows) and not profile.sparse
-
-
-def times(first: float, second: float) -> float:
-    """Return how many times as large the larger of two numbers is."""
-    smaller, larger = sorted((first, second))
-    return larger / smaller if smaller else np.inf
-
-
-def outside(share: Numbers | float, lower: Floats, upper: Floats) -> Floats:
-    """Return how far shares lie outside the ranges that ties leave them."""
-    return np.asarray(np.maximum(np.maximum(lower - share, share - upper), 0.0))
-
-
-def distance_by_chance(
-    level: Numbers | float, n_fit: Numbers | int, n_new: Numbers | int
-) -> Floats:
-    """Return the distance to expect if nothing has changed and it is normal: sqrt(2 / pi) standard errors."""
-    return np.asarray(np.sqrt(2 / np.pi * level * (1 - level) * (1 / n_fit + 1 / n_new)))

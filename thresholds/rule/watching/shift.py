@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from thresholds._arrays.types import Booleans, Floats, Ints, Places
 from thresholds.rule.watching.describing import rising_scores
-from thresholds.rule.watching.noticing import outside
+from thresholds.rule.watching.distances import outside
 from thresholds.rule.watching.profile import Float32s, ScoreProfile, ranks
 
 _FEWEST_EQUAL = 50  # equal scores that make a column constant
