@@ -75,7 +75,7 @@ def test_labels_go_by_name(name: str) -> None:
     found = diff_rules(RULES[name], new, scores)
     assert (found.new, found.lost) == (("owl",), ("bee",))
     assert found.table["name"].tolist() == ["cat", "ant", "dog"]
-    before = RULES[name].about(kept).predict(SCORES[:, kept])
+    before = RULES[name].only(kept).predict(SCORES[:, kept])
     assert found.table["predicted_before"].tolist() == before.sum(axis=0).tolist()
 
 
@@ -84,12 +84,12 @@ def test_what_decides_about_each_label_alone_goes_with_it(name: str) -> None:
     """Where the whole row decides, the part is a curve: the probabilities are the same then."""
     rule = RULES[name]
     kept = np.array([3, 1])
-    parts = rule.parts()
-    assert rule.about(kept).parts() == [parts[3], parts[1]]
+    parts = rule.criteria()
+    assert rule.only(kept).criteria() == [parts[3], parts[1]]
     if not isinstance(rule, thresholds.CalibratedRule):
-        np.testing.assert_array_equal(rule.about(kept).predict(SCORES[:, kept]), rule.predict(SCORES)[:, kept])
+        np.testing.assert_array_equal(rule.only(kept).predict(SCORES[:, kept]), rule.predict(SCORES)[:, kept])
     else:
-        found = rule.about(kept).calibrator.transform(SCORES[:, kept])
+        found = rule.only(kept).calibrator.transform(SCORES[:, kept])
         np.testing.assert_array_equal(found, rule.calibrator.transform(SCORES)[:, kept])
 
 
