@@ -364,7 +364,7 @@ def test_a_result_is_shown(name: str) -> None:
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_says_in_brief_what_it_is(name: str) -> None:
-    assert len(repr(made(name))) < 500
+    assert len(repr(made(name))) < 600
 
 
 @pytest.mark.parametrize("name", MAKERS)
