@@ -18,15 +18,18 @@ import pytest
 
 import thresholds
 from tests.words import flat
+from thresholds._results.fields import plain
+from thresholds._results.markup import html_table, latex_table, markdown_table
 from thresholds._results.result import Result
+from thresholds._results.tables import Table
+from thresholds._results.text import WIDTH, aligned, columns_of, shortened, wrapped
 from thresholds.files import LabelledFile
-from thresholds.results import WIDTH, Shown, as_html, as_plain_values, as_text, columns_of, shortened, wrapped
 
 HEAD, BODY = [("rule", "F1"), ("", "of all")], [("micro", "0.5000"), ("a\nname", "1")]
 
 
 def test_text_is_aligned_and_has_one_line_a_row() -> None:
-    assert as_text(HEAD, BODY).splitlines() == [
+    assert aligned(HEAD, BODY).splitlines() == [
         "rule        F1",
         "        of all",
         "------  ------",
@@ -36,24 +39,24 @@ def test_text_is_aligned_and_has_one_line_a_row() -> None:
 
 
 def test_columns_may_be_aligned_to_the_left() -> None:
-    assert as_text([("rule", "F1")], [("a", "b")], left=(0, 1)).splitlines() == ["rule  F1", "----  --", "a     b"]
+    assert aligned([("rule", "F1")], [("a", "b")], left=(0, 1)).splitlines() == ["rule  F1", "----  --", "a     b"]
 
 
 def test_html_keeps_head_and_body_apart_and_escapes() -> None:
-    page = as_html(HEAD, [("<b>", "&")])
+    page = html_table(Table(HEAD, [("<b>", "&")], left=()))
     assert page == (
         "<table><thead><tr><th>rule</th><th>F1</th></tr><tr><th></th><th>of all</th></tr></thead>"
         "<tbody><tr><td>&lt;b&gt;</td><td>&amp;</td></tr></tbody></table>"
     )
-    assert as_html([("word", "n")], [("a", "1")], left=(0,)) == (
+    assert html_table(Table([("word", "n")], [("a", "1")])) == (
         '<table><thead><tr><th style="text-align: left">word</th><th>n</th></tr></thead>'
         '<tbody><tr><td style="text-align: left">a</td><td>1</td></tr></tbody></table>'
     )
 
 
 def test_terminals_are_told_nothing_by_names() -> None:
-    assert "\x1b" not in as_text([("label",)], [("\x1b[31mred",)])
-    assert "\x1b" not in as_html([("label",)], [("\x1b[31mred",)])
+    assert "\x1b" not in aligned([("label",)], [("\x1b[31mred",)])
+    assert "\x1b" not in html_table(Table([("label",)], [("\x1b[31mred",)]))
 
 
 # A screen is narrow
@@ -63,7 +66,7 @@ LONG = " ".join(["word"] * 40)
 
 def test_names_are_shortened_and_sentences_broken() -> None:
     """Numbers never are: names and sentences give way to them."""
-    lines = as_text([("name", "n", "why")], [("N" * 70 + "end", "1234567", LONG)], left=(0, 2)).splitlines()
+    lines = aligned([("name", "n", "why")], [("N" * 70 + "end", "1234567", LONG)], left=(0, 2)).splitlines()
     assert max(map(len, lines)) == WIDTH
     assert lines[2].startswith(f"{'N' * 38}...{'N' * 16}end  1234567  word word word")
     assert set(lines[3][:71]) == {" "}
@@ -72,13 +75,13 @@ def test_names_are_shortened_and_sentences_broken() -> None:
 
 
 def test_a_word_that_is_wider_than_its_column_is_broken() -> None:
-    lines = as_text([("name", "why")], [("a", "x" * 250)], left=(0, 1)).splitlines()
+    lines = aligned([("name", "why")], [("a", "x" * 250)], left=(0, 1)).splitlines()
     assert {len(line) for line in lines[2:-1]} == {WIDTH}
     assert "".join(lines[2:]).count("x") == 250
 
 
 def test_wide_characters_take_two_columns_and_combining_ones_none() -> None:
-    lines = as_text([("name", "n")], [("胸部X線", "1"), ("e\u0301", "1"), ("abc", "1")]).splitlines()
+    lines = aligned([("name", "n")], [("胸部X線", "1"), ("e\u0301", "1"), ("abc", "1")]).splitlines()
     assert {columns_of(line) for line in lines} == {columns_of("胸部X線") + 3}
     assert columns_of(shortened("胸" * 500)) <= 60
     assert len(shortened("e" + 500 * "\u0301")) <= 60
@@ -217,7 +220,6 @@ RESULTS: dict[str, Callable[[], Any]] = {
 }
 RULES: dict[str, Callable[[], Any]] = {
     "CalibratedRule": lambda: thresholds.CalibratedRule(_calibrator(), thresholds.FixedRule(0.5, N_LABELS)),
-    "FixedRule": lambda: thresholds.FixedRule(0.5, N_LABELS, label_names=NAMES),
     "CappedRule": lambda: thresholds.fit_empirical(*_data(), max_predicted_per_row=2, label_names=NAMES),
     "InstanceRule": lambda: thresholds.InstanceRule(label_names=NAMES),
     "RegionRule": lambda: thresholds.RegionRule([np.arange(200.0)] * N_LABELS, label_names=NAMES),
@@ -260,7 +262,6 @@ OF_LABELS = (
     "CappedRule",
     "ConfusionCounts",
     "CrossFit",
-    "FixedRule",
     "Guarantees",
     "GuardReport",
     "MostPredicted",
@@ -310,9 +311,6 @@ def _of_many(value: Any) -> Any:
     return enlarged
 
 
-SHOWN = (Shown, Result)  # what is shown, in the old way and in the new
-
-
 def _subclasses(kind: type) -> Iterator[type]:
     for child in kind.__subclasses__():
         yield child
@@ -324,13 +322,13 @@ def test_all_that_is_shown_is_tested() -> None:
     for module in pkgutil.walk_packages(thresholds.__path__, "thresholds."):
         if not of_others & set(module.name.split(".")):
             importlib.import_module(module.name)
-    kinds = {kind for base in SHOWN for kind in _subclasses(base) if kind.__module__.startswith("thresholds.")}
+    kinds = {kind for kind in _subclasses(Result) if kind.__module__.startswith("thresholds.")}
     assert {kind.__name__ for kind in kinds if not inspect.isabstract(kind)} == MAKERS.keys()
 
 
 def test_all_public_classes_are_shown_but_for_those_that_are_given_to_functions() -> None:
     public = [getattr(thresholds, name) for name in thresholds.__all__ if name not in ("sklearn", "training")]
-    kinds = {kind for kind in public if isinstance(kind, type) and not issubclass(kind, (Exception, *SHOWN))}
+    kinds = {kind for kind in public if isinstance(kind, type) and not issubclass(kind, (Exception, Result))}
     assert {kind.__name__ for kind in kinds} == {"Accumulator", "Counts", "GatheredRows", "Pool", "Shrink"}
 
 
@@ -366,7 +364,7 @@ def test_a_result_is_shown(name: str) -> None:
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_says_in_brief_what_it_is(name: str) -> None:
-    assert len(repr(made(name))) < 500
+    assert len(repr(made(name))) < 600
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -435,6 +433,41 @@ def test_the_arrays_of_a_result_are_read_only(name: str) -> None:
             assert not isinstance(value, np.ndarray) or name == "Repair" or not value.flags.writeable
 
 
+@pytest.mark.parametrize("name", MAKERS)
+def test_names_break_neither_markdown_nor_latex(name: str) -> None:
+    result = made(name)
+    rows = [line for line in result.to_markdown().splitlines() if line.startswith("| ")]
+    of_table = {len(re.findall(r"(?<!\\)\|", line)) for line in rows}
+    assert len(of_table) <= len(re.findall(r"^\| [:-]+", result.to_markdown(), re.MULTILINE))
+    assert "<b>" not in result.to_markdown()
+    page = result.to_latex()
+    assert page.count(r"\begin{tabular}") == page.count(r"\end{tabular}") == result._repr_html_().count("<table>")
+    assert re.search(r"(?<!\\)[&#%]", "".join(line for line in page.splitlines() if not line.endswith(r"\\"))) is None
+
+
+def test_a_table_in_markdown_and_latex() -> None:
+    table = Table([("", "F1"), ("rule", "of all")], [("a_b", "*0.5"), ("c|d", "1")], note="2 more")
+    assert markdown_table(table).splitlines() == [
+        "| rule | F1 of all |",
+        "| :-- | --: |",
+        r"| a\_b | \*0.5 |",
+        r"| c\|d | 1 |",
+        "",
+        "2 more",
+    ]
+    assert latex_table(table).splitlines() == [
+        r"\begin{tabular}{lr}",
+        r" & F1 \\",
+        r"rule & of all \\",
+        r"\hline",
+        r"a\_b & *0.5 \\",
+        r"c\textbar{}d & 1 \\",
+        r"\end{tabular}",
+        "",
+        "2 more",
+    ]
+
+
 def test_a_rule_shows_what_is_known_of_its_labels() -> None:
     """Columns of which nothing is known are left out of the text."""
     by_hand = thresholds.ThresholdRule([0.25, np.inf], label_names=("cat", "dog"))
@@ -479,4 +512,4 @@ def test_numbers_that_json_lacks_are_none_or_words() -> None:
         "c": np.array([1, 2]),
         "d": np.array([(1.5,)], [("f1", float)]),
     }
-    assert as_plain_values(values) == {"a": None, "b": ["inf", "-inf"], "c": [1, 2], "d": [{"f1": 1.5}]}
+    assert plain(values) == {"a": None, "b": ["inf", "-inf"], "c": [1, 2], "d": [{"f1": 1.5}]}

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.threads import Bar
+from thresholds._arrays.threads import ProgressBar
 from thresholds._arrays.types import Matrix
 from thresholds._checks import AVERAGES
 from thresholds._kernels._jit import Kernel
@@ -106,7 +106,7 @@ def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool
     # Who asks for it need not be told that it takes long.
     Notice.given = True
     calls = [call for purpose in PURPOSES if purpose in wanted for call in _CALLS[purpose]()]
-    bar = Bar("compiling", len(calls)) if progress else None
+    bar = ProgressBar("compiling", len(calls)) if progress else None
     for call in calls:
         call()
         if bar is not None:
@@ -142,29 +142,29 @@ def _wanted(purposes: object) -> list[str]:
     return [_checks.option(purpose, "purposes", PURPOSES) for purpose in several]
 
 
-class _Data(NamedTuple):
+class _WarmingData(NamedTuple):
     """Truth and scores, all of which are probabilities, in one form."""
 
     truth: Matrix  # (n_rows, n_labels)
     scores: Matrix  # (n_rows, n_labels)
 
 
-def _in_all_forms() -> Iterator[_Data]:
+def _in_all_forms() -> Iterator[_WarmingData]:
     """Return the same data, dense and sparse, in every type that kernels tell apart."""
     for dtype in (np.float32, np.float64):
         dense = _drawn(_N_ROWS, _N_LABELS, dtype)
         yield dense
         shown = np.where(dense.scores < _CUTOFF, dtype(0), dense.scores)
-        yield _Data(_as_csr(dense.truth), _as_csr(shown))
+        yield _WarmingData(_as_csr(dense.truth), _as_csr(shown))
 
 
-def _drawn(n_rows: int, n_labels: int, dtype: type[np.floating[Any]]) -> _Data:
+def _drawn(n_rows: int, n_labels: int, dtype: type[np.floating[Any]]) -> _WarmingData:
     """Draw dense data, of base rates from .5 down to .01."""
     rng = np.random.default_rng(0)
     truth = (rng.random((n_rows, n_labels)) < np.geomspace(0.5, 0.01, n_labels)).astype(np.uint8)
     truth[0] = 1
     log_odds = rng.normal(size=truth.shape) + 2.0 * truth - 1.0  # (n_rows, n_labels)
-    return _Data(truth, (1 / (1 + np.exp(-log_odds))).astype(dtype))
+    return _WarmingData(truth, (1 / (1 + np.exp(-log_odds))).astype(dtype))
 
 
 def _as_csr(cells: Matrix) -> Any:

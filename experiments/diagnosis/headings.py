@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 import thresholds
+from thresholds._results.text import aligned
 from thresholds.diagnosis import Diagnosis
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import auroc, f1_score
-from thresholds.results import as_text
 
 Rows = npt.NDArray[np.int64]
 
@@ -57,7 +57,7 @@ def show_repairs(data: LabelledFile, found: Diagnosis, rule: thresholds.Threshol
         gain, error = (after - before).mean(), (after - before).std(ddof=1) / np.sqrt(before.size)
         body.append((name, f"{after.mean():.4f}", f"{gain:+.4f} ({error:.4f})", f"{micro:.4f}"))
         free &= name != "cap, both" or gain >= -2 * error
-    print(as_text([("repair", "macro-F1", "change (SE)", "micro-F1")], body))
+    print(aligned([("repair", "macro-F1", "change (SE)", "micro-F1")], body))
     return free
 
 

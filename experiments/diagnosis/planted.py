@@ -45,7 +45,7 @@ from scipy.special import ndtr, ndtri
 
 import thresholds
 from thresholds._arrays import threads
-from thresholds.results import as_text
+from thresholds._results.text import aligned
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -245,9 +245,9 @@ def show(mix: Mix, n_samples: int, n_runs: int, found: dict[str, Any]) -> None:
         (name, *(f"{mean:.3f} ({error:.3f})" for mean, error in list(of.values())[:3]), f"{of['flagged'][0]:.1f}")
         for name, of in found["rules"].items()
     ]
-    print(as_text([("flagged by", *FIGURES)], body))
+    print(aligned([("flagged by", *FIGURES)], body))
     states = [(who, *(f"{found[who][state]:.1f}" for state in STATES)) for who in ("planted", "others")]
-    print("\n" + as_text([("state", *STATES)], states), flush=True)
+    print("\n" + aligned([("state", *STATES)], states), flush=True)
 
 
 def show_negated(title: str, found: dict[str, Any]) -> None:
@@ -262,7 +262,7 @@ def show_bounds(required: Sequence[Bound]) -> None:
         (line.name, f"{line.mean:.3f} ({line.error:.3f})", line.required if line.holds else f"{line.required}  MISSED")
         for line in required
     ]
-    print("\n" + as_text([("bound", "found", "required")], body, left=(0, 2)))
+    print("\n" + aligned([("bound", "found", "required")], body, left=(0, 2)))
 
 
 def main() -> int:

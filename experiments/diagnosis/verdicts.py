@@ -38,13 +38,14 @@ from scipy.special import ndtr, ndtri
 
 import thresholds
 from thresholds._engine.problem import Problem
+from thresholds._results.result import names_of
+from thresholds._results.text import aligned
 from thresholds.diagnosis.bars import Marked, p_of_bar
 from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.verdicts import VERDICTS, Verdicts, verdicts_of
 from thresholds.files import read_labelled
 from thresholds.metrics import f_interval
 from thresholds.metrics.judging import judge
-from thresholds.results import as_text, names_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -169,7 +170,7 @@ def simulate(n_runs: int, seed: int) -> bool:
             kept &= share - 2 * error <= ALPHA
             cells.append(f"{100 * share:.2f} % ({100 * error:.2f}; {called:,})")
         body.append((what, *cells))
-    print(as_text([("labels", "usable, F1 below the bar", "useless, AUROC at least .7")], body))
+    print(aligned([("labels", "usable, F1 below the bar", "useless, AUROC at least .7")], body))
 
     print("\nPower in percent, and all labels by verdict in percent\n")
     head = [
@@ -179,7 +180,7 @@ def simulate(n_runs: int, seed: int) -> bool:
     ]
     head = [(*cells, *(VERDICTS if k == 2 else [""] * len(VERDICTS))) for k, cells in enumerate(head)]
     body = [(f"{a}", *powers([one for one in judged if one.positives == a])) for a in POSITIVES]
-    print(as_text(head, body))
+    print(aligned(head, body))
     return kept
 
 
@@ -205,7 +206,7 @@ def at_the_bar(n_runs: int, seed: int) -> bool:
         kept &= max(shares) <= ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / len(drawn))
         figures = (f"{bar:.3f}", f"{recall:.2f}", f"{precision:.2f}")
         body.append((f"{rate:g}", f"{positives}", *figures, *(f"{100 * share:.1f}" for share in shares)))
-    print(as_text([("base rate", "positives", "bar", "recall", "precision", "usable", "weak")], body))
+    print(aligned([("base rate", "positives", "bar", "recall", "precision", "usable", "weak")], body))
     return kept
 
 
@@ -238,7 +239,7 @@ def cover(n_draws: int, seed: int) -> None:
         ("", "F of the", "expected", "f_interval", "mean", "bootstrap", "of these"),
         ("beta", "population", "positives", "", "width", "", "without width"),
     ]
-    print(as_text(head, body))
+    print(aligned(head, body))
 
 
 def out_of_fold(problem: Problem, names: Any, guard: str | None, min_f: float) -> tuple[Verdicts, Any]:
@@ -286,7 +287,7 @@ def real(folder: Path) -> bool:
         ("", "", "", *[""] * len(VERDICTS), "usable, but on the", "test rows", ""),
         ("file", "guard", "min_f", *VERDICTS, "below bar", "bounds below", "F1 0"),
     ]
-    print(as_text(head, body, left=(1,)))  # Names of files are not shortened.
+    print(aligned(head, body, left=(1,)))  # Names of files are not shortened.
     return kept
 
 

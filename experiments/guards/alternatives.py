@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 import thresholds
+from thresholds._results.text import aligned
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
-from thresholds.results import as_text
 
 FILES = (
     "bibtex",
@@ -110,7 +110,7 @@ def main() -> int:
         ("", "", "alter-", "", "better", "gain", "gain", "better by", "of these", "above one", "better"),
         ("fit", "rows", "natives", "named", "there", "out of fold", "there", ".005 there", "named", "SE", "there"),
     ]
-    print(as_text(head, body, left=()))  # Names of fits are not shortened.
+    print(aligned(head, body, left=()))  # Names of fits are not shortened.
     print(f"\nof {totals[0]} that are named {totals[1]} reach more on the other half")
 
     # What it is worth to go without a guard.

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 import thresholds
+from thresholds._results.text import aligned
 from thresholds.files import read_labelled
 from thresholds.metrics import f1_score
-from thresholds.results import as_text
 
 Array = NDArray[Any]
 Fit = Callable[[Array, Array, Array], Any]
@@ -183,7 +183,7 @@ def main() -> int:
         all_means.append(np.mean(found, axis=0))
     of_design = dict(zip(FITS, np.transpose(all_means), strict=True))
     head = [("groups", "truth", "noise", "", *FITS), ("of rows", "alike", "alike", "shift", *("",) * len(FITS))]
-    print("Simulated: F1 on other groups\n" + as_text(head, body), "\n")
+    print("Simulated: F1 on other groups\n" + aligned(head, body), "\n")
 
     better = np.maximum(of_design["micro"], of_design["shared"])
     gains = {
@@ -193,16 +193,16 @@ def main() -> int:
         "shrink, groups over shrink": of_design["shrink, groups"] - of_design["shrink"],
     }
     lines = [(name, f"{gain.mean():+.2f}", f"{gain.min():+.2f}", f"{gain.max():+.2f}") for name, gain in gains.items()]
-    print(as_text([("points of F1, over designs", "mean", "least", "most")], lines), "\n")
+    print(aligned([("points of F1, over designs", "mean", "least", "most")], lines), "\n")
 
     if options.folder is not None:
         real = [
             (f"{size}", *means(found), name.partition("_")[0])
             for name, size, found in of_files(options.folder, options.repeats)
         ]
-        print("Real: F1 on other groups\n" + as_text([("groups", *FITS, "file")], real), "\n")
+        print("Real: F1 on other groups\n" + aligned([("groups", *FITS, "file")], real), "\n")
     head = [("each row nine times: largest move", "with groups", "without")]
-    print(as_text(head, moved_by_copies()), "\n")
+    print(aligned(head, moved_by_copies()), "\n")
 
     broken = [
         f"BROKEN: {name} by {gains[name].mean():+.2f}"

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 import thresholds
+from thresholds._results.text import aligned
 from thresholds.files import read_labelled
 from thresholds.metrics import f1_score
-from thresholds.results import as_text
 
 Floats = NDArray[np.float64]
 
@@ -141,7 +141,7 @@ def print_files(title: str, found: dict[tuple[str, str], Floats]) -> None:
     """Print what each rule claims and reaches on each file."""
     head = [("", "", *(text for name in RULES for text in (name, ""))), (title, "rows", *("claims", "reaches") * 3)]
     body = [(*place, *(f"{f:.3f}" for f in values.ravel())) for place, values in found.items()]
-    print(as_text(head, body), "\n")
+    print(aligned(head, body), "\n")
 
 
 def print_means(title: str, found: dict[tuple[str, str], Floats]) -> None:
@@ -167,7 +167,7 @@ def print_means(title: str, found: dict[tuple[str, str], Floats]) -> None:
                 f"{loss.min():+.4f} {worst}",
             )
         )
-    print(f"{title}\n{as_text(head, body)}", "\n")
+    print(f"{title}\n{aligned(head, body)}", "\n")
 
 
 def print_shared(folder: Path, group: tuple[tuple[str, str], ...], title: str) -> None:
@@ -178,7 +178,7 @@ def print_shared(folder: Path, group: tuple[tuple[str, str], ...], title: str) -
             results = [read(folder, name, key).found(size, RULES["shared"], average) for name, key in group]
             claimed, reached = np.array([result for result in results if result is not None]).T
             body.append((average, str(size), *(f"{f.mean():.4f}" for f in (claimed, reached, claimed - reached))))
-    print(as_text([(f"one threshold, {title}", "rows", "claims", "reaches", "too much")], body), "\n")
+    print(aligned([(f"one threshold, {title}", "rows", "claims", "reaches", "too much")], body), "\n")
 
 
 def print_seconds() -> None:
@@ -194,7 +194,7 @@ def print_seconds() -> None:
             thresholds.fit_empirical(truth, scores, "micro", **options)
             seconds.append(time.perf_counter() - start)
         body.append((name, f"{min(seconds[1:]):.2f}"))
-    print(as_text([("20,000 x 200", "seconds")], body))
+    print(aligned([("20,000 x 200", "seconds")], body))
 
 
 def main() -> int:

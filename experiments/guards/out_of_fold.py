@@ -16,9 +16,9 @@ import numpy as np
 from compare_guards import score_keys
 
 import thresholds
+from thresholds._results.text import aligned
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
-from thresholds.results import as_text
 
 GUARDS = (None, "shrink")
 
@@ -55,7 +55,7 @@ def main() -> int:
             body.append(
                 (guard or "none", name, f"{100 * mean:+.2f} ({100 * error:.2f})", f"{100 * gaps[:, g, k].max():+.2f}")
             )
-    table = as_text([("guard", "figure", "minus F on other rows (SE)", "largest")], body, left=(0, 1))
+    table = aligned([("guard", "figure", "minus F on other rows (SE)", "largest")], body, left=(0, 1))
     right = np.sign(figures[:, 1] - figures[:, 0]) == np.sign(figures[:, 1, 2] - figures[:, 0, 2])[:, np.newaxis]
     text = (
         f"{table}\n\n{len(figures)} sets of scores, points of macro-F1. Guard and no guard are ranked as on other rows"

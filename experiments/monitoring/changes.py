@@ -8,7 +8,8 @@
 2. Changes: 50 labels, 2,000 rows of the fit, 1,000 new rows that were changed. Printed is how often anything is found,
    how often anything grave, how often a finding names the cause, and how often `predict` warns.
 3. With a FOLDER of real score files: rows are split at random, so that both samples have one distribution; false
-   alarms, and the same changes. Permuted columns are named only where labels can be told apart.
+   alarms, grave ones apart, and the same changes. Permuted columns are named only where labels can be told apart. Where
+   all scores are shifted alike so that the rule predicts 31 % more labels: how often anything is grave.
 
 The scores of a simulated label are normal with a mean of its own, around -2; its positives, .5 to 30 % of rows, score
 higher by .5 to 3.
@@ -25,8 +26,8 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 import thresholds
+from thresholds._results.text import aligned
 from thresholds.files import read_labelled
-from thresholds.results import as_text
 from thresholds.rule import ThresholdRule
 
 FILES = (
@@ -166,7 +167,7 @@ def false_alarms(n_pairs: int) -> str:
         cells = (design.kind, str(design.guard), *map(str, design[:3]), *shares, said)
         body.append(cells)
     head = [("scores", "guard", "labels", "fit", "new", "not ok", "warns", "findings")]
-    return f"False alarms, {n_pairs:,} pairs each\n{as_text(head, body, left=(0, 1, 7))}"
+    return f"False alarms, {n_pairs:,} pairs each\n{aligned(head, body, left=(0, 1, 7))}"
 
 
 def warns(rule: ThresholdRule, scores: Any) -> bool:
@@ -211,7 +212,20 @@ def changes(n_trials: int) -> str:
         found.append(outcome(rule, world.rows(1000, more)[1], "rates", "predicted more often"))
     body.append((RATES, *as_shares(found)))
     head = [("change", "found", "grave", "named", "predict warns")]
-    return f"Changes, {n_trials:,} trials each\n{as_text(head, body)}"
+    return f"Changes, {n_trials:,} trials each\n{aligned(head, body)}"
+
+
+def with_more(rule: ThresholdRule, scores: Any, times: float) -> Any:
+    """Shift all scores alike, so far that the rule predicts so many times as many labels."""
+    n_wanted = times * rule.decide(scores).sum()
+    low, high = 0.0, 10.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        if rule.decide(scores + middle).sum() < n_wanted:
+            low = middle
+        else:
+            high = middle
+    return scores + high
 
 
 def real(folder: Path, n_splits: int) -> str:
@@ -222,7 +236,7 @@ def real(folder: Path, n_splits: int) -> str:
         data = read_labelled(folder / f"{file}.npz", "y_score")
         n = data.y_score.shape[0]
         size = min(1000, n // 2)
-        n_alarms = 0
+        n_alarms = n_grave = n_grave_of_more = 0
         named = dict.fromkeys(names, 0)
         is_sparse = sparse.issparse(data.y_score)
         for seed in range(n_splits):
@@ -234,16 +248,20 @@ def real(folder: Path, n_splits: int) -> str:
                 scores = logit(np.clip(scores.astype(np.float64), 1e-7, ONE))
             rule = fitted(data.y_true[first], scores[first])
             new = scores[second]
-            n_alarms += not rule.check(new).ok
+            check = rule.check(new)
+            n_alarms += not check.ok
+            n_grave += bool(check.grave)
             if is_sparse or seed >= 5:
                 continue
             for change in CHANGES:
                 if not change.on_probabilities:
                     named[change.name] += outcome(rule, change.of(new, rng), change.kind, change.words)[2]
+            n_grave_of_more += bool(rule.check(with_more(rule, new, 1.31)).grave)
         shares = ["" if is_sparse else f"{named[name]}/{min(n_splits, 5)}" for name in names]
-        body.append((file, str(size), f"{n_alarms}/{n_splits}", *shares))
-    head = [("file", "rows", "not ok", *names)]
-    cells = as_text(head, body, left=())  # Names of files are not shortened.
+        more = "" if is_sparse else f"{n_grave_of_more}/{min(n_splits, 5)}"
+        body.append((file, str(size), f"{n_alarms}/{n_splits}", f"{n_grave}/{n_splits}", more, *shares))
+    head = [("file", "rows", "not ok", "grave", "31% more", *names)]
+    cells = aligned(head, body, left=())  # Names of files are not shortened.
     return f"Real scores, as logits where they are fractions; how often the change is named\n{cells}"
 
 

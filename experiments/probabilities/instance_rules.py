@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from thresholds import CalibratedRule, InputError, InstanceRule, calibrate, fit_empirical, measure_calibration
+from thresholds._results.text import aligned
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
-from thresholds.results import as_text
 
 CALIBRATIONS = {
     "isotonic, by label": ("isotonic", "label"),
@@ -73,7 +73,7 @@ def main() -> int:
         return 1
     head = [("file", *next(iter(results.values())))]
     body = [(name, *(f"{value:.4f}" for value in row.values())) for name, row in results.items()]
-    print(as_text(head, body, left=()))  # Names of files are not shortened.
+    print(aligned(head, body, left=()))  # Names of files are not shortened.
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n")
     return 0

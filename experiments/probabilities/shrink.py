@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from thresholds import CalibratedRule, InstanceRule, calibrate, fit_expected
+from thresholds._results.text import aligned
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
-from thresholds.results import as_text
 
 CHOSEN_ON = ("bibtex", "corel5k", "emotions", "ptbxl_xresnet1d101", "yeast", "code_ecg")
 CONFIRMED_ON = ("chestxray14_chexnet", "delicious", "ohsumed23", "pubmed_mesh_all", "litcovid_bc7")
@@ -89,7 +89,7 @@ def table(found: dict[str, dict[str, list[float]]], files: tuple[str, ...], titl
             means = [np.mean([found[file][f"{method}, {by}, {name}"] for file in there], axis=0) for by in BYS]
             figures = [f"{means[k][i]:.4f}" for i in range(len(MEASURES)) for k in range(len(BYS))]
             lines.append((method, str(name), str(len(there)), *figures))
-    return f"{title} ({', '.join(files)})\n{as_text(head, lines)}\n"
+    return f"{title} ({', '.join(files)})\n{aligned(head, lines)}\n"
 
 
 def times() -> str:
@@ -106,7 +106,7 @@ def times() -> str:
 
     found = {(method, by): [seconds(method, by) for _ in range(5)] for method in METHODS for by in BYS}
     lines = [(method, *(f"{min(found[method, by]):.2f}" for by in BYS)) for method in METHODS]
-    return as_text([("seconds", *BYS)], lines)
+    return aligned([("seconds", *BYS)], lines)
 
 
 def main() -> int:

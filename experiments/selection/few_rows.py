@@ -19,12 +19,12 @@ import numpy as np
 
 import thresholds
 from thresholds._engine.problem import Problem
+from thresholds._results.text import aligned
 from thresholds.files import read_labelled
 from thresholds.fitting.by_name import Calibrators, fit_named
 from thresholds.fitting.options import FitOptions
 from thresholds.fitting.rules import RULES
 from thresholds.metrics import f1_score
-from thresholds.results import as_text
 from thresholds.validation.contest import hold_contest
 from thresholds.validation.cross_fit import in_folds
 from thresholds.validation.held_out import decide_out_of_fold, rules_of_folds
@@ -101,7 +101,7 @@ def main() -> int:
         ("micro F1 on the other half", "rows", *REFERENCES, "", "chosen from", "chosen from", ""),
         ("", "", "", "", "gain", *REFERENCES, "gain"),
     ]
-    print(as_text(head, body), "\n")
+    print(aligned(head, body), "\n")
     for what, gain in zip(('"micro, pool" over "micro"', "choice from it"), np.transpose(gains), strict=True):
         print(
             f"{what}: ahead in {(gain > 0).sum()} of {gain.size} cells, behind in {(gain < 0).sum()};"

@@ -386,7 +386,7 @@ def test_cells_whose_truth_is_not_known_count_in_no_base_rate() -> None:
     assert found is not None
     assert rest is not None
     for name, expected in rest.to_dict().items():
-        assert found.reordered(np.array([1])).to_dict()[name] == expected
+        assert found.taken(np.array([1])).to_dict()[name] == expected
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -8,8 +8,8 @@ import pytest
 
 import thresholds
 from tests.words import flat
+from thresholds._results.fields import plain
 from thresholds.cli import main
-from thresholds.results import as_plain_values
 
 NAMES = np.array(["cat", "dog", "emu"])
 
@@ -44,7 +44,7 @@ def test_the_plan_is_that_of_the_library(file: Path, capsys: pytest.CaptureFixtu
     plan = thresholds.plan_annotation(
         data["y_true"][:400], data["y_score"][:400], more_rows=50, label_names=NAMES.tolist()
     )
-    assert found["table"] == as_plain_values(plan.table)
+    assert found["table"] == plain(plan.table)
     assert found["rows"] == "no rule: the highest scores of the 400 rows of calib_idx, as many as are true"
 
 

@@ -885,7 +885,8 @@ def test_commands_that_judge_take_no_options_of_fits(capsys: pytest.CaptureFixtu
         with pytest.raises(SystemExit) as stopped:
             run(*command, "s.npz", "--average", "micro")
         assert stopped.value.code == 2
-        assert "unrecognized arguments: --average micro" in capsys.readouterr().err
+        said = "unrecognized arguments: --average micro (fit takes --average; what it saves is judged by --rule)"
+        assert said in capsys.readouterr().err
 
 
 def test_saved_rules_and_names_stand_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -928,7 +929,7 @@ def test_rules_of_other_kinds_are_diagnosed_too(rule: Any, tmp_path: Path, capsy
             "--split is 'test' with --rule 'macro, shrink': a rule that is fitted is judged on other",
         ),
         (["--rule", "macros"], "--rule is 'macros', expected the name of a rule, as 'macro'"),
-        (["--rule", "macros"], "or the file of a saved rule"),
+        (["--rule", "macros"], "; there is no file of that name either"),
         (["--action", "cap"], "--action is 'cap' without --repair"),
         (["--rule", "rule.json", "--split", "calib"], "s.npz has no calib_idx, expected the rows of --split calib"),
         (["--rule", "rule.json", "--alpha", "2"], "alpha is 2.0"),

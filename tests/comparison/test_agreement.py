@@ -11,8 +11,8 @@ from scipy import sparse
 import thresholds
 from tests.naive import agreement as naive
 from thresholds import FixedRule, InstanceRule, ThresholdRule, TopKRule
+from thresholds._results.text import WIDTH, columns_of
 from thresholds.comparison.agreement import Agreement
-from thresholds.results import WIDTH, columns_of
 
 RNG = np.random.default_rng(5)
 TRUTH = (RNG.random((60, 4)) < [0.5, 0.3, 0.1, 0.1]).astype(np.uint8)

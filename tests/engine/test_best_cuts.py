@@ -9,7 +9,7 @@ import pytest
 from tests.engine.checks import CHECKS, check_equal, check_steps
 from tests.engine.draws import SCORES, draw
 from thresholds._engine import best_cuts as engine
-from thresholds._engine.best_cuts import Aim, all_steps, best_cuts, best_cuts_within, best_joint_cuts
+from thresholds._engine.best_cuts import StepCriterion, all_steps, best_cuts, best_cuts_within, best_joint_cuts
 from thresholds._engine.choosing import CountLimits, best_joint_steps
 from thresholds._engine.columns import over_labels
 from thresholds._engine.problem import Problem
@@ -103,7 +103,7 @@ def test_kernels_leave_what_is_jointly_best_however_narrow_the_range_of_the_rati
         cuts = best_joint_cuts(data.problem, data.beta)
         ratio = cuts.tp.sum() / (beta2 * cuts.positives.sum() + cuts.predicted.sum() or 1.0)
         for low, high in ((ratio, ratio), (ratio, 1.0), (0.0, ratio), (0.99 * ratio, ratio), (ratio, 1.01 * ratio)):
-            search = engine._Search(data.problem, Aim(beta2, low, high, is_joint=True))
+            search = engine._StepSearch(data.problem, StepCriterion(beta2, low, high, is_joint=True))
             search.by_sorting = False
             steps = joined(over_labels(data.problem, search.steps))
             check_equal(steps.at(best_joint_steps(steps, beta2)[0]), cuts, kind, seed, low / (ratio or 1.0))
@@ -115,7 +115,7 @@ def test_the_cut_that_predicts_masked_cells_is_one_step(weights: list[int] | Non
     n_labels = 50
     scores = np.repeat([[0.75], [0.5], [-np.inf], [-np.inf]], n_labels, axis=1)
     problem = Problem.of(np.arange(4)[:, np.newaxis] + np.zeros(n_labels) < 3, scores, sample_weight=weights)
-    search = engine._Search(problem, Aim(1.0, is_joint=True))
+    search = engine._StepSearch(problem, StepCriterion(1.0, is_joint=True))
     search.by_sorting = False
     (steps,) = over_labels(problem, search.steps, n_jobs=1)
     assert steps.cut.reshape(n_labels, -1).tolist() == [[0.75, 0.5, -np.inf]] * n_labels

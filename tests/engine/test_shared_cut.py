@@ -214,6 +214,6 @@ def test_few_of_many_cells_are_sorted(average: Average) -> None:
     y_score = rng.normal(size=y_true.shape) + y_true * rng.uniform(0, 3, 200)
     problem = Problem.of(y_true, y_score)
     owner: Any = "row" if average == "samples" else "label"
-    search = shared_cut._Search(problem, cells.Cells(problem, owner), average, 1.0, 0.0)
+    search = shared_cut._SharedCutSearch(problem, cells.GroupedCells(problem, owner), average, 1.0, 0.0)
     _, keys = search._positives
     assert 0 < search._narrowed(keys).size < keys.size / 20

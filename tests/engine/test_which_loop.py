@@ -13,7 +13,7 @@ from tests.engine.draws import SCORES, Array, draw
 from thresholds._arrays import threads
 from thresholds._engine import best_cuts as engine
 from thresholds._engine import kernels
-from thresholds._engine.best_cuts import Aim, all_steps, best_cuts, best_joint_cuts, is_small
+from thresholds._engine.best_cuts import StepCriterion, all_steps, best_cuts, best_joint_cuts, is_small
 from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
@@ -149,7 +149,7 @@ def test_kernels_look_at_few_scores_twice_and_leave_few_steps() -> None:
 
     def left(*aim: Any) -> tuple[int, int]:
         """How many scores of a label are put into buckets again, at most, and how many steps are left of all."""
-        search = engine._Search(problem, Aim(1.0, *aim))
+        search = engine._StepSearch(problem, StepCriterion(1.0, *aim))
         search.by_sorting = False
 
         def look(columns: Columns, memory: Memory) -> tuple[int, int]:

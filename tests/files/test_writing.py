@@ -14,7 +14,7 @@ from scipy import sparse
 from tests.words import flat
 from thresholds import InputError
 from thresholds.files.source import Dialect
-from thresholds.files.writing import Decided, write_blocks
+from thresholds.files.writing import DecidedRows, write_blocks
 
 NAMES = ("cat", "dog", "emu")
 RNG = np.random.default_rng(3)
@@ -41,8 +41,8 @@ def matrix_of(path: Path) -> tuple[Any, Any]:
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("names", [NAMES, None])
 def test_decisions_are_written_block_by_block(kind: Any, names: Any, tmp_path: Path) -> None:
-    def blocks() -> Iterator[Decided]:
-        return (Decided(kind(DECISIONS[rows]), KEYS[rows]) for rows in BLOCKS)
+    def blocks() -> Iterator[DecidedRows]:
+        return (DecidedRows(kind(DECISIONS[rows]), KEYS[rows]) for rows in BLOCKS)
 
     write_blocks(tmp_path / "out.npz", blocks(), 3, names, "id")
     matrix, written = matrix_of(tmp_path / "out.npz")
@@ -76,8 +76,8 @@ def test_what_is_written_at_once_is_what_is_written_in_blocks(suffix: str, tmp_p
     if suffix == "parquet":
         parquet = pytest.importorskip("pyarrow.parquet")
     first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
-    write_blocks(first, [Decided(DECISIONS)], 3, NAMES)
-    write_blocks(second, (Decided(DECISIONS[rows]) for rows in BLOCKS), 3, NAMES)
+    write_blocks(first, [DecidedRows(DECISIONS)], 3, NAMES)
+    write_blocks(second, (DecidedRows(DECISIONS[rows]) for rows in BLOCKS), 3, NAMES)
     if suffix == "parquet":
         assert parquet.read_table(first).equals(parquet.read_table(second))
     else:
@@ -86,7 +86,7 @@ def test_what_is_written_at_once_is_what_is_written_in_blocks(suffix: str, tmp_p
 
 def test_a_key_of_several_columns_may_be_called_as_anything(tmp_path: Path) -> None:
     keys = np.array([["a.wav", "0"], ["a.wav", "3"]], object)
-    write_blocks(tmp_path / "out.npz", [Decided(DECISIONS[:2], keys)], 3, NAMES, ("file", "allow_pickle"))
+    write_blocks(tmp_path / "out.npz", [DecidedRows(DECISIONS[:2], keys)], 3, NAMES, ("file", "allow_pickle"))
     matrix, written = matrix_of(tmp_path / "out.npz")
     np.testing.assert_array_equal(matrix, DECISIONS[:2])
     assert written["file"].tolist() == ["a.wav", "a.wav"]
@@ -107,13 +107,13 @@ def test_a_key_must_not_take_the_place_of_the_decisions(name: str, keys: list[st
         pytest.importorskip("pyarrow")
     for key in keys:
         with pytest.raises(InputError, match=rf"^--key is '{key}', a name that decisions are written under"):
-            write_blocks(tmp_path / name, [Decided(DECISIONS, KEYS)], 3, NAMES, key)
+            write_blocks(tmp_path / name, [DecidedRows(DECISIONS, KEYS)], 3, NAMES, key)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_left_of_what_fails_halfway(tmp_path: Path) -> None:
-    def blocks() -> Iterator[Decided]:
-        yield Decided(DECISIONS)
+    def blocks() -> Iterator[DecidedRows]:
+        yield DecidedRows(DECISIONS)
         raise InputError("no more")
 
     for name in ("out.npz", "out.jsonl", "out.csv"):
@@ -138,7 +138,7 @@ MARKS = {"utf-8-sig": b"\xef\xbb\xbf", "utf-16": "\ufeff".encode("utf-16")[:2]}
 def test_a_csv_is_written_in_the_dialect_that_was_read(dialect: Dialect, tmp_path: Path) -> None:
     names = ("Größe", 'a "b"', "x,y;z\tw")
     keys = np.array([f"é {k}" if k % 2 else f"{k};,\t{k}" for k in range(50)])
-    blocks = (Decided(DECISIONS[rows], keys[rows]) for rows in BLOCKS)
+    blocks = (DecidedRows(DECISIONS[rows], keys[rows]) for rows in BLOCKS)
     write_blocks(tmp_path / "out.csv", blocks, 3, names, "Schlüssel", dialect=dialect)
     header, *rows = rows_of(tmp_path / "out.csv", dialect)
     assert header == ["Schlüssel", *names]
@@ -158,7 +158,7 @@ def test_a_label_a_line_is_written_in_the_dialect_that_was_read(tmp_path: Path) 
     keys = np.array([["a;b", "0"], ["c", "3,5"]])
     write_blocks(
         tmp_path / "out.csv",
-        [Decided(np.array([[1, 0, 1], [0, 1, 0]]), keys)],
+        [DecidedRows(np.array([[1, 0, 1], [0, 1, 0]]), keys)],
         3,
         ("cat", "d;g", "emu"),
         ("file", "start"),
@@ -172,7 +172,7 @@ def test_a_label_a_line_is_written_in_the_dialect_that_was_read(tmp_path: Path) 
 
 def test_cells_that_would_be_read_otherwise_stand_in_quotes(tmp_path: Path) -> None:
     keys = np.array(["", " a", "a ", 'a"b', "a\nb", "#a", "a;b"])
-    write_blocks(tmp_path / "out.csv", [Decided(np.zeros((7, 1), np.uint8), keys)], 1, None, "id")
+    write_blocks(tmp_path / "out.csv", [DecidedRows(np.zeros((7, 1), np.uint8), keys)], 1, None, "id")
     assert (tmp_path / "out.csv").read_bytes().decode().partition("\n")[2] == (
         '"",0\n" a",0\n"a ",0\n"a""b",0\n"a\nb",0\n"#a",0\na;b,0\n'
     )
@@ -188,7 +188,7 @@ def test_cells_that_would_be_read_otherwise_stand_in_quotes(tmp_path: Path) -> N
     ],
 )
 def test_what_the_encoding_lacks_is_refused(more: dict[str, Any], said: str, tmp_path: Path) -> None:
-    blocks = [Decided(DECISIONS[:1, :2], np.array(["Ωmega"]) if "key" in more else None)]
+    blocks = [DecidedRows(DECISIONS[:1, :2], np.array(["Ωmega"]) if "key" in more else None)]
     with pytest.raises(InputError) as refused:
         write_blocks(tmp_path / "out.csv", blocks, 2, **more, dialect=Dialect(encoding="cp1252"))
     assert said in str(refused.value)
@@ -197,7 +197,7 @@ def test_what_the_encoding_lacks_is_refused(more: dict[str, Any], said: str, tmp
 
 
 def test_a_csv_has_no_more_columns_than_are_read(tmp_path: Path) -> None:
-    wide = Decided(np.zeros((1, 65_536), np.uint8), np.array(["a"]))
+    wide = DecidedRows(np.zeros((1, 65_536), np.uint8), np.array(["a"]))
     write_blocks(tmp_path / "out.csv", [wide._replace(keys=None)], 65_536, None)
     with pytest.raises(InputError, match=r"columns for 65,536 labels, expected at most 65,535: a \.npz, \.parquet or"):
         write_blocks(tmp_path / "other.csv", [wide], 65_536, None, "id")
@@ -209,7 +209,7 @@ FORMULAS = ["=1+1", "+1", "-1", "@a", "\ta", "\ra", "a=1", "'=1"]
 
 def test_formulas_are_written_as_they_are_and_quoted_on_request(tmp_path: Path) -> None:
     names = ("=cat", "dog")
-    blocks = [Decided(np.ones((8, 2), np.uint8), np.array(FORMULAS))]
+    blocks = [DecidedRows(np.ones((8, 2), np.uint8), np.array(FORMULAS))]
     quoted = [*(f"'{text}" for text in FORMULAS[:6]), *FORMULAS[6:]]
     for quote, keys, head in ((False, FORMULAS, "=cat"), (True, quoted, "'=cat")):
         write_blocks(tmp_path / "out.csv", blocks, 2, names, "-id", quote_formulas=quote)

@@ -336,7 +336,7 @@ def test_a_rule_is_set_or_refused() -> None:
         callback.rule = 0.5
     callback.rule = thresholds.FixedRule(0.0, 3)
     trainer(callback).test(Tagger(), loaders()[2], verbose=False)
-    assert isinstance(callback.rule, thresholds.FixedRule)
+    assert isinstance(callback.rule, thresholds.ThresholdRule)
 
 
 def test_objects_of_other_classes_are_read_only_if_the_file_is_trusted(tmp_path: Path) -> None:

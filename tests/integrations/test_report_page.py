@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from tests.report.contents import HOSTILE, content, names
+from thresholds._results.text import on_one_line
 from thresholds.report.content import Content
 from thresholds.report.page.render import render
-from thresholds.results import on_one_line
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="make test-integrations installs selenium")
 

@@ -400,8 +400,8 @@ def of_useful_steps(rng: Generator, dtype: Any) -> Arguments:
     low, high = np.sort(rng.random(2)).tolist()
     limits = np.array([(np.inf, 0, 0), (1.5, 0.1, 0.2)])[rng.integers(0, 2, n_labels)].T.copy()
     room = engine.room_for(n, np.dtype(dtype), weighted=weights is not None)
-    empty = engine.Room(*(None if part is None else np.zeros_like(part) for part in room))
-    steps = engine.Found(*map(np.zeros_like, engine.found_for(n_labels)))
+    empty = engine.SearchBuffers(*(None if part is None else np.zeros_like(part) for part in room))
+    steps = engine.StepBuffers(*map(np.zeros_like, engine.found_for(n_labels)))
     columns = scores_of(found).reshape(-1), truth.reshape(-1), weights, ends - n, ends, rng.integers(0, 3, n_labels)
     return *columns, float(rng.choice([0.25, 1.0])), low, high, bool(rng.random() < 0.5), limits, empty, steps
 
@@ -413,7 +413,7 @@ def of_histograms(rng: Generator, dtype: Any) -> Arguments:
     weights = weights_of(rng, n * int(rng.choice([1, n_labels]))) + 1 if rng.random() < 0.5 else None
     ends = np.arange(1, n_labels + 1) * n
     room = histograms.room_for(n, found.itemsize)
-    empty = histograms.Room(*(None if part is None else np.zeros_like(part) for part in room))
+    empty = histograms.SortBuffers(*(None if part is None else np.zeros_like(part) for part in room))
     groups = histograms.Groups(*map(np.zeros_like, histograms.groups_for(found.size, found.dtype)))
     bits = scores_of(found).view(found.dtype)
     return bits.reshape(-1), truth.reshape(-1), weights, ends - n, ends, empty, groups

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
+from thresholds._results.result import Drawable
 from thresholds.errors import InputError
 from thresholds.plots.base import Display
 from thresholds.plots.crowds import at_border, name_points, points
 from thresholds.plots.style import CURVE, STATES, drawable
-from thresholds.results import Drawable
 
 HOSTILE = [
     "a $x^2 b$ c",
@@ -49,7 +49,7 @@ class Dots(Display):
             self._legend()
         return self
 
-    def _records(self) -> dict[str, list[int]]:
+    def _rows(self) -> dict[str, list[int]]:
         return {"n": [self.n]}
 
 

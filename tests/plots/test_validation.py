@@ -9,8 +9,8 @@ from matplotlib.collections import LineCollection, PathCollection
 
 import thresholds
 from thresholds import ThresholdBootstrap
+from thresholds._results.result import rows_of
 from thresholds.plots import BootstrapDisplay, OptimismDisplay
-from thresholds.results import rows_of
 
 
 def display_of(positives: np.ndarray, optimism: np.ndarray) -> OptimismDisplay:

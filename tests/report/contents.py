@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.random import Generator
 
+from thresholds._results.result import rows_of
 from thresholds.diagnosis.sentences import are_on_border, sentence
 from thresholds.diagnosis.states import STATES
 from thresholds.diagnosis.verdicts import VERDICTS
@@ -27,7 +28,6 @@ from thresholds.report.content import (
     PerRow,
     Summary,
 )
-from thresholds.results import rows_of
 
 HOSTILE = (
     "</script><script>document.title = 'broken'</script>",

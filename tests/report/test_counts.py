@@ -9,10 +9,10 @@ import pytest
 import thresholds
 from tests.report.test_content import NAMES, NOISY, rows
 from thresholds import CrossFit, Report, make_report
+from thresholds._results.words import percent
 from thresholds.metrics.intervals import share_interval
 from thresholds.report.content import DISTRUSTED
 from thresholds.report.wording import good_enough
-from thresholds.results import percent
 
 OTHERS = re.compile("rules, which had not seen|rules that had not seen|a rule had not seen")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.report.contents import HOSTILE, content, names
+from thresholds._results.text import on_one_line
 from thresholds.report.page.forms import forms_of, written
-from thresholds.results import on_one_line
 
 
 def test_a_form_has_the_name_and_the_numbers_in_their_places() -> None:

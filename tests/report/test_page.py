@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from tests.report.contents import HOSTILE, content, names
+from thresholds._results.text import on_one_line
+from thresholds._results.words import percent
 from thresholds.report.content import Content
 from thresholds.report.labels import groups_of
 from thresholds.report.page import render as page_of
@@ -21,7 +23,6 @@ from thresholds.report.page.forms import Forms
 from thresholds.report.page.render import render
 from thresholds.report.report import Report
 from thresholds.report.wording import headline
-from thresholds.results import on_one_line, percent
 
 FORBIDDEN = {"iframe", "img", "object", "embed", "base", "audio", "video", "source"}
 ASKING = {"src", "srcset", "href", "action", "formaction", "poster", "data", "background", "ping", "xlink:href"}

@@ -223,9 +223,10 @@ def test_a_rule_of_many_labels_is_shown_in_brief() -> None:
         assert len(shown) < 1500, shown
         assert "\n" not in shown
         assert shown.startswith(f"{type(rule).__name__}(")
-        assert f"'label 3', ... {rule.n_labels:,} in all" in shown
+        is_calibrated = isinstance(rule, thresholds.CalibratedRule)
+        assert ("<Calibrator>" if is_calibrated else f"'label 2', ... {rule.n_labels:,} in all") in shown
     shown = repr(rules[0])
-    assert f"thresholds=[{float(rules[0].thresholds[0])!r}, " in shown
+    assert f"thresholds=[{rules[0].thresholds[0]:.6g}, " in shown
     assert "average='macro', " in shown
     assert f"objective={rules[0].objective!r}" in shown
 
@@ -242,7 +243,7 @@ def test_what_a_rule_was_fitted_on_is_shown_in_brief() -> None:
     assert fitted_on is not None
     shown = repr(fitted_on)
     assert len(shown) < 500
-    assert shown.startswith(f"FittedOn(n_samples=40, positives=[{float(fitted_on.positives[0])!r}, ")
+    assert shown.startswith(f"FittedOn(n_samples=40, positives=[{fitted_on.positives[0]:.6g}, ")
     assert "... 3,000 in all], dtype='float64', quantiles=[" in shown
 
 
@@ -254,4 +255,4 @@ def test_a_calibrator_is_shown_in_brief() -> None:
     shown = repr(calibrator)
     assert len(shown) < 1000
     assert shown.startswith("Calibrator(method='platt', by='shrink', label_names=('label 0', ")
-    assert f"after=CalibrationMeasures(log_loss={calibrator.after.log_loss!r}, " in shown
+    assert "after=<CalibrationMeasures>" in shown

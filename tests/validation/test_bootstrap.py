@@ -14,8 +14,8 @@ from thresholds._engine.histograms import histograms
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Steps
 from thresholds._kernels.bootstrap import resample, tables, weigh
+from thresholds._results.text import WIDTH
 from thresholds.metrics import f_interval, fbeta_score
-from thresholds.results import WIDTH
 
 N, M = 40, 4
 SEED = 5

@@ -68,7 +68,7 @@ def run(
     No more than `at_most` tasks, which may have threads of their own, are done at a time. With `n_jobs=-1` no threads
     are started for fewer than 32,768 `cells`, about which all tasks together are: that would take longer than the work.
     """
-    bar = Bar(title, len(tasks)) if progress else None
+    bar = ProgressBar(title, len(tasks)) if progress else None
     check_n_jobs(n_jobs)
     n_workers = min(len(tasks) if at_most is None else at_most, len(tasks))
     if n_jobs == ALL_CORES and cells is not None and cells < _WORTH_THREADS:
@@ -189,7 +189,7 @@ def read_ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None
         thread.shutdown()
 
 
-class Bar:
+class ProgressBar:
     """A progress bar on stderr: silent for the first second, and gone when all is done.
 
     A `total` of 0 is not known yet. With a `unit` the bar says how many scores are read in a second, of which each unit

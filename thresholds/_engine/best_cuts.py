@@ -28,7 +28,7 @@ _RANGE = (0.93, 1.01)
 _WORTH_A_GUESS = 2**11  # cells of a label, or more: of fewer, each 16th row tells nothing
 
 
-class Aim(NamedTuple):
+class StepCriterion(NamedTuple):
     """Which steps of labels are looked for."""
 
     beta2: float
@@ -113,7 +113,7 @@ class EachLabel:
     ratio: float | None = None  # No label needs to know of the others.
 
     def __init__(self, problem: Problem, beta: float) -> None:
-        self._search = _Search(problem, Aim(beta**2))
+        self._search = _StepSearch(problem, StepCriterion(beta**2))
 
     def __call__(self, columns: Columns, memory: Memory) -> Cuts:
         """Return the best cut of some labels."""
@@ -128,7 +128,7 @@ class WithinLimits:
     """The search for the best cut of each label, and the best that keeps its limits."""
 
     def __init__(self, problem: Problem, limits: CountLimits, beta: float) -> None:
-        self._search = _Search(problem, Aim(beta**2))
+        self._search = _StepSearch(problem, StepCriterion(beta**2))
         self._limits = limits
 
     def __call__(self, columns: Columns, memory: Memory) -> tuple[Cuts, Cuts]:
@@ -179,7 +179,7 @@ class AllLabels:
         low, high = 0.0, 1.0
         if self.ratio is not None:
             low, high = _RANGE[0] * self.ratio, min(_RANGE[1] * self.ratio, 1.0)
-        self._search = _Search(problem, Aim(beta**2, low, high, is_joint=True))
+        self._search = _StepSearch(problem, StepCriterion(beta**2, low, high, is_joint=True))
 
     def __call__(self, columns: Columns, memory: Memory) -> Steps:
         """Return the steps of some labels among which the best are."""
@@ -197,7 +197,9 @@ class AllLabels:
                 return steps.at(chosen)
             # What was reached is no more than the best ratio.
             low, high = (self.ratio * (1 - 1e-9), low) if is_below_high else (high, 1.0)
-            self._search = _Search(self._problem, Aim(beta2, low, high, is_joint=True))
+            self._search = _StepSearch(
+                self._problem, StepCriterion(beta2, low, high, is_joint=True)
+            )
             found = over_labels(self._problem, self, **self._run)
 
 
@@ -209,10 +211,10 @@ def _most(steps: Steps, ratio: float, beta2: float) -> float:
     return most - ratio * beta2 * float(steps.positives.sum())
 
 
-class _Search:
+class _StepSearch:
     """The search for steps of labels with an aim."""
 
-    def __init__(self, problem: Problem, aim: Aim) -> None:
+    def __init__(self, problem: Problem, aim: StepCriterion) -> None:
         self.aim = aim
         self.by_sorting = is_small(problem)
         self._problem = problem

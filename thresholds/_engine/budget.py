@@ -171,7 +171,7 @@ def _filled(choices: Choices, chosen: Ints, most: int) -> Ints:
     return chosen
 
 
-class _Totals(NamedTuple):
+class _ReachableTotals(NamedTuple):
     """What the labels so far may come to, and how: which totals before, and which choice."""
 
     predicted: Ints  # (n_totals,)
@@ -221,7 +221,7 @@ class _Core:
 
         # Add one label after another to all totals that may still be those of the optimum.
         zero = np.zeros(1, np.int64)
-        stages = [_Totals(zero + settled, np.zeros(1), zero, zero)]
+        stages = [_ReachableTotals(zero + settled, np.zeros(1), zero, zero)]
         is_complete = True
         for own, least_after, largest_after in zip(
             options, least_later, largest_later, strict=True
@@ -247,18 +247,18 @@ class _Core:
             at = int(totals.before[at])
         return chosen, is_complete
 
-    def _with_label(self, totals: _Totals, own: Ints) -> _Totals:
+    def _with_label(self, totals: _ReachableTotals, own: Ints) -> _ReachableTotals:
         """Add each choice of a label to all totals: (n_totals x n_own,)."""
         before = np.repeat(np.arange(totals.regret.size), own.size)
         choice = np.tile(own, totals.regret.size)
-        return _Totals(
+        return _ReachableTotals(
             totals.predicted[before] + self.choices.predicted[choice],
             totals.regret[before] + self.regret[choice],
             before,
             choice,
         )
 
-    def _undominated(self, totals: _Totals) -> _Totals:
+    def _undominated(self, totals: _ReachableTotals) -> _ReachableTotals:
         """Leave out totals where others predict no more and are worth as much, before the price."""
         worth = self.price * totals.predicted - totals.regret
         order = np.lexsort((-worth, totals.predicted))
@@ -267,10 +267,10 @@ class _Core:
         return _some(totals, order[is_more])
 
 
-def _some(totals: _Totals, wanted: Booleans | Ints) -> _Totals:
+def _some(totals: _ReachableTotals, wanted: Booleans | Ints) -> _ReachableTotals:
     """Take some totals."""
     predicted, regret, before, choice = totals
-    return _Totals(predicted[wanted], regret[wanted], before[wanted], choice[wanted])
+    return _ReachableTotals(predicted[wanted], regret[wanted], before[wanted], choice[wanted])
 
 
 class CutsInBudget(NamedTuple):

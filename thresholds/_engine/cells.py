@@ -60,7 +60,7 @@ class CellsBetween(NamedTuple):
         return CellsBetween(grid[number], group, positive_weights, weights, self.above)
 
 
-class Block(NamedTuple):
+class CellBlock(NamedTuple):
     """Some cells. Those that do not count have NaN as their score. A list has a cell in each row."""
 
     scores: Scores  # (n_rows, n_columns)
@@ -96,7 +96,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cells:
+class GroupedCells:
     """All cells of a problem, each owned by its label, its row, or the one group of all."""
 
     problem: Problem
@@ -121,7 +121,7 @@ class Cells:
         """The weight of the positives of each group that no cut predicts, (n_groups,)."""
         return self._list[1] if self.are_listed else np.zeros(self.n_groups, np.int64)
 
-    def over(self, function: Callable[[Block], Result], n_cells: int = 0) -> list[Result]:
+    def over(self, function: Callable[[CellBlock], Result], n_cells: int = 0) -> list[Result]:
         """Apply `function` to one block after another, on threads; dense blocks have `n_cells` or more."""
         if self.are_listed:
             return [function(self._list[0])]
@@ -142,7 +142,7 @@ class Cells:
                 of_row, groups = np.arange(len(scores)), rows
             elif self.owner == "label":
                 of_column = np.arange(problem.n_labels)
-            return function(Block(scores, truth, own, of_row, of_column, groups))
+            return function(CellBlock(scores, truth, own, of_row, of_column, groups))
 
         n_cells = max(n_cells, _BLOCK_CELLS)
         return over_rows(problem, apply, n_cells, n_jobs=self.n_jobs, progress=self.progress)
@@ -160,14 +160,14 @@ class Cells:
         return np.where(weights > 0, 2**n_bits, 0)
 
     @cached_property
-    def _list(self) -> tuple[Block, Ints]:
+    def _list(self) -> tuple[CellBlock, Ints]:
         """All cells, and the weight of positives of each group that are not among them."""
         group, scores, truth, weights, more = self._stored()
         if self.owner == "all":
             group, more = np.zeros_like(group), more.sum(keepdims=True)
         column = np.zeros(1, np.int64)
         matrices = scores[:, np.newaxis], truth[:, np.newaxis]
-        return Block(*matrices, weights, group, column, slice(0, self.n_groups)), more
+        return CellBlock(*matrices, weights, group, column, slice(0, self.n_groups)), more
 
     def _stored(self) -> tuple[Ints, Scores, Dense, Ints, Ints]:
         """List the cells of sparse scores: group, score, truth, weight, and the positives of each group without one."""

@@ -54,7 +54,7 @@ TOO_HARD = -1
 START, END, K, T, T_END, SIZE_OF_NODE = range(6)
 
 
-class Room(NamedTuple):
+class SearchBuffers(NamedTuple):
     """Memory for one label at a time, used again for the next; what is never needed is never touched."""
 
     scores: Scores  # (2 n,) of ranges that may hold the best cut; each range lies behind the one that it is part of
@@ -72,7 +72,7 @@ class Room(NamedTuple):
     bar: Floats  # (SIZE_OF_BAR,)
 
 
-class Found(NamedTuple):
+class StepBuffers(NamedTuple):
     """Steps, (n_steps,) each. `lower` is the next lower score, +inf where it was not at hand."""
 
     cut: Floats
@@ -462,13 +462,15 @@ def _move(steps, i, to):  # type: ignore[no-untyped-def]
 @part_of_kernel
 def _from(found, start):  # type: ignore[no-untyped-def]
     """Return the room behind what was found, as views."""
-    return Found(found.cut[start:], found.lower[start:], found.tp[start:], found.predicted[start:])
+    return StepBuffers(
+        found.cut[start:], found.lower[start:], found.tp[start:], found.predicted[start:]
+    )
 
 
 @part_of_kernel
 def _larger(found, n):  # type: ignore[no-untyped-def]
     """Return room for more steps, with those that were found."""
-    larger = Found(np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
+    larger = StepBuffers(np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
     for i in range(found.cut.size):
         larger.cut[i], larger.lower[i] = found.cut[i], found.lower[i]
         larger.tp[i], larger.predicted[i] = found.tp[i], found.predicted[i]
@@ -501,10 +503,10 @@ def look_up_lower(  # type: ignore[no-untyped-def]
             lower[step] = found if has_lower else np.nan
 
 
-def room_for(n_cells: int, dtype: np.dtype[Any], *, weighted: bool) -> Room:
+def room_for(n_cells: int, dtype: np.dtype[Any], *, weighted: bool) -> SearchBuffers:
     """Return memory for labels of at most so many cells."""
     n_ranges = 2 * n_cells + 2 * FEW
-    return Room(
+    return SearchBuffers(
         scores=np.empty(n_ranges, dtype),
         truth=np.empty(n_ranges, np.uint8),
         weights=np.empty(n_ranges, np.int64) if weighted else None,
@@ -521,9 +523,9 @@ def room_for(n_cells: int, dtype: np.dtype[Any], *, weighted: bool) -> Room:
     )
 
 
-def found_for(n_steps: int) -> Found:
+def found_for(n_steps: int) -> StepBuffers:
     """Return memory for so many steps."""
-    return Found(
+    return StepBuffers(
         np.empty(n_steps),
         np.empty(n_steps),
         np.empty(n_steps, np.int64),

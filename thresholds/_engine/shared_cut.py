@@ -22,7 +22,7 @@ from thresholds._arrays.grouped import sums_so_far
 from thresholds._arrays.types import Floats, Ints, Keys, Numbers, Scores
 from thresholds._checks import Average
 from thresholds._engine.best_cuts import best_cuts
-from thresholds._engine.cells import Block, Cells, CellsBetween, Owner, sums_by
+from thresholds._engine.cells import CellBlock, CellsBetween, GroupedCells, Owner, sums_by
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
 from thresholds._kernels.keys import to_keys, to_scores
@@ -63,8 +63,8 @@ def best_shared_cut(
             cut = best_cuts(pooled, beta, n_jobs=n_jobs, progress=progress)
             return float(cut.score[0]), float(cut.lower[0])
     owners: dict[str, Owner] = {"micro": "all", "samples": "row"}
-    cells = Cells(problem, owners.get(average, "label"), n_jobs, progress)
-    return _Search(problem, cells, average, beta, zero_division, most).best()
+    cells = GroupedCells(problem, owners.get(average, "label"), n_jobs, progress)
+    return _SharedCutSearch(problem, cells, average, beta, zero_division, most).best()
 
 
 def _pooled(problem: Problem) -> Problem | None:
@@ -82,7 +82,7 @@ def _pooled(problem: Problem) -> Problem | None:
     return None
 
 
-class _Bins(NamedTuple):
+class _KeyBins(NamedTuple):
     """Bins of neighbouring keys, all of one width: number 0 is below the lowest, the last above the highest."""
 
     low: int
@@ -90,7 +90,7 @@ class _Bins(NamedTuple):
     shift: int  # A bin is 2**shift keys wide.
 
     @classmethod
-    def of_candidates(cls, keys: Keys, most: int) -> "_Bins":
+    def of_candidates(cls, keys: Keys, most: int) -> "_KeyBins":
         """Part the keys of candidates into at most so many bins, or half as many."""
         # The lowest may lie far below all others, as -inf does, and 0. It is left to the bin below these.
         others = keys[keys > keys.min()]
@@ -117,7 +117,7 @@ class _Bins(NamedTuple):
         return self.of_keys(to_keys(scores.copy()))
 
 
-class _InBins(NamedTuple):
+class _ScoresOfBins(NamedTuple):
     """What is known of each bin, (n_bins,)."""
 
     mean: Floats  # of a cut at its lowest key
@@ -134,11 +134,11 @@ def _distinct(keys: Keys) -> Keys:
 
 
 @dataclass(frozen=True)
-class _Search:
+class _SharedCutSearch:
     """The search for one cut."""
 
     problem: Problem
-    cells: Cells
+    cells: GroupedCells
     average: Average
     beta: float
     zero_division: float
@@ -166,7 +166,7 @@ class _Search:
     def _next_lower(self, score: Any) -> float:
         """Return the next lower score, NaN if there is none."""
 
-        def highest_below(block: Block) -> float:
+        def highest_below(block: CellBlock) -> float:
             is_below = block.scores < score
             return np.where(is_below, block.scores, -np.inf).max() if is_below.any() else np.nan
 
@@ -180,7 +180,7 @@ class _Search:
         positives = self.cells.without_score.copy()
         adding = Lock()
 
-        def add(block: Block) -> Keys:
+        def add(block: CellBlock) -> Keys:
             places = block.positives()
             with adding:
                 positives[block.groups] += block.sums_at(places)[0]
@@ -253,7 +253,7 @@ class _Search:
         best = self._nothing / _UNIT
         left = np.inf
         for _ in range(_MOST_ROUNDS):
-            bins = _Bins.of_candidates(keys, most_bins)
+            bins = _KeyBins.of_candidates(keys, most_bins)
             found = count(bins)
             # No cut in a bin predicts less than one at the next bin.
             is_within = found.predicted <= most * (1 - _MARGIN)
@@ -266,13 +266,13 @@ class _Search:
                 break
         return keys
 
-    def _count_groups(self, bins: _Bins) -> _InBins:
+    def _count_groups(self, bins: _KeyBins) -> _ScoresOfBins:
         """Count labels, or all cells, in bins."""
         n_groups, n_bins = self.cells.n_groups, bins.n_bins
         counts = np.zeros((2, n_groups * n_bins))  # positive weight and weight
         adding = Lock()
 
-        def count(block: Block) -> None:
+        def count(block: CellBlock) -> None:
             place = (bins.of_scores(block.scores) + block.group_of_column * n_bins).reshape(-1)
             positives = np.flatnonzero(block.truth)
             of_positives = of_all = None
@@ -287,7 +287,7 @@ class _Search:
 
         self.cells.over(count, n_cells=counts.shape[1])
         of_groups = counts.reshape(2, n_groups, n_bins)
-        found = _InBins(*np.zeros((4, n_bins)))
+        found = _ScoresOfBins(*np.zeros((4, n_bins)))
         # Some groups at a time, as these take many numbers.
         for groups in in_pieces(slice(0, n_groups), max(1, _MOST_BINS // n_bins)):
             gained, more = of_groups[:, groups]
@@ -299,12 +299,12 @@ class _Search:
             found.weight[:] += more.sum(axis=0)
         return found
 
-    def _count_rows(self, bins: _Bins) -> _InBins:
+    def _count_rows(self, bins: _KeyBins) -> _ScoresOfBins:
         """Count what each cell changes in bins: cells of a row from the highest bin down, positives of a bin first."""
         sums = np.zeros((3, bins.n_bins))  # change of the mean, rise alone, and cells
         adding = Lock()
 
-        def count(block: Block) -> None:
+        def count(block: CellBlock) -> None:
             tp, own = _soft_rows(block, bins) if self.problem.soft else _hard_rows(block, bins)
             weights = block.weights[:, np.newaxis]  # (n_rows, 1) of a cell
             tp *= weights
@@ -322,7 +322,7 @@ class _Search:
         self.cells.over(count)
         change, rise, weight = sums
         mean = self._nothing / _UNIT + _from_the_top(change)
-        return _InBins(mean, mean - change + rise, _from_the_top(weight), weight)
+        return _ScoresOfBins(mean, mean - change + rise, _from_the_top(weight), weight)
 
     # 2. What candidates reach
 
@@ -375,7 +375,7 @@ class _Search:
         return np.asarray(at_top + _from_the_top(changes))
 
 
-def _hard_rows(block: Block, bins: _Bins) -> tuple[Numbers, Ints]:
+def _hard_rows(block: CellBlock, bins: _KeyBins) -> tuple[Numbers, Ints]:
     """Return positives so far, and the bins, of the cells of each row from the top down, positives of a bin first."""
     numbers = bins.of_scores(block.scores)  # (n_rows, n_labels)
     numbers <<= 1
@@ -385,7 +385,7 @@ def _hard_rows(block: Block, bins: _Bins) -> tuple[Numbers, Ints]:
     return (falling & 1).cumsum(axis=1), falling >> 1
 
 
-def _soft_rows(block: Block, bins: _Bins) -> tuple[Numbers, Ints]:
+def _soft_rows(block: CellBlock, bins: _KeyBins) -> tuple[Numbers, Ints]:
     """Return the same of probabilities, of which the highest come first, in a bin as well; none is 0."""
     falling = np.fmax(block.scores, 0)  # (n_rows, n_labels)
     falling.sort(axis=1)
@@ -393,11 +393,11 @@ def _soft_rows(block: Block, bins: _Bins) -> tuple[Numbers, Ints]:
     return falling.cumsum(axis=1, dtype=np.float64), bins.of_scores(falling).astype(np.int64)
 
 
-def _totals(grid: Keys, cells: Cells) -> Ints:
+def _totals(grid: Keys, cells: GroupedCells) -> Ints:
     """Return positive weight and weight at or above each candidate, (2, n_candidates)."""
     low, high = to_scores(grid[[0, -1]])
 
-    def count(block: Block) -> Ints:
+    def count(block: CellBlock) -> Ints:
         between = block.between(low, high)
         number = np.searchsorted(grid, between.keys, side="right") - 1
         counts = sums_by(number, (between.positive_weights, between.weights), grid.size)

@@ -24,7 +24,7 @@ _TABLE = 14  # The first table has 2**14 places.
 _LONGER = 4  # bits by which prefixes are made longer
 
 
-class Room(NamedTuple):
+class SortBuffers(NamedTuple):
     """Memory for one label at a time, used again for the next."""
 
     values: Any  # (2, n) uint64: keys, and behind those of 32 bits what belongs to them
@@ -340,10 +340,10 @@ def _merge(n, most, shift, room):  # type: ignore[no-untyped-def]
     return n, shift
 
 
-def room_for(n_cells: int, itemsize: int) -> Room:
+def room_for(n_cells: int, itemsize: int) -> SortBuffers:
     """Return memory for labels of at most so many cells."""
     n = max(n_cells, 1 << (_TABLE + 1))
-    return Room(
+    return SortBuffers(
         values=np.empty((2, n), np.uint64),
         behind=None if itemsize == 4 else np.empty((2, n), np.uint32),
         place=np.empty(n, np.uint16),

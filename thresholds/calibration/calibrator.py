@@ -80,9 +80,7 @@ class Calibrator(Result):
     before: CalibrationMeasures = part(CalibrationMeasures.from_dict)
     after: CalibrationMeasures = part(CalibrationMeasures.from_dict)
     curves: CalibrationCurves = value(repr=False, saved=False)
-    profile: ScoreProfile | None = part(
-        ScoreProfile.from_dict, default=None, saved=False, compare=False, repr=False
-    )
+    profile: ScoreProfile | None = value(default=None, saved=False, compare=False, repr=False)
     by_class: ScoresByClass | None = part(
         ScoresByClass.from_dict, default=None, saved=False, repr=False
     )
@@ -316,7 +314,9 @@ class Calibrator(Result):
 
     def taken(self, places: Ints) -> Self:
         """Return the same map of some labels, in that order: label j is the one that is at `places[j]` here."""
-        return replace(super().taken(places), curves=self.curves.taken(places))
+        profile = None if self.profile is None else self.profile.taken(places)
+        curves = self.curves.taken(places)
+        return replace(super().taken(places), curves=curves, profile=profile)
 
     reordered = taken
 

@@ -44,6 +44,8 @@ Limits = tuple[float, float] | None
 # Arrays beside the scores, by name; floats of the dtype that is computed with.
 Tables = Mapping[str, Array]
 
+LARGEST = float(np.finfo(np.float64).max)  # a score
+
 KNOT_TABLES = ("first", "after", "knots", "values")
 LINE_TABLES = ("scale", "centre", "slope", "intercept", "at_missing")
 

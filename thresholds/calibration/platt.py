@@ -26,7 +26,7 @@ from thresholds._arrays.dtypes import least_positive, threshold_dtype
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
-from thresholds.calibration.curves import CalibrationCurves, Limits
+from thresholds.calibration.curves import LARGEST, CalibrationCurves, Limits
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.calibration.points import Points, map_labels
 from thresholds.log_odds import log_odds
@@ -35,7 +35,6 @@ from thresholds.log_odds import log_odds
 Weights: TypeAlias = tuple[Ints, ...]
 
 _MOST_UNITS = 1e300  # that the weight 1 may count
-_LARGEST = float(np.finfo(np.float64).max)
 _STRENGTHS = (1.0, 1e8)  # that the shares of all labels have among those of one, in rows
 
 
@@ -73,7 +72,7 @@ def fit_logistic_curves(
         limits=limits,
     )
     shares = _leaning_shares if by == "shrink" else _own_shares
-    by_curve = curves.reader()(np.full(slope.size, max(missing, -_LARGEST)))
+    by_curve = curves.reader()(np.full(slope.size, max(missing, -LARGEST)))
     weights = _weights_of(points, missing)
     return replace(curves, at_missing=shares(by_curve, weights, row_weight), missing=missing)
 

@@ -16,9 +16,7 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Keys
 from thresholds._engine.placement import next_above
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.calibration.curves import CalibrationCurves
-
-_LARGEST = float(np.finfo(np.float64).max)
+from thresholds.calibration.curves import LARGEST, CalibrationCurves
 
 
 def regions_of(curves: CalibrationCurves, missing: float, thresholds: Floats) -> tuple[Floats, ...]:
@@ -34,8 +32,8 @@ def regions_of(curves: CalibrationCurves, missing: float, thresholds: Floats) ->
     at_masked = thresholds <= 0.0
     at_missing = on_curve(np.full(thresholds.size, missing)) >= thresholds
     at_missing_by_curve = anywhere(np.full(thresholds.size, missing)) >= thresholds
-    at_lowest = anywhere(np.full(thresholds.size, -_LARGEST)) >= thresholds
-    at_highest = anywhere(np.full(thresholds.size, _LARGEST)) >= thresholds
+    at_lowest = anywhere(np.full(thresholds.size, -LARGEST)) >= thresholds
+    at_highest = anywhere(np.full(thresholds.size, LARGEST)) >= thresholds
     changes = _first_change(anywhere, thresholds, at_highest)  # (n_labels,)
     after_missing = float(next_above(np.array([missing]), np.dtype(np.float64))[0])
 
@@ -44,7 +42,7 @@ def regions_of(curves: CalibrationCurves, missing: float, thresholds: Floats) ->
         # Each of these scores turns over the decision on it and on all above it.
         turns = {-math.inf} if at_masked[label] else set()
         if at_lowest[label] != at_masked[label]:
-            turns ^= {-_LARGEST}
+            turns ^= {-LARGEST}
         if at_highest[label] != at_lowest[label]:
             turns ^= {float(changes[label])}
         if at_missing[label] != at_missing_by_curve[label]:
@@ -57,7 +55,7 @@ def _first_change(
     read: Callable[[Floats], Floats], thresholds: Floats, at_highest: Booleans
 ) -> Floats:
     """Return the lowest score of each label from which on it is decided as at the highest: (n_labels,)."""
-    ends = np.repeat([[-_LARGEST], [_LARGEST]], thresholds.size, axis=1)  # (2, n_labels)
+    ends = np.repeat([[-LARGEST], [LARGEST]], thresholds.size, axis=1)  # (2, n_labels)
     low, high = to_keys(ends)
     while (low < high).any():
         middle = low + (high - low) // np.uint64(2)

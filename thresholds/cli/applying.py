@@ -13,7 +13,7 @@ from thresholds.cli import failing, reading
 from thresholds.cli.printing import finish, print_error
 
 if TYPE_CHECKING:
-    from thresholds.files import Block, Decided, Source
+    from thresholds.files import Block, DecidedRows, Source
     from thresholds.rule import Rule
     from thresholds.rule.watching.row_sample import RowSample
 
@@ -144,9 +144,9 @@ class _Deciding:
         self.warnings: list[str] = []
         self.notes: list[str] = []
 
-    def blocks(self) -> Iterator["Decided"]:
+    def blocks(self) -> Iterator["DecidedRows"]:
         """Decide all blocks; when the last is written, all that is to be said is known."""
-        from thresholds.files import Decided, described, dtype_of
+        from thresholds.files import DecidedRows, described, dtype_of
         from thresholds.rule.watching.noticing import share_outside
         from thresholds.rule.watching.row_sample import RowSample
 
@@ -163,7 +163,7 @@ class _Deciding:
             outside += scores.shape[0] * share_outside(rule, scores)
             if sample is not None:
                 sample.add(scores)
-            yield Decided(decided, block.keys)
+            yield DecidedRows(decided, block.keys)
         found = described(self.source, (self.n_rows, self.source.n_labels), dtype)
         self.summary = f"{found}\n{self.n_predicted / self.n_rows:.2f} labels per row"
         self._look_at(sample, outside / self.n_rows)

@@ -34,7 +34,7 @@ def name_of(text: str) -> str | None:
     except InputError as error:
         if text.endswith(".json") or os.sep in text or os.path.exists(text):
             return None
-        raise InputError(f"{error}, or the file of a saved rule") from None
+        raise InputError(f"{error}; there is no file of that name either") from None
 
 
 Fit = Callable[[argparse.Namespace, str, "LabelledFile", Ints], "Rule"]

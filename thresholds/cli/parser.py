@@ -7,7 +7,7 @@ from typing import Any
 
 from thresholds._version import __version__
 from thresholds.cli.commands import COMMANDS, Command
-from thresholds.cli.options import FILES, HEADINGS, Option
+from thresholds.cli.options import FILES, HEADINGS, OF_FITS, OPTIONS, Option
 
 _EPILOG = """\
 examples:
@@ -82,7 +82,12 @@ def parser() -> argparse.ArgumentParser:
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Read what is written behind `thresholds`: what is not given has its default, `given` names the rest."""
-    options = parser().parse_args(words)
+    described = parser()
+    options, unknown = described.parse_known_args(words)
+    if unknown:
+        of_fits = [word for word in unknown if any(word in OPTIONS[name].flags for name in OF_FITS)]
+        hint = f" (fit takes {of_fits[0]}; what it saves is judged by --rule)" if of_fits else ""
+        described.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     command = COMMANDS[options.command]
     options.given = frozenset(vars(options))
     for option in (*command.arguments.values(), *command.options.values()):

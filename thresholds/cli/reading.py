@@ -180,9 +180,9 @@ def progress(source: "Source", title: str) -> Callable[[int], None] | None:
     """Return what counts rows on a progress bar, on a terminal, if their number is known."""
     if source.n_samples is None or not sys.stderr.isatty():
         return None
-    from thresholds._arrays.threads import Bar
+    from thresholds._arrays.threads import ProgressBar
 
-    return Bar(title, source.n_samples).step
+    return ProgressBar(title, source.n_samples).step
 
 
 def halves(data: "LabelledFile", *, groups_have_use: bool = False) -> tuple["Ints", "Ints", str]:

@@ -22,7 +22,7 @@ from thresholds.comparison.result import (
     Measures,
     RuleGain,
 )
-from thresholds.diagnosis.evidence import Criteria, LabelEvidence, are_backwards, evidence_of
+from thresholds.diagnosis.evidence import Criteria, LabelEvidence, evidence_of, shown_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
@@ -201,7 +201,7 @@ def _about_data(
     """Return what a comparison says of rows and labels, and which rules were fitted on them."""
     gold = count_truth(problem)
     has_both = (gold.positives > 0) & (gold.positives < gold.total)  # (n_labels,)
-    backwards = are_backwards(evidence, Criteria())  # (n_labels,)
+    _, _, backwards = shown_of(evidence, Criteria())  # (n_labels,)
     names = names_of(problem.label_names, problem.n_labels)
     aurocs = evidence.auroc  # (n_labels,), of rows that weigh 1 each
     if problem.sample_weight is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, Unpack
 
-from thresholds._arrays.threads import Bar
+from thresholds._arrays.threads import ProgressBar
 from thresholds._checks import Average, InputError, numbers, shown
 from thresholds.counts.counts import Counts, added_counts, in_form_of
 from thresholds.counts.fitting import refuse_for_counts
@@ -150,7 +150,7 @@ def _fit_counted(source: object, map: Map, about: _About, options: FitOptions) -
     if about.label_names is None:
         about = about._replace(label_names=blocks.label_names)
     tasks = [_Task(number, shard) for number, shard in enumerate(blocks.shards)]
-    bar = Bar("counting", 2 * len(tasks), unit="shards") if options.progress else None
+    bar = ProgressBar("counting", 2 * len(tasks), unit="shards") if options.progress else None
 
     def add_up(ranges: ScoreRanges | None) -> Counts:
         # The labels of all shards are put in the order of the first.
@@ -230,7 +230,7 @@ def _counts_of(rows: GrowingRows, ranges: ScoreRanges | None) -> Counts:
     )
 
 
-def _sum(results: Any, n_tasks: int, bar: Bar | None) -> Counts:
+def _sum(results: Any, n_tasks: int, bar: ProgressBar | None) -> Counts:
     """Add up what was counted in all shards, each of which has to come once."""
     parts: list[_Read] = []
     seen: set[int] = set()

@@ -21,7 +21,7 @@ from thresholds.diagnosis.deciding import (
     precision_test,
     scores_test,
 )
-from thresholds.diagnosis.evidence import FEWEST, LabelEvidence, criteria_of, evidence_of
+from thresholds.diagnosis.evidence import FEWEST, LabelEvidence, criteria_of, evidence_of, shown_of
 from thresholds.diagnosis.learning import learn
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.plan import QUESTIONS, AnnotationPlan, sentence_on
@@ -31,7 +31,6 @@ from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
-from thresholds.significance import rejected
 
 
 def plan_annotation(
@@ -176,8 +175,7 @@ def plan_annotation(
     # 2. The first question that is open of each label, "" for none.
     is_suspect = states_of(counts, evidence, criteria) == "suspect"
     is_unproven = judged["verdict"] == "unproven"
-    is_known = rejected(evidence.p_informative, criteria.alpha)
-    is_unknown = rejected(evidence.p_uninformative, criteria.alpha)
+    is_known, is_unknown, _ = shown_of(evidence, criteria)
     floors = _floors_of(rule, problem.n_labels)
     is_open = {
         "positives": positives == 0,

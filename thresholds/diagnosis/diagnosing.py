@@ -14,7 +14,13 @@ from thresholds._engine.placement import place
 from thresholds._engine.problem import Problem
 from thresholds._results.fields import objects_of
 from thresholds._results.result import rows_of
-from thresholds.diagnosis.evidence import Criteria, LabelEvidence, criteria_of, evidence_of
+from thresholds.diagnosis.evidence import (
+    Criteria,
+    LabelEvidence,
+    criteria_of,
+    evidence_of,
+    shown_of,
+)
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.result import Diagnosis
 from thresholds.diagnosis.states import reason, states_of
@@ -24,7 +30,6 @@ from thresholds.metrics.clusters import IndependentShares
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
 from thresholds.rule import Rule, ThresholdRule
-from thresholds.significance import rejected
 from thresholds.sources.taking import takes_source
 
 _USUAL = Criteria()
@@ -265,6 +270,7 @@ def _table(
     threshold = np.full(n.size, np.nan)
     if isinstance(rule, ThresholdRule):
         threshold = rule.thresholds
+    informative, _, _ = shown_of(evidence, criteria)
     with np.errstate(divide="ignore", invalid="ignore"):
         columns = {
             "name": judged["name"],
@@ -285,7 +291,7 @@ def _table(
             "p_informative": evidence.p_informative,
             "p_uninformative": evidence.p_uninformative,
             "p_backwards": evidence.p_backwards,
-            "informative": rejected(evidence.p_informative, criteria.alpha),
+            "informative": informative,
             "state": states_of(counts, evidence, criteria),
         }
     labels = objects_of(rows_of(columns))

@@ -339,7 +339,12 @@ def _where_testable(p: Floats, positives: Ints, n: Ints) -> Floats:
     return np.where((positives < FEWEST) | (n - positives < FEWEST), np.nan, p)
 
 
-def are_backwards(evidence: LabelEvidence, criteria: Criteria) -> Booleans:
-    """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same."""
-    shown = rejected(evidence.p_backwards, criteria.alpha)
-    return shown & ~rejected(evidence.p_informative, criteria.alpha)
+def shown_of(evidence: LabelEvidence, criteria: Criteria) -> tuple[Booleans, Booleans, Booleans]:
+    """Tell which labels are shown to be informative; to be uninformative; and to rank backwards, (n_labels,) each.
+
+    A label that is shown to have some positives at the top is not called backwards all the same.
+    """
+    informative = rejected(evidence.p_informative, criteria.alpha)
+    uninformative = rejected(evidence.p_uninformative, criteria.alpha)
+    backwards = rejected(evidence.p_backwards, criteria.alpha) & ~informative
+    return informative, uninformative, backwards

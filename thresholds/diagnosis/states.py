@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from thresholds._results.tables import Column, Table, count, p_value, tabulate, tenths
 from thresholds._results.words import and_others, counted, shown_name
-from thresholds.diagnosis.evidence import FEWEST, Criteria, LabelEvidence, are_backwards
+from thresholds.diagnosis.evidence import FEWEST, Criteria, LabelEvidence, shown_of
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.significance import rejected
 
 NOT_OVER = "restrained"  # the state that says nothing else of a label
 MEANINGS_OF_STATES = {  # in the order in which they apply
@@ -44,9 +43,7 @@ def states_of(
         over = predicted / positives > criteria.overprediction
 
     # What the tests say.
-    backwards = are_backwards(evidence, criteria)
-    informative = rejected(evidence.p_informative, criteria.alpha)
-    uninformative = rejected(evidence.p_uninformative, criteria.alpha)
+    informative, uninformative, backwards = shown_of(evidence, criteria)
     useless = uninformative & ~informative
     undetermined = (positives < FEWEST) | ~(informative | uninformative)
 

@@ -25,7 +25,7 @@ from thresholds._results.result import Result, names_of, rows_of
 from thresholds._results.tables import Column, Table, count, tabulate, tenths
 from thresholds._results.words import counted, in_percent, n_more
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
-from thresholds.diagnosis.evidence import Criteria, LabelEvidence, are_backwards
+from thresholds.diagnosis.evidence import Criteria, LabelEvidence, shown_of
 from thresholds.diagnosis.sentences import (
     MEANINGS,
     TO_DO,
@@ -221,9 +221,7 @@ def verdicts_of(
     p_of_top = p_missed(rule_for_f, top.times(for_f), beta)
 
     # What is shown, and the first that applies.
-    informative = rejected(evidence.p_informative, criteria.alpha)
-    uninformative = rejected(evidence.p_uninformative, criteria.alpha)
-    backwards = are_backwards(evidence, criteria)
+    informative, uninformative, backwards = shown_of(evidence, criteria)
     shown = {
         "usable": rejected(p_usable, criteria.alpha),
         "useless": (uninformative & ~informative) | backwards,

@@ -3,9 +3,9 @@
 `open_scores` gives a `Source` for every format. Commands that fit `gather` it; `predict` passes blocks on to a writer.
 
 Each format is one function, and one line in a table of formats: in `opening` to read it, in `writing` to write it.
-A format of named columns gives a `Table` (`tables/table.py`): its columns are read as Arrow's batches. Which of them
-are scores, truth, groups, weights and keys is found out for all alike (`tables/roles.py`). A format of whole matrices
-gives a `Source`.
+A format of named columns gives a `FileTable` (`tables/table.py`): its columns are read as Arrow's batches. Which of
+them are scores, truth, groups, weights and keys is found out for all alike (`tables/roles.py`). A format of whole
+matrices gives a `Source`.
 """
 
 from thresholds.atomic import write_atomically
@@ -26,11 +26,11 @@ from thresholds.files.score_file import (
     gather_labelled,
 )
 from thresholds.files.source import Block, Source, Wanted
-from thresholds.files.writing import Decided, check_suffix, write_blocks
+from thresholds.files.writing import DecidedRows, check_suffix, write_blocks
 
 __all__ = [
     "Block",
-    "Decided",
+    "DecidedRows",
     "LabelledFile",
     "ScoreFile",
     "Source",

@@ -19,7 +19,7 @@ from thresholds.files.source import Source, Wanted
 from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, ROWS, SCORES, called
 from thresholds.files.tables.csv_layout import is_like_number, is_number
 from thresholds.files.tables.roles import SEPARATORS, ColumnChoice, is_index, with_types
-from thresholds.files.tables.table import Table
+from thresholds.files.tables.table import FileTable
 from thresholds.files.unknown import is_truth
 
 _NUMBERS_IN_TEXT = re.compile(r"\s*[\[({].*\d\.\d")  # lists, or objects, as Python writes them
@@ -49,7 +49,7 @@ def is_zero_or_one(text: str) -> bool:
 
 
 def left_out(
-    table: Table, wanted: Wanted, roles: Mapping[str, Collection[str | None]]
+    table: FileTable, wanted: Wanted, roles: Mapping[str, Collection[str | None]]
 ) -> dict[str, str]:
     """Return the columns without a role, with what they hold; `roles` are those that no option names.
 
@@ -71,7 +71,7 @@ def left_out(
     return {key: column.type for key, column in table.columns.items() if key not in used}
 
 
-def refuse_other_than_numbers(table: Table, choice: ColumnChoice, expected: str) -> None:
+def refuse_other_than_numbers(table: FileTable, choice: ColumnChoice, expected: str) -> None:
     """Refuse wide columns that are no numbers."""
     for key in choice.columns:
         column = table.columns[key]
@@ -86,7 +86,7 @@ def refuse_other_than_numbers(table: Table, choice: ColumnChoice, expected: str)
 
 
 def refuse_mostly_numbers(
-    table: Table, columns: Collection[str], *, of_truth: bool = False
+    table: FileTable, columns: Collection[str], *, of_truth: bool = False
 ) -> None:
     """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them.
 
@@ -117,7 +117,7 @@ def refuse_mostly_numbers(
             )
 
 
-def refuse_scores_of_text(table: Table, columns: Collection[str], label: str) -> None:
+def refuse_scores_of_text(table: FileTable, columns: Collection[str], label: str) -> None:
     """Refuse to pass over columns that are called as scores are, of cells such as `0,9`, `90 %`, or numbers and `?`."""
     for key, texts in _first_texts(table, columns, is_number):
         if texts.odd is None:
@@ -130,7 +130,7 @@ def refuse_scores_of_text(table: Table, columns: Collection[str], label: str) ->
             )
 
 
-def refuse_scores_left_out(table: Table, choice: ColumnChoice, left: Collection[str]) -> None:
+def refuse_scores_left_out(table: FileTable, choice: ColumnChoice, left: Collection[str]) -> None:
     """Refuse to take an only column of numbers, or whole numbers, for scores beside what may have those of all labels.
 
     Such are lists as text, as pandas writes them to a csv, structs that nothing here knows, what is called as scores
@@ -169,7 +169,7 @@ def refuse_scores_left_out(table: Table, choice: ColumnChoice, left: Collection[
             )
 
 
-def refuse_scores_called_truth(table: Table) -> None:
+def refuse_scores_called_truth(table: FileTable) -> None:
     """Refuse to take a column for truth that is called so, and has scores beside others: it may be a label."""
     called_truth = [
         key for key, column in table.columns.items() if key == "y_true" and column.is_flat("float")
@@ -185,7 +185,7 @@ def refuse_scores_called_truth(table: Table) -> None:
             )
 
 
-def look_like_truth(table: Table, columns: Collection[str], unknown: object) -> set[str]:
+def look_like_truth(table: FileTable, columns: Collection[str], unknown: object) -> set[str]:
     """Return those of the columns that hold numbers, and in the first rows only 0, 1 and what is not known."""
     numbers = [
         key
@@ -201,7 +201,7 @@ def look_like_truth(table: Table, columns: Collection[str], unknown: object) -> 
 
 
 def refuse_other_labels(
-    table: Table, choice: ColumnChoice, left: Mapping[str, str], scores: Source, unknown: object
+    table: FileTable, choice: ColumnChoice, left: Mapping[str, str], scores: Source, unknown: object
 ) -> None:
     """Refuse to leave out the truth of a label that the scores lack."""
     of_truth = look_like_truth(table, left, unknown)
@@ -218,7 +218,7 @@ def refuse_other_labels(
     refuse_mostly_numbers(table, left, of_truth=True)
 
 
-def because(table: Table, choice: ColumnChoice | None, label: str) -> str:
+def because(table: FileTable, choice: ColumnChoice | None, label: str) -> str:
     """Say why a table has no numbers for a label though it has a column for it; nothing if there is none."""
     prefix = (
         None if choice is None or choice.key in ("all columns", "label columns") else choice.key
@@ -299,7 +299,7 @@ def look_like_groups(source: Source) -> tuple[str, int, int] | None:
     return None
 
 
-def _odd(table: Table, key: str) -> str:
+def _odd(table: FileTable, key: str) -> str:
     """Say which is the first row of a column of text that has no number."""
     for _, texts in _first_texts(table, [key], is_number):
         if texts.odd is not None:
@@ -308,7 +308,7 @@ def _odd(table: Table, key: str) -> str:
 
 
 def _first_texts(
-    table: Table, columns: Collection[str], fits: Callable[[str], bool]
+    table: FileTable, columns: Collection[str], fits: Callable[[str], bool]
 ) -> Iterator[tuple[str, FirstText]]:
     """Look at the first rows of each of the columns that is text, and has a value in each of them."""
     of_text = [key for key in columns if table.columns[key].is_flat("text")]

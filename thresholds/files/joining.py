@@ -12,7 +12,7 @@ from thresholds._checks import InputError, in_order, places
 from thresholds._results.words import counted
 from thresholds.files.keys import places_of
 from thresholds.files.order import (
-    Labels,
+    FileLabels,
     refuse_no_order,
     refuse_numbers_as_names,
     refuse_other_rows,
@@ -145,7 +145,7 @@ def truth_of_arrays(source: Source, wanted: Wanted, scores: Source) -> Source:
         )
     names = scores.label_names
     if source.label_names is None:
-        labels = Labels(names, scores.n_labels, scores.has_order)
+        labels = FileLabels(names, scores.n_labels, scores.has_order)
         refuse_no_order(f"truth of {source.name}", labels)
         if source.more_labels and wanted.names_of_columns is None:
             refuse_numbers_as_names(f"truth of {source.name}", labels)

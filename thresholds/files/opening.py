@@ -33,7 +33,7 @@ from thresholds.files.tables.formats import (
 from thresholds.files.tables.json_lines import open_json_lines
 from thresholds.files.tables.long import long_scores, long_truth, source_of_lines
 from thresholds.files.tables.rows import scores_of_rows, truth_of_rows
-from thresholds.files.tables.table import Table
+from thresholds.files.tables.table import FileTable
 
 StrPath = str | os.PathLike[str]
 
@@ -59,7 +59,7 @@ _ARRAYS: dict[str, _OpenMatrix] = {
     ".libsvm": open_svmlight,
 }
 # One file or many shards. Beside these, a folder may be a dataset that Hugging Face's library saved.
-_TABLES: dict[str, Callable[[Path, Wanted], Table]] = {
+_TABLES: dict[str, Callable[[Path, Wanted], FileTable]] = {
     ".parquet": open_parquet,
     ".pq": open_parquet,
     ".feather": open_arrow,
@@ -240,9 +240,9 @@ def _opens_matrix(path: Any) -> _OpenMatrix | None:
     return _ARRAYS.get(_suffix(path))
 
 
-def _open_table(path: Any, wanted: Wanted) -> Table:
+def _open_table(path: Any, wanted: Wanted) -> FileTable:
     """Open a table, one file or several."""
-    table: Table
+    table: FileTable
     if is_dataset(path):
         table = open_dataset(path)
     elif _is_pattern(path):
@@ -266,7 +266,7 @@ def _matching(pattern: str) -> list[Path]:
     return files
 
 
-def _folder(folder: Path, wanted: Wanted) -> Table:
+def _folder(folder: Path, wanted: Wanted) -> FileTable:
     """Open a dataset that Hugging Face's library saved, or shards."""
     splits = dataset_splits(folder)
     if splits is not None:
@@ -300,19 +300,19 @@ def _shards_in(folder: Path) -> list[Path]:
     return shards
 
 
-def _shards(name: str, paths: list[Path], wanted: Wanted) -> Table:
+def _shards(name: str, paths: list[Path], wanted: Wanted) -> FileTable:
     """Open shards, sorted by name."""
     wrong = [path for path in paths if path.is_dir() or _suffix(path.name) not in _TABLES]
     if wrong:
         raise InputError(f"{wrong[0]} is no shard, expected files that end in {', '.join(_TABLES)}")
-    opened = list[Table]()
+    opened = list[FileTable]()
     for path in paths:
         with reading(path):
             opened.append(_one_table(path, wanted))
     return tables.joined(name, opened, numbers_alike=wanted.unknown is not None)
 
 
-def _one_table(path: Path, wanted: Wanted) -> Table:
+def _one_table(path: Path, wanted: Wanted) -> FileTable:
     """Open one file."""
     suffix = _suffix(path.name)
     # A missing file is named by Python's own error; a pipe would be read once alone.

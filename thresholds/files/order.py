@@ -17,7 +17,7 @@ _INDEX = re.compile(rf"{UNNAMED_INDEX.pattern}|index|level_0")
 _LONGEST_INDEX = 18  # digits
 
 
-class Labels(NamedTuple):
+class FileLabels(NamedTuple):
     """The labels whose scores, or truth, are read."""
 
     names: tuple[str, ...] | None
@@ -31,7 +31,7 @@ class Labels(NamedTuple):
         return None not in numbers and numbers != [str(place) for place in range(len(numbers))]
 
 
-def refuse_no_order(truth: str, labels: Labels) -> None:
+def refuse_no_order(truth: str, labels: FileLabels) -> None:
     """Refuse to tell labels by their positions where the scores have them in no order."""
     if not labels.has_order and labels.number > 1:
         raise InputError(
@@ -40,7 +40,7 @@ def refuse_no_order(truth: str, labels: Labels) -> None:
         )
 
 
-def refuse_numbers_as_names(truth: str, labels: Labels) -> None:
+def refuse_numbers_as_names(truth: str, labels: FileLabels) -> None:
     """Refuse positions beside labels that are called by whole numbers, as these may be meant."""
     if labels.are_numbers:
         raise InputError(

@@ -31,7 +31,7 @@ _LABELS = "labels"
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets run begins with one of these
 
 
-class Decided(NamedTuple):
+class DecidedRows(NamedTuple):
     """Decisions on some rows, and their keys."""
 
     y_pred: Matrix  # 0/1 (n_rows, n_labels)
@@ -40,7 +40,7 @@ class Decided(NamedTuple):
 
 def write_blocks(
     path: str | os.PathLike[str],
-    blocks: Iterable[Decided],
+    blocks: Iterable[DecidedRows],
     n_labels: int,
     label_names: tuple[str, ...] | None,
     key: str | tuple[str, ...] | None = None,
@@ -118,7 +118,7 @@ class _Form:
         return {".csv": self.columns, ".npz": of_npz}.get(self.path.suffix, (_LABELS,))
 
 
-def _write_json_lines(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
+def _write_json_lines(stream: IO[bytes], blocks: Iterable[DecidedRows], form: _Form) -> None:
     """Write `{"labels": ["cat", "emu"]}` in each line, after the key."""
     for decided in blocks:
         lists = label_lists.to_label_lists(decided.y_pred, form.label_names)
@@ -129,7 +129,7 @@ def _write_json_lines(stream: IO[bytes], blocks: Iterable[Decided], form: _Form)
             stream.write(json.dumps(cells, ensure_ascii=False).encode() + b"\n")
 
 
-def _write_parquet(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
+def _write_parquet(stream: IO[bytes], blocks: Iterable[DecidedRows], form: _Form) -> None:
     """Write `labels`, lists of names, or of positions where there are no names; before it the key."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -152,7 +152,7 @@ def _write_parquet(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) ->
             writer.close()
 
 
-def _write_npz(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
+def _write_npz(stream: IO[bytes], blocks: Iterable[DecidedRows], form: _Form) -> None:
     """Write the CSR matrix `y_pred`, in compressed arrays, when all positions are known."""
     positions = []
     lengths = [np.zeros(1, np.int32)]  # of rows, behind a 0, so that their sums are index pointers
@@ -184,7 +184,7 @@ def _write_npz(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> Non
                 npy.write_array(member, array, allow_pickle=False)
 
 
-def _write_csv(stream: IO[bytes], blocks: Iterable[Decided], form: _Form) -> None:
+def _write_csv(stream: IO[bytes], blocks: Iterable[DecidedRows], form: _Form) -> None:
     """Write a column of 0 and 1 for each label behind the key, under its name, or its position without names.
 
     Of scores that have a label a line: the key and a label that is predicted in each line.
@@ -250,7 +250,7 @@ def _refuse_wide(form: _Form) -> None:
         )
 
 
-_Write = Callable[[IO[bytes], Iterable[Decided], _Form], None]
+_Write = Callable[[IO[bytes], Iterable[DecidedRows], _Form], None]
 
 # Every format, by the suffix of its files, and the function that writes it. For another, write a function and add a
 # line.

@@ -64,12 +64,12 @@ def odds_by_score(
     problem: Problem, thresholds: Floats, *, n_jobs: int | None = -1, progress: bool = False
 ) -> OddsByScore:
     """Fit the curves of all labels; `thresholds` (n_labels,) say where they are to be known best."""
-    curves = Curves(problem)
+    curves = CurveFits(problem)
     parts = over_labels(problem, curves, n_jobs=n_jobs, progress=progress)
     return curves.odds(np.concatenate(parts, axis=1), thresholds)
 
 
-class Curves:
+class CurveFits:
     """Fits the curves of the labels of a problem: a function for `over_labels`."""
 
     def __init__(self, problem: Problem) -> None:
@@ -196,7 +196,7 @@ def _middle(old: Floats, new: Floats, odds: OddsByScore) -> Floats:
     return np.where(np.isfinite(old) & np.isfinite(new), middle, one)
 
 
-class _Bins(NamedTuple):
+class _BinsOnCurves(NamedTuple):
     """Bins of histograms that lie on curves, label after label."""
 
     starts: Ints  # (n_labels + 1,)
@@ -205,7 +205,7 @@ class _Bins(NamedTuple):
     total: Ints  # (n_bins,)
 
 
-def _bins_of(problem: Problem, found: Histograms, of_shares: bool) -> _Bins:
+def _bins_of(problem: Problem, found: Histograms, of_shares: bool) -> _BinsOnCurves:
     """Return the bins of histograms that have a place on curves."""
     # Neither absent nor masked scores do.
     has_place = found.lowest > -np.inf
@@ -218,7 +218,7 @@ def _bins_of(problem: Problem, found: Histograms, of_shares: bool) -> _Bins:
             _log_odds_of_shares(ends, found.lowest.dtype) for ends in (lowest, highest)
         )
     x = lowest / 2 + highest / 2
-    return _Bins(found.offsets, x, found.hits, found.weights)
+    return _BinsOnCurves(found.offsets, x, found.hits, found.weights)
 
 
 def _log_odds_of_shares(shares: Floats, dtype: np.dtype[Any]) -> Floats:
@@ -228,7 +228,7 @@ def _log_odds_of_shares(shares: Floats, dtype: np.dtype[Any]) -> Floats:
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def _fit(bins: _Bins, smoothing: float, unit: float) -> Floats:
+def _fit(bins: _BinsOnCurves, smoothing: float, unit: float) -> Floats:
     """Return, (10, n_labels), scale, centre, slope, intercept and both covariances; NaN where these are not known."""
     n_labels = bins.starts.size - 1
     label = group_of(bins.starts)  # (n_bins,)

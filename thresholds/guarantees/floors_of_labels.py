@@ -25,7 +25,6 @@ from thresholds.guarantees.tests_of_labels import (
     certified_precision,
     certified_recall,
     joined_ranges,
-    one_range,
     predictions_needed_by_sequence,
 )
 from thresholds.rule.guarantees import ALWAYS, NEVER, Guarantees
@@ -110,28 +109,23 @@ class LabelFloors:
         if self.units == "groups":
             numbers = np.arange(labels.start, labels.stop)
             found = histograms(self.tested, None, labels=numbers, n_jobs=1)
-        steps = found.steps
-        precision_floor = self.min_precision[labels]
-        recall_floor = self.min_recall[labels]
+        steps, precision_floor = found.steps, self.min_precision[labels]
 
-        # Recall: all thresholds up to a score; precision: some ranges. Where there is no floor, or one of 0: all.
-        by_recall = certified_recall(steps, _tested(recall_floor), self.recall_delta[labels])
-        by_recall = _unless_free(by_recall, recall_floor)
+        # Recall: all thresholds up to a score; precision: some ranges.
+        up_to = certified_recall(steps, self.min_recall[labels], self.recall_delta[labels])
         by_precision = certified_precision(
-            found, self.tested, first, _tested(precision_floor), self.precision_delta[labels]
+            found, self.tested, first, precision_floor, self.precision_delta[labels]
         )
-        by_precision = _unless_free(by_precision, precision_floor)
-        allowed = by_precision.within(by_recall.high[0])
+        allowed = by_precision.within(up_to)
 
         # A label of which recall alone cannot be shown is predicted always: its recall is 1.
-        always = ~by_recall.any & np.isnan(precision_floor)
-        lowest = np.full(always.size, -np.inf)
-        allowed = one_range(lowest, lowest).where(always, allowed)
+        always = np.isnan(up_to) & np.isnan(precision_floor)
+        allowed.low[0, always] = allowed.high[0, always] = -np.inf
         return CertifiedFloors(
             allowed,
-            by_precision.any,
-            by_recall.any,
-            _best_precision(steps, precision_floor, ~by_precision.any),
+            precision=by_precision.any,
+            recall=~np.isnan(up_to),
+            best_precision=_best_precision(steps, precision_floor, ~by_precision.any),
         )
 
     def guarantees(
@@ -171,19 +165,7 @@ class LabelFloors:
 def joined_floors(parts: Sequence[CertifiedFloors]) -> CertifiedFloors:
     """Join what is certified of consecutive labels."""
     allowed, *columns = zip(*parts, strict=True)
-    return CertifiedFloors(joined_ranges(list(allowed)), *map(np.concatenate, columns))
-
-
-def _tested(floor: Floats) -> Floats:
-    """Return the floors that need a test: not 0, which everything keeps."""
-    return np.where(floor == 0, np.nan, floor)
-
-
-def _unless_free(shown: Ranges, floor: Floats) -> Ranges:
-    """Allow labels without a floor, or with one of 0, all thresholds."""
-    is_free = np.isnan(floor) | (floor == 0)
-    infinite = np.full(floor.size, np.inf)
-    return one_range(-infinite, infinite).where(is_free, shown)
+    return CertifiedFloors(joined_ranges(allowed), *map(np.concatenate, columns))
 
 
 def _best_precision(steps: Steps, floor: Floats, wanted: Booleans) -> Floats:

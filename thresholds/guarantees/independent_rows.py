@@ -121,7 +121,7 @@ def warn_of_copies(problem: Problem) -> None:
     if not any(np.unique(scores).size >= _MOSTLY * first.size for scores in distinct.T):
         return
     _checks.warn_caller(
-        f"{n_copies:,} of {counted.size:,} rows are copies of others, in scores and truth, and a promise takes"
+        f"{n_copies:,} of {counted.size:,} rows are copies of others, in scores and truth, and a guarantee takes"
         " rows as independent: give each row once, or groups, with one number for all copies of a row",
         UserWarning,
     )

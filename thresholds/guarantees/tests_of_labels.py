@@ -27,6 +27,7 @@ that this is exact for any law of scores and truth, ties included.
 """
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -71,17 +72,6 @@ class Ranges(NamedTuple):
         has_some = (self.low < lowered) | (lowered == -np.inf)
         return Ranges(np.where(has_some, self.low, np.nan), np.where(has_some, lowered, np.nan))
 
-    def where(self, wanted: Booleans, other: "Ranges") -> "Ranges":
-        """Take the ranges of the labels that are wanted, of the others those of `other`."""
-        n_ranges = max(len(self.low), len(other.low))
-        pairs = zip(self.padded(n_ranges), other.padded(n_ranges), strict=True)
-        return Ranges(*(np.where(wanted, own, rest) for own, rest in pairs))
-
-    def padded(self, n_ranges: int) -> "Ranges":
-        """Return so many ranges for each label, of which the last are none."""
-        missing = np.full((n_ranges - len(self.low), self.low.shape[1]), np.nan)
-        return Ranges(*(np.concatenate([ends, missing]) for ends in self))
-
     def contain(self, thresholds: Floats) -> Booleans:
         """Whether the threshold of each label (n_labels,) lies in one of its ranges."""
         inside = (self.low < thresholds) & (thresholds <= self.high)
@@ -89,16 +79,17 @@ class Ranges(NamedTuple):
         return np.asarray(inside.any(axis=0))
 
 
-def one_range(low: Floats, high: Floats) -> Ranges:
-    """Return one range for each label, from ends (n_labels,)."""
-    return Ranges(low[np.newaxis], high[np.newaxis])
-
-
-def joined_ranges(parts: list[Ranges]) -> Ranges:
+def joined_ranges(parts: Sequence[Ranges]) -> Ranges:
     """Join the ranges of consecutive labels."""
     n_ranges = max(len(part.low) for part in parts)
-    padded = [part.padded(n_ranges) for part in parts]
-    return Ranges(*(np.concatenate(ends, axis=1) for ends in zip(*padded, strict=True)))
+    n_labels = sum(part.low.shape[1] for part in parts)
+    joined = Ranges(*np.full((2, n_ranges, n_labels), np.nan))
+    first = 0
+    for low, high in parts:
+        labels = slice(first, first + low.shape[1])
+        joined.low[: len(low), labels], joined.high[: len(low), labels] = low, high
+        first = labels.stop
+    return joined
 
 
 def certified_cuts(found: Histograms, allowed: Ranges) -> Steps:
@@ -147,8 +138,8 @@ def _with_always(found: Histograms, wanted: Booleans) -> Histograms:
 # Recall
 
 
-def certified_recall(steps: Steps, floor: Floats, delta: Floats) -> Ranges:
-    """Return the thresholds of labels that are shown to keep a floor of recall, one range for each.
+def certified_recall(steps: Steps, floor: Floats, delta: Floats) -> Floats:
+    """Return the highest threshold of each label that is shown to keep a floor of recall, as all below it do.
 
     Parameters
     ----------
@@ -158,7 +149,7 @@ def certified_recall(steps: Steps, floor: Floats, delta: Floats) -> Ranges:
 
     Returns
     -------
-    Ranges; of a label without a floor, or of which nothing is shown, there is none
+    (n_labels,) NaN where none is shown, +inf without a floor or for one of 0, which all thresholds keep
     """
     hits = least_hits(steps.positives, floor, delta)  # (n_labels,)
     enough = np.flatnonzero(steps.tp >= hits[steps.label])
@@ -166,7 +157,12 @@ def certified_recall(steps: Steps, floor: Floats, delta: Floats) -> Ranges:
     has_cut = first < steps.offsets[1:]
     high = np.full(floor.size, np.nan)
     high[has_cut] = steps.cut[first[has_cut]]
-    return Ranges(np.where(has_cut, -np.inf, np.nan)[np.newaxis], high[np.newaxis])
+    return np.where(_is_free(floor), np.inf, high)
+
+
+def _is_free(floor: Floats) -> Booleans:
+    """Tell which labels have no floor, (n_labels,), or one of 0, which everything keeps."""
+    return np.asarray(np.isnan(floor) | (floor == 0))
 
 
 # Precision
@@ -220,10 +216,13 @@ def certified_precision(
 
     Returns
     -------
-    Ranges (n_starts of them for each label), of which a label without a floor has none
+    Ranges, one for each start of each label; of all thresholds for a label without a floor, or with one of 0
     """
+    is_free = _is_free(floor)
+    floor = np.where(is_free, np.nan, floor)
     starts = starts_of(floor, delta, found.totals.astype(np.float64))
-    low, high = np.full_like(starts.n_above, np.nan), np.full_like(starts.n_above, np.nan)
+    low, high = np.full((2, *starts.n_above.shape), np.nan)
+    low[0, is_free], high[0, is_free] = -np.inf, np.inf
     if np.isnan(starts.n_above).all():
         return Ranges(low, high)
     cuts = found.cuts

@@ -347,9 +347,9 @@ class Rule(Result, ABC):
         >>> [finding.kind for finding in rule.check(1 / (1 + np.exp(-logits))).findings]
         ['scale', 'labels_per_row', 'rates']
         """
-        from thresholds.rule.watching.check import profile_of_given
+        from thresholds.rule.watching.check import profile_of_scores
 
-        return replace(self, profile=profile_of_given(self, y_score))
+        return replace(self, profile=profile_of_scores(self, y_score))
 
     def warn_if_changed(
         self, scores: Any, decided: Any = None, *, order: Ints | None = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.threads import Bar, check_n_jobs, read_ahead, workers
+from thresholds._arrays.threads import ProgressBar, check_n_jobs, read_ahead, workers
 from thresholds._arrays.types import Dense, Floats
 from thresholds._checks import InputError, shown
 from thresholds._checks.unknown import unknown_values
@@ -174,7 +174,7 @@ def gather(
         n_rows=blocks.n_rows,
         without_truth=True,
     )
-    bar = Bar("reading", blocks.n_rows or 0, unit="rows") if progress else None
+    bar = ProgressBar("reading", blocks.n_rows or 0, unit="rows") if progress else None
     try:
         with closing(_told(blocks, n_jobs)) as told:
             for block, where in told:

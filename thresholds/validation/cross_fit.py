@@ -26,7 +26,7 @@ from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.diagnosis import Diagnosis, Verdicts
 from thresholds.diagnosis.diagnosing import conclude_from
 from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence, evidence_of
-from thresholds.fitting.odds import Curves
+from thresholds.fitting.odds import CurveFits
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
     FitArguments,
@@ -397,7 +397,7 @@ def cross_fit_rows(
     judged_rows = np.flatnonzero(folds >= 0)
     judged = problem if judged_rows.size == folds.size else problem.at_rows(judged_rows)
     criteria = Criteria()
-    curves, tests = Curves(problem), LabelTests(judged, criteria)
+    curves, tests = CurveFits(problem), LabelTests(judged, criteria)
     tells_verdicts = verdicts and rows.sample_weight is None
     are_tested_here = tells_verdicts and judged is problem
     questions: list[Question] = [curves, tests] if are_tested_here else [curves]

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.threads import Bar
+from thresholds._arrays.threads import ProgressBar
 from thresholds._arrays.types import Ints
 from thresholds._checks import AVERAGES, Average, InputError, group_numbers
 from thresholds._results.fields import record, value
@@ -263,7 +263,7 @@ def select_rule(
     zero_division = options.get("zero_division", DEFAULTS["zero_division"])
     paired = None if groups is None else group_numbers(rows.groups, rows.folds.size)
     calibrators = [Calibrators() for _ in rows.pairs]  # of each fold
-    bar = Bar("rules", len(applying)) if options.get("progress", False) else None
+    bar = ProgressBar("rules", len(applying)) if options.get("progress", False) else None
     decided = {}
     for rule in applying:
         of_folds = rules_of_folds(

@@ -74,7 +74,9 @@ def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
             )
     has_unknown = truth is not None and wanted.unknown is not None
     names = _label_names(archive, wanted, scores.shape[1])
-    rows = _Rows(archive, wanted, scores, truth, f"truth {truth_key!r} of {path.name}", names)
+    rows = _ArchiveRows(
+        archive, wanted, scores, truth, f"truth {truth_key!r} of {path.name}", names
+    )
     rows.vectors()  # are refused now, before anything else is done, if they are odd
 
     # Rows to fit and to judge on are those of the scores. Whatever has no role is listed.
@@ -106,7 +108,7 @@ def open_npz(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _ArchiveRows:
     """The rows of an archive: what it holds of them is read whenever it is asked for."""
 
     archive: Archive

@@ -64,7 +64,9 @@ def open_xmc(path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
     has_truth = is_data_set and (truth_only or wanted.with_truth)
     if has_truth:
         refuse_unknown_in_lists(path.name, wanted.unknown)
-    rows = _Rows(path, partial(_rows_of_xmc, path, shape[0]), n_labels, is_data_set, has_truth)
+    rows = _SparseTextRows(
+        path, partial(_rows_of_xmc, path, shape[0]), n_labels, is_data_set, has_truth
+    )
     source = of_one_matrix(path, wanted, shape, rows.truth, of_text=True)
     if truth_only:
         return source
@@ -83,7 +85,7 @@ def open_svmlight(path: Path, wanted: Wanted, *, truth_only: bool = False) -> So
         raise InputError(f"{path.name} has labels and features, no scores, {expected}")
     refuse_unknown_in_lists(path.name, wanted.unknown)
     most = path.stat().st_size + MOST_EMPTY
-    truth = _Rows(path, partial(_rows_of_svmlight, path), most, is_data_set=True).truth()
+    truth = _SparseTextRows(path, partial(_rows_of_svmlight, path), most, is_data_set=True).truth()
     truth.resize(truth.shape[0], int(truth.indices.max(initial=0)) + 1)
 
     # Scores may have more labels than occur here, and names for all of them.
@@ -93,7 +95,7 @@ def open_svmlight(path: Path, wanted: Wanted, *, truth_only: bool = False) -> So
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _SparseTextRows:
     """The rows of a file."""
 
     path: Path

@@ -39,7 +39,7 @@ LABEL_SEPARATORS = ("|", ";", ",", " ")  # that may stand between the labels of 
 WEIGHTS = ("weight", "weights", "sample_weight")
 
 
-class Column(NamedTuple):
+class FileColumn(NamedTuple):
     """What a column holds, by its type."""
 
     form: Form
@@ -84,7 +84,7 @@ class NoValue(InputError):
         self.name, self.row, self.column, self.place = name, row, column, place
 
 
-def columns_of(schema: Any, features: Mapping[str, Any] | None = None) -> dict[str, Column]:
+def columns_of(schema: Any, features: Mapping[str, Any] | None = None) -> dict[str, FileColumn]:
     """Describe the columns of a schema; `features` are those that Hugging Face's library notes."""
     index = _index_columns(schema)
     features = features or {}
@@ -105,7 +105,7 @@ def refuse_doubled(name: str, columns: Sequence[str]) -> None:
         )
 
 
-def described(type_: Any, names: tuple[str, ...] | None = None) -> Column:
+def described(type_: Any, names: tuple[str, ...] | None = None) -> FileColumn:
     """Describe a column by its type; an extension is what it is stored as, if that is known here."""
     from pyarrow import BaseExtensionType, types
 
@@ -118,33 +118,33 @@ def described(type_: Any, names: tuple[str, ...] | None = None) -> Column:
         if types.is_struct(type_.value_type):
             return _named(type_, *_label_and_score(type_.value_type))
         width = type_.list_size if types.is_fixed_size_list(type_) else None
-        return Column("list", _kind(type_.value_type), _shown(type_), width, names)
+        return FileColumn("list", _kind(type_.value_type), _shown(type_), width, names)
     if types.is_struct(type_):
         fields = [type_.field(place) for place in range(type_.num_fields)]
         kinds = {_kind(field.type) for field in fields}
         if fields and kinds <= {*NUMBERS, "none"}:
             names = tuple(field.name for field in fields)
             kind: Kind = "none" if kinds == {"none"} else "float"
-            return Column("mapping", kind, "numbers by label", len(names), names)
+            return FileColumn("mapping", kind, "numbers by label", len(names), names)
         lists = [field for field in fields if _is_list(field.type)]
         labels = [field for field in lists if _kind(field.type.value_type) == "text"]
         scores = [field for field in lists if _kind(field.type.value_type) == "float"]
         if len(labels) == len(scores) == 1:
             type_name = f"lists of {labels[0].name} and {scores[0].name}"
-            return Column("named", "float", type_name, fields=(labels[0].name, scores[0].name))
-        return Column("flat", "other", str(type_))
+            return FileColumn("named", "float", type_name, fields=(labels[0].name, scores[0].name))
+        return FileColumn("flat", "other", str(type_))
     whole = types.is_decimal(type_) and type_.scale <= 0
-    return Column("flat", "int" if whole else _kind(type_), _shown(type_), None, names)
+    return FileColumn("flat", "int" if whole else _kind(type_), _shown(type_), None, names)
 
 
-def _named(type_: Any, label: Any, score: Any) -> Column:
+def _named(type_: Any, label: Any, score: Any) -> FileColumn:
     """Describe lists of label names with their scores, if they are such."""
     if label is None or score is None or _kind(label.type) != "text":
-        return Column("list", "other", str(type_))
+        return FileColumn("list", "other", str(type_))
     if _kind(score.type) not in (*NUMBERS, "none"):
-        return Column("list", "other", str(type_))
+        return FileColumn("list", "other", str(type_))
     type_name = f"lists of {label.name} and {score.name}"
-    return Column("named", _kind(score.type), type_name, fields=(label.name, score.name))
+    return FileColumn("named", _kind(score.type), type_name, fields=(label.name, score.name))
 
 
 def _label_and_score(struct: Any) -> tuple[Any, Any]:
@@ -214,7 +214,7 @@ def _kind(type_: Any) -> Kind:
     return next((kind for is_kind, kind in kinds if is_kind(type_)), "other")
 
 
-def values_of(array: Any, column: Column, *, nullable: bool = False) -> Values:
+def values_of(array: Any, column: FileColumn, *, nullable: bool = False) -> Values:
     """Return a column as plain arrays, copied only where Arrow's layout is another.
 
     Nulls are refused, unless the column is `nullable`, and has numbers: then they are NaN, or rows without a list.

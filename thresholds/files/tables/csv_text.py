@@ -18,7 +18,7 @@ from thresholds._results.words import counted
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import NOT_UTF8, PERCENT
 from thresholds.files.tables.csv_layout import Layout, layout_of
-from thresholds.files.tables.table import Piece, Table, table_of
+from thresholds.files.tables.table import FileTable, Piece, table_of
 from thresholds.files.tables.text import Stream, pieces
 
 _PIECE_BYTES = 2**20
@@ -69,7 +69,7 @@ class _Csv(NamedTuple):
     percents: Collection[str]  # columns of numbers with a percent sign
 
 
-def open_csv(path: Path, wanted: Wanted) -> Table:
+def open_csv(path: Path, wanted: Wanted) -> FileTable:
     """Open a csv with a header, perhaps packed (`.csv.gz`), whose layout its first lines tell."""
     import pyarrow as pa
 

@@ -14,7 +14,7 @@ from thresholds._checks.boundary import reading_json
 from thresholds.errors import need
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import NUMBERS, described
-from thresholds.files.tables.table import Piece, Table, table_of
+from thresholds.files.tables.table import FileTable, Piece, table_of
 
 # For each column of parquet: as fast as a map of the file, of which all pages stay resident.
 _BUFFER_BYTES = 2**16
@@ -22,7 +22,7 @@ _ROWS_OF_LISTS = 2**12  # of parquet, that are read at once: lists may be long
 _PIECE_CELLS = 2**24  # of row groups that are read as one piece
 
 
-def open_parquet(path: Path, _: Wanted) -> Table:
+def open_parquet(path: Path, _: Wanted) -> FileTable:
     """Open a parquet file: some row groups are a piece."""
     with _parquet(path) as file:
         schema = file.schema_arrow
@@ -61,7 +61,7 @@ def _parquet(path: Path) -> Any:
     return parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
 
 
-def open_orc(path: Path, _: Wanted) -> Table:
+def open_orc(path: Path, _: Wanted) -> FileTable:
     """Open an ORC file, as Hive and Spark write it."""
     from pyarrow import orc
 
@@ -79,12 +79,14 @@ def _read_orc(path: Path, columns: Sequence[str], _: int, __: Collection[str]) -
         yield file.read_stripe(stripe, columns=list(columns))
 
 
-def open_arrow(path: Path, _: Wanted) -> Table:
+def open_arrow(path: Path, _: Wanted) -> FileTable:
     """Open a file of Arrow's batches: a feather file, or a stream as Hugging Face's library writes."""
     return _of_batches(path, [path], None)
 
 
-def _of_batches(whole: Path, paths: Sequence[Path], features: Mapping[str, Any] | None) -> Table:
+def _of_batches(
+    whole: Path, paths: Sequence[Path], features: Mapping[str, Any] | None
+) -> FileTable:
     """Return files of batches as one table."""
     pieces = list[Piece]()
     first = 0
@@ -141,7 +143,7 @@ def _open_batches(stream: Any, places: Sequence[int] = ()) -> Any:
     return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream, options=options)
 
 
-def open_saved_dataset(folder: Path) -> Table:
+def open_saved_dataset(folder: Path) -> FileTable:
     """Open a dataset that Hugging Face's `save_to_disk` wrote."""
     need("pyarrow", str(folder))
     info = folder / "dataset_info.json"
@@ -186,7 +188,7 @@ def is_dataset(value: object) -> bool:
     return type(value).__module__.split(".")[0] == "datasets"
 
 
-def open_dataset(dataset: Any) -> Table:
+def open_dataset(dataset: Any) -> FileTable:
     """Open a `datasets.Dataset`, filtered and shuffled as it may be: no row becomes a Python list."""
     if hasattr(dataset, "keys"):
         splits = ", ".join(map(shown, dataset.keys()))

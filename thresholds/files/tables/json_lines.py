@@ -16,7 +16,7 @@ import numpy as np
 from thresholds._checks import InputError, shown
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import NUMBERS, described
-from thresholds.files.tables.table import Piece, Table, table_of
+from thresholds.files.tables.table import FileTable, Piece, table_of
 from thresholds.files.tables.text import encoding_of, other_encoding, pieces
 
 _PIECE_BYTES = 2**22  # of text that is read at once
@@ -40,14 +40,14 @@ _WORDS = {
 }
 
 
-class _Lines(NamedTuple):
+class _JsonLines(NamedTuple):
     """Some whole lines of a file."""
 
     text: bytes
     rows_before: int
 
 
-def open_json_lines(path: Path, wanted: Wanted) -> Table:
+def open_json_lines(path: Path, wanted: Wanted) -> FileTable:
     """Open lines of JSON: the first few megabytes tell what each key holds."""
     import pyarrow as pa
 
@@ -107,7 +107,7 @@ def _read(
         yield from table.select(list(columns)).combine_chunks().to_batches()
 
 
-def _parsed(name: str, lines: _Lines, schema: Any) -> Any:
+def _parsed(name: str, lines: _JsonLines, schema: Any) -> Any:
     """Return lines as a table; without a schema it is found out."""
     import pyarrow as pa
     from pyarrow import json
@@ -131,7 +131,7 @@ def _parsed(name: str, lines: _Lines, schema: Any) -> Any:
     return table
 
 
-def _refusal(name: str, lines: _Lines, said: str) -> InputError:
+def _refusal(name: str, lines: _JsonLines, said: str) -> InputError:
     """Say of what row pyarrow's words are."""
     if found := _CHANGED.search(said):
         row = int(found["row"]) + lines.rows_before
@@ -169,7 +169,7 @@ def _as_objects(text: bytes) -> bytes:
     return b"".join(b'{"%s":%s}\n' % (_LIST.encode(), row) for row in rows)
 
 
-def _refuse_nested(name: str, lines: _Lines) -> None:
+def _refuse_nested(name: str, lines: _JsonLines) -> None:
     """Refuse lines with lists or objects within others, too deep to read."""
     marks = np.frombuffer(lines.text.translate(None, _NO_BRACKET), np.uint8)
     is_end = marks == ord("\n")
@@ -186,20 +186,20 @@ def _refuse_nested(name: str, lines: _Lines) -> None:
         )
 
 
-def _pieces(path: Path, encoding: str | None) -> Iterator[_Lines]:
+def _pieces(path: Path, encoding: str | None) -> Iterator[_JsonLines]:
     """Read some megabytes of whole lines at a time, each of an object or a list."""
     n_rows = 0
     encoding = encoding_of(path, encoding)
     for text in pieces(path, encoding, _PIECE_BYTES):
         if encoding == "utf-8-sig" and not n_rows:
             text = text.removeprefix(codecs.BOM_UTF8)
-        lines = _Lines(text, n_rows)
+        lines = _JsonLines(text, n_rows)
         n_rows += _count(path, encoding, lines)
         if text.strip():
             yield lines
 
 
-def _count(path: Path, encoding: str, lines: _Lines) -> int:
+def _count(path: Path, encoding: str, lines: _JsonLines) -> int:
     """Count the lines that are not blank; refuse those that begin otherwise, on which pyarrow may end the process."""
     if not lines.text.isascii():
         try:
@@ -223,7 +223,7 @@ def _count(path: Path, encoding: str, lines: _Lines) -> int:
     return starts.size - n_blank
 
 
-def _odd_line(path: Path, lines: _Lines, line: bytes) -> InputError:
+def _odd_line(path: Path, lines: _JsonLines, line: bytes) -> InputError:
     """Say that a line is none of JSON lines."""
     found = shown(line[:40].decode(errors="replace"))
     return InputError(

@@ -47,7 +47,7 @@ from thresholds.files.tables.rows import (
     text_columns,
     weights_of,
 )
-from thresholds.files.tables.table import Batch, Table
+from thresholds.files.tables.table import Batch, FileTable
 from thresholds.files.tables.truth import UNCLEAR, Words, indicator, places_of
 from thresholds.files.unknown import hint_of
 
@@ -66,7 +66,7 @@ class LongColumns(NamedTuple):
         return (*self.keys, self.label)
 
 
-def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
+def long_scores(table: FileTable, wanted: Wanted) -> LongColumns | None:
     """Find the columns of scores in long form; None for other tables."""
     label = _label_column(table, wanted)
     if label is None or (label == wanted.truth and wanted.labels is None):
@@ -88,7 +88,7 @@ def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
     return LongColumns(keys, label, score, truth if wanted.with_truth else None)
 
 
-def _refuse_columns_of_labels(table: Table, label: str, score: str) -> None:
+def _refuse_columns_of_labels(table: FileTable, label: str, score: str) -> None:
     """Refuse to guess whether lines have one label, or a column for each of which the best is named, too."""
     columns = [key for key in table.columns if key != score and _is(table, key, "float", "int")]
     ends = {key[place:] for key in columns for place in _starts(key)}
@@ -107,7 +107,7 @@ def _starts(key: str) -> Iterator[int]:
     yield from (place + 1 for place, mark in enumerate(key) if mark in SEPARATORS)
 
 
-def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | None:
+def long_truth(table: FileTable, wanted: Wanted, scores: Source) -> LongColumns | None:
     """Find the columns of truth in long form; None for other tables."""
     if wanted.labels not in table.columns:
         wanted = replace(wanted, labels=None)  # which names a column of the scores
@@ -130,7 +130,7 @@ def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | No
     return LongColumns(wanted.keys, label, None, truth)
 
 
-class _Lines(NamedTuple):
+class _LongTable(NamedTuple):
     """All lines of a table: whose they are, by numbers, and what else is asked of them; None for what is not there."""
 
     keys: Dense  # (n_rows,) or (n_rows, n_columns), in the order of their first lines
@@ -142,7 +142,7 @@ class _Lines(NamedTuple):
     groups: Dense | None
     weights: Dense | None
 
-    def taken(self, lines: Ints | Booleans) -> "_Lines":
+    def taken(self, lines: Ints | Booleans) -> "_LongTable":
         """Return some of the lines, without their groups and weights."""
         score = None if self.score is None else self.score[lines]
         truth = None if self.truth is None else self.truth[lines]
@@ -153,7 +153,7 @@ class _Lines(NamedTuple):
 
 
 def source_of_lines(
-    table: Table, wanted: Wanted, choice: LongColumns, scores: Source | None = None
+    table: FileTable, wanted: Wanted, choice: LongColumns, scores: Source | None = None
 ) -> Source:
     """Read all lines as sparse matrices: memory is taken for what lines there are.
 
@@ -266,7 +266,7 @@ def _with_rows(source: Source, rows: Block, keys: Dense) -> Source:
 
 
 def _once(
-    name: str, lines: _Lines, names: Sequence[str], choice: LongColumns, wanted: Wanted
+    name: str, lines: _LongTable, names: Sequence[str], choice: LongColumns, wanted: Wanted
 ) -> Booleans:
     """Mark the first line of each label of a row; refuse two with scores, or with truth that differs."""
     row, label, score, truth = lines.row, lines.label, lines.score, lines.truth
@@ -288,7 +288,9 @@ def _once(
     return np.append(True, ~again)[: row.size]
 
 
-def _truth_matrix(cells: Dense, lines: _Lines, shape: tuple[int, int], wanted: Wanted) -> Matrix:
+def _truth_matrix(
+    cells: Dense, lines: _LongTable, shape: tuple[int, int], wanted: Wanted
+) -> Matrix:
     """Return truth: what no line names is not true, or not known where cells without a value are not."""
     if not reads_absent(wanted.unknown):
         return _csr(cells, lines, shape)
@@ -297,7 +299,7 @@ def _truth_matrix(cells: Dense, lines: _Lines, shape: tuple[int, int], wanted: W
     return truth
 
 
-def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
+def _read_lines(table: FileTable, choice: LongColumns, wanted: Wanted) -> _LongTable:
     """Read all lines: rows and labels as numbers, and the other columns."""
     may_be_empty = wanted.label_names is not None  # then other labels are left out
     rows = dict[Any, int]()  # numbers of rows, by what their keys are compared by
@@ -338,7 +340,7 @@ def _read_lines(table: Table, choice: LongColumns, wanted: Wanted) -> _Lines:
     joined: list[Any] = [
         None if parts[0] is None else np.concatenate(parts) for parts in zip(*read, strict=True)
     ]
-    return _Lines(np.concatenate(first_keys), tuple(labels), *joined)
+    return _LongTable(np.concatenate(first_keys), tuple(labels), *joined)
 
 
 def _truth_of(
@@ -362,8 +364,8 @@ def _numbered(values: Sequence[Any], numbers: dict[Any, int]) -> Ints:
 
 
 def _by_name(
-    name: str, lines: _Lines, names: Sequence[str], wanted: Wanted, scores: Source | None
-) -> tuple[_Lines, tuple[str, ...]]:
+    name: str, lines: _LongTable, names: Sequence[str], wanted: Wanted, scores: Source | None
+) -> tuple[_LongTable, tuple[str, ...]]:
     """Return the lines that are about the labels `names`, by their places there, and what is left out."""
     of = "the rule" if scores is None else f"{scores.name}; --label-names names those to use"
     of = of if wanted.label_names is None else "--label-names"
@@ -375,7 +377,7 @@ def _by_name(
     return lines._replace(label=label).taken(label >= 0), notes
 
 
-def _positions(table: Table, labels: Sequence[str], scores: Source) -> tuple[str, ...]:
+def _positions(table: FileTable, labels: Sequence[str], scores: Source) -> tuple[str, ...]:
     """Return the positions that labels are, where the scores have no names."""
     for label in labels:
         if not (label.isascii() and label.isdigit()) or int(label) >= scores.n_labels:
@@ -386,7 +388,7 @@ def _positions(table: Table, labels: Sequence[str], scores: Source) -> tuple[str
     return tuple(str(place) for place in range(scores.n_labels))
 
 
-def _csr(cells: Dense, lines: _Lines, shape: tuple[int, int]) -> Matrix:
+def _csr(cells: Dense, lines: _LongTable, shape: tuple[int, int]) -> Matrix:
     """Return a cell of each line, which are sorted by row and label, as a CSR array."""
     need("scipy", "a table of one label a line")
     from scipy import sparse
@@ -402,7 +404,7 @@ def _longer(matrix: Matrix, n_more: int) -> Matrix:
     return type(matrix)((matrix.data, matrix.indices, starts), shape=shape)
 
 
-def _of_rows(values: Dense | None, lines: _Lines, option: str, name: str) -> Dense | None:
+def _of_rows(values: Dense | None, lines: _LongTable, option: str, name: str) -> Dense | None:
     """Return the group, or the weight, of each row, which all its lines must have."""
     if values is None:
         return None
@@ -419,7 +421,7 @@ def _of_rows(values: Dense | None, lines: _Lines, option: str, name: str) -> Den
     return np.asarray(values[first])
 
 
-def _label_column(table: Table, wanted: Wanted) -> str | None:
+def _label_column(table: FileTable, wanted: Wanted) -> str | None:
     """Return the column that names labels, asked for or found; None for a table with a row in each line."""
     if wanted.labels is not None:
         if wanted.labels not in table.columns:
@@ -444,7 +446,7 @@ def _label_column(table: Table, wanted: Wanted) -> str | None:
     return next((key for key in usual if _is(table, key, "text")), None)
 
 
-def _truth_column(table: Table, wanted: Wanted) -> str | None:
+def _truth_column(table: FileTable, wanted: Wanted) -> str | None:
     """Return the column that says which lines are true, asked for or found."""
     if wanted.truth is not None:
         return wanted.truth
@@ -452,18 +454,18 @@ def _truth_column(table: Table, wanted: Wanted) -> str | None:
     return _only_called(table, ("y_true",), *kinds)
 
 
-def _only_called(table: Table, names: Sequence[str], *kinds: Kind) -> str | None:
+def _only_called(table: FileTable, names: Sequence[str], *kinds: Kind) -> str | None:
     """Return the only column of one value a line that has one of the names, in any case."""
     found = [key for key in called(table.columns, names) if _is(table, key, *kinds)]
     return found[0] if len(found) == 1 else None
 
 
-def _is(table: Table, key: str, *kinds: Kind) -> bool:
+def _is(table: FileTable, key: str, *kinds: Kind) -> bool:
     """Whether a table has a column of one value a line, of one of the kinds."""
     return key in table.columns and table.columns[key].is_flat(*kinds)
 
 
-def _only_float(table: Table, wanted: Wanted) -> str:
+def _only_float(table: FileTable, wanted: Wanted) -> str:
     """Return the only column of floats as the scores."""
     taken = (*wanted.keys, wanted.labels, wanted.groups, wanted.truth)
     floats = [key for key in table.columns if key not in taken and _is(table, key, "float")]
@@ -475,7 +477,7 @@ def _only_float(table: Table, wanted: Wanted) -> str:
     return floats[0]
 
 
-def _row_columns(table: Table, taken: set[str | None], wanted: Wanted) -> tuple[str, ...]:
+def _row_columns(table: FileTable, taken: set[str | None], wanted: Wanted) -> tuple[str, ...]:
     """Find the columns that tell to which row a line belongs: one of a few names, or a file and times in it."""
     free = [key for key in table.columns if key not in taken]
     starts, ends, files = (called(free, names) for names in (STARTS, ENDS, FILES))
@@ -492,7 +494,7 @@ def _row_columns(table: Table, taken: set[str | None], wanted: Wanted) -> tuple[
     return tuple(rows)
 
 
-def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | None) -> None:
+def _check(table: FileTable, choice: LongColumns, wanted: Wanted, scores: Source | None) -> None:
     """Refuse columns that are not there, or hold something else."""
     check_columns(table, wanted)
     numbers: tuple[Kind, ...] = (*NUMBERS, "none")
@@ -508,7 +510,7 @@ def _check(table: Table, choice: LongColumns, wanted: Wanted, scores: Source | N
         )
 
 
-def _refuse_truth_left_out(table: Table, left: Collection[str], choice: LongColumns) -> None:
+def _refuse_truth_left_out(table: FileTable, left: Collection[str], choice: LongColumns) -> None:
     """Refuse to take every line for a true label where a column may say of some that it is not, or how far it is."""
     named = called(left, _OF_LINES)
     columns = [

@@ -23,13 +23,13 @@ from thresholds.files.tables.columns import (
     STARTS,
     UNNAMED_INDEX,
     WEIGHTS,
-    Column,
+    FileColumn,
     Kind,
     ListColumn,
     NoValue,
     called,
 )
-from thresholds.files.tables.table import Table
+from thresholds.files.tables.table import FileTable
 
 SEPARATORS = "_.:/ "
 _SHOWN = 5
@@ -47,10 +47,10 @@ class ColumnChoice(NamedTuple):
     order: tuple[int, ...] | None = None
 
 
-Columns = Mapping[str, Column]
+Columns = Mapping[str, FileColumn]
 
 
-def choose_scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> ColumnChoice:
+def choose_scores(table: FileTable, wanted: Wanted, because: Callable[[str], str]) -> ColumnChoice:
     """Choose the columns of the scores; `because` says why a label that is asked for has none."""
     choice = _scores(table, wanted, because)
     if choice.form != "list":
@@ -61,7 +61,7 @@ def choose_scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -
     return choice._replace(columns=(names, choice.columns[0]), form="named", names=None)
 
 
-def _scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> ColumnChoice:
+def _scores(table: FileTable, wanted: Wanted, because: Callable[[str], str]) -> ColumnChoice:
     """Choose the columns of the scores, whatever stands beside them."""
     name, columns = table.name, table.columns
     if wanted.scores is not None:
@@ -89,7 +89,9 @@ def _scores(table: Table, wanted: Wanted, because: Callable[[str], str]) -> Colu
     return _all_numeric(name, others, wanted, because)
 
 
-def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> ColumnChoice | None:
+def choose_truth(
+    table: FileTable, wanted: Wanted, scores: ColumnChoice | None
+) -> ColumnChoice | None:
     """Choose the columns of the truth, if there are any; `scores` is None for a file of truth alone."""
     name, columns = table.name, table.columns
     if wanted.truth is not None:
@@ -132,7 +134,7 @@ def choose_truth(table: Table, wanted: Wanted, scores: ColumnChoice | None) -> C
     return ColumnChoice("all columns", wide, wide, "wide") if wide else None
 
 
-def _names_beside(table: Table, scores: str, wanted: Wanted) -> str | None:
+def _names_beside(table: FileTable, scores: str, wanted: Wanted) -> str | None:
     """Find the column of label names whose scores the lists are: asked for, or told by its signs."""
     columns = table.columns
     if wanted.labels is not None:
@@ -173,7 +175,7 @@ def _only(name: str, what: str, found: Sequence[str], option: str) -> str | None
     return found[0] if found else None
 
 
-def _signs_of_names(table: Table, names: str, scores: str, known: Sequence[str] | None) -> str:
+def _signs_of_names(table: FileTable, names: str, scores: str, known: Sequence[str] | None) -> str:
     """Look for signs that names stand beside scores: "none", "open", or what tells it.
 
     Truth has other numbers of names, which the first rows tell already. Names that are `known` are among those of the
@@ -220,7 +222,7 @@ def _asked_for(name: str, columns: Columns, asked: str) -> ColumnChoice:
     return choice
 
 
-def _is_list(column: Column | None, *kinds: Kind) -> bool:
+def _is_list(column: FileColumn | None, *kinds: Kind) -> bool:
     """Whether a column holds lists of one of the kinds."""
     return column is not None and column.form == "list" and column.kind in kinds
 
@@ -241,7 +243,7 @@ def _called_as_roles(columns: Columns, names: tuple[str, ...] | None) -> ColumnC
     return ColumnChoice("label columns", names, names, "wide")
 
 
-def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
+def _others(columns: Columns, wanted: Wanted) -> dict[str, FileColumn]:
     """Leave out columns that are named for something else, truth among them."""
     taken = {wanted.groups, wanted.weights, *wanted.keys}
     choices = [_named(columns, "y_true")]
@@ -307,12 +309,12 @@ def _of_scores(name: str, columns: Columns, choice: ColumnChoice) -> ColumnChoic
     return choice
 
 
-def is_index(key: str, column: Column) -> bool:
+def is_index(key: str, column: FileColumn) -> bool:
     """Whether a column is the index of a pandas frame, which nobody named."""
     return column.of_index or UNNAMED_INDEX.fullmatch(key) is not None
 
 
-def _of_numbers(columns: Columns) -> dict[str, Column]:
+def _of_numbers(columns: Columns) -> dict[str, FileColumn]:
     """Return the columns of one number in each row, and of nothing; an index of pandas is none."""
     return {
         key: column

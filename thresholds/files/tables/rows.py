@@ -14,7 +14,7 @@ from thresholds._checks.cells import label_at
 from thresholds._results.words import counted
 from thresholds.data import label_lists
 from thresholds.files import accounting, keys
-from thresholds.files.order import Labels, are_sorted_as_text
+from thresholds.files.order import FileLabels, are_sorted_as_text
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
 from thresholds.files.tables.columns import NUMBERS, Kind, ListColumn, NamedLists, NoValue
 from thresholds.files.tables.roles import (
@@ -24,9 +24,9 @@ from thresholds.files.tables.roles import (
     described,
     of_labels,
 )
-from thresholds.files.tables.table import Batch, Table
+from thresholds.files.tables.table import Batch, FileTable
 from thresholds.files.tables.truth import (
-    Truth,
+    TruthColumns,
     labels_in_text,
     numbers_of,
     ordered,
@@ -38,7 +38,7 @@ from thresholds.files.tables.truth import (
 from thresholds.files.unknown import hint_of
 
 
-def scores_of_rows(table: Table, wanted: Wanted) -> Source:
+def scores_of_rows(table: FileTable, wanted: Wanted) -> Source:
     """Return scores, and truth, groups, weights and keys where the table has them."""
     check_columns(table, wanted)
     because = partial(accounting.because, table, None)
@@ -77,10 +77,10 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     scores = ordered(scores, names)
     n_labels = _n_labels(table, scores, names, wanted)
     are_named = (wanted.label_names or wanted.rule_names) is not None
-    labels = Labels(names, n_labels, are_named or _have_order(table, scores))
+    labels = FileLabels(names, n_labels, are_named or _have_order(table, scores))
     because = partial(accounting.because, table, scores)
     truth = None if choice is None else truth_of(table, choice, labels, because, wanted)
-    return _Rows(table, wanted, labels, scores, truth).source(
+    return _TableRows(table, wanted, labels, scores, truth).source(
         scores.key,
         truth_key=None if choice is None else choice.key,
         left_out=left_out,
@@ -89,7 +89,7 @@ def scores_of_rows(table: Table, wanted: Wanted) -> Source:
     )
 
 
-def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
+def truth_of_rows(table: FileTable, wanted: Wanted, scores: Source) -> Source:
     """Return the truth of scores in another file; labels that are asked for may be a part of those it has."""
     check_columns(table, wanted)
     named = replace(wanted, label_names=scores.label_names)
@@ -103,19 +103,19 @@ def truth_of_rows(table: Table, wanted: Wanted, scores: Source) -> Source:
         )
     choice = of_labels(choice, wanted.names_of_columns)
     left_out = accounting.left_out(table, wanted, {"truth": choice.columns})
-    labels = Labels(scores.label_names, scores.n_labels, scores.has_order)
+    labels = FileLabels(scores.label_names, scores.n_labels, scores.has_order)
     truth = truth_of(table, choice, labels, scores.because, wanted)
     if choice.key in ("label columns", "all columns") and wanted.names_of_columns is None:
         accounting.refuse_other_labels(table, choice, left_out, scores, wanted.unknown)
     of_columns = accounting.noted(left_out, f" of {table.name}")
-    return _Rows(table, wanted, labels, None, truth).source(
+    return _TableRows(table, wanted, labels, None, truth).source(
         choice.key,
         left_out=left_out,
         notes=(*table.notes, *of_columns, *truth.notes),
     )
 
 
-def _have_order(table: Table, scores: ColumnChoice) -> bool:
+def _have_order(table: FileTable, scores: ColumnChoice) -> bool:
     """Whether labels stand in an order that tells their positions.
 
     Those beside scores do not, nor do the keys of objects of JSON where the likeliest is the first, nor numbers that
@@ -128,7 +128,7 @@ def _have_order(table: Table, scores: ColumnChoice) -> bool:
     return not are_sorted_as_text(scores.names or ())
 
 
-def _fall(table: Table, scores: ColumnChoice) -> bool:
+def _fall(table: FileTable, scores: ColumnChoice) -> bool:
     """Whether the scores of the first object of JSON only fall, and its labels are in no order of their own."""
     names = list(scores.names or ())
     if not table.is_loose or names == sorted(names):
@@ -141,14 +141,14 @@ def _fall(table: Table, scores: ColumnChoice) -> bool:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _TableRows:
     """The columns of a table that are read."""
 
-    table: Table
+    table: FileTable
     wanted: Wanted
-    labels: Labels
+    labels: FileLabels
     scores: ColumnChoice | None  # None for truth alone
-    truth: Truth | None
+    truth: TruthColumns | None
 
     def source(self, score_key: str = "", **told: Any) -> Source:
         """Return the rows of the table as a source, with what is told of it."""
@@ -244,7 +244,7 @@ class _Rows:
 
 
 def read_batches(
-    table: Table,
+    table: FileTable,
     columns: Sequence[str],
     said_of: Callable[[NoValue], str],
     n_labels: int = 1,
@@ -340,7 +340,7 @@ def _label_of(cell: NoValue, choice: ColumnChoice, label_names: Sequence[str] | 
     return f", {label_at(place, label_names)}"
 
 
-def check_columns(table: Table, wanted: Wanted) -> None:
+def check_columns(table: FileTable, wanted: Wanted) -> None:
     """Refuse groups, weights and keys that are not there, or are lists, and keys that are no text or whole numbers."""
     check_column(table, wanted.groups, "--groups")
     check_column(table, wanted.weights, "--weights", "numbers", NUMBERS)
@@ -353,7 +353,7 @@ def check_columns(table: Table, wanted: Wanted) -> None:
 
 
 def check_column(
-    table: Table,
+    table: FileTable,
     name: str | None,
     option: str,
     expected: str = "",
@@ -377,7 +377,7 @@ def check_column(
 
 
 def _label_names(
-    table: Table, scores: ColumnChoice, wanted: Wanted
+    table: FileTable, scores: ColumnChoice, wanted: Wanted
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Find the label names: asked for, of the scores' columns, the file's own, what numbers stand for, the rule's.
 
@@ -398,7 +398,7 @@ def _label_names(
 
 
 def _names_in_lists(
-    table: Table, choice: ColumnChoice, wanted: Wanted
+    table: FileTable, choice: ColumnChoice, wanted: Wanted
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the labels whose scores are read, else all of them in the order of the alphabet, and what is left out."""
     times = Counter[str]()
@@ -416,7 +416,7 @@ def _names_in_lists(
 
 
 def _n_labels(
-    table: Table, scores: ColumnChoice, label_names: tuple[str, ...] | None, wanted: Wanted
+    table: FileTable, scores: ColumnChoice, label_names: tuple[str, ...] | None, wanted: Wanted
 ) -> int:
     """Count the labels: columns, names, or the length of the first list."""
     if scores.form == "named":

@@ -16,7 +16,7 @@ from thresholds.files.source import USUAL_DIALECT, Dialect, rows_per_block
 from thresholds.files.tables.columns import (
     NUMBERS,
     PERCENT,
-    Column,
+    FileColumn,
     NoValue,
     OtherLabels,
     Values,
@@ -54,11 +54,11 @@ class Batch(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class FileTable:
     """Named columns, in pieces that follow each other."""
 
     name: str
-    columns: Mapping[str, Column]
+    columns: Mapping[str, FileColumn]
     pieces: tuple[Piece, ...]
     label_names: tuple[str, ...] | None = None  # that the file has for its lists
     about: str = ""  # for people: the number of shards, perhaps
@@ -149,9 +149,9 @@ class Table:
                 " of the first rows"
             ) from None
 
-    def parts(self) -> "list[Table]":
+    def parts(self) -> "list[FileTable]":
         """Return tables of some pieces each, that together are this one."""
-        parts = list[Table]()
+        parts = list[FileTable]()
         first: int | None = 0
         some = list[Piece]()
         for piece in self.pieces:
@@ -174,7 +174,7 @@ def table_of(
     features: Mapping[str, Any] | None = None,
     words: Mapping[str, str] | None = None,
     **more: Any,
-) -> Table:
+) -> FileTable:
     """Return the table of a file by its schema, whose columns have different names.
 
     `words` are for people, in place of names of types.
@@ -186,7 +186,7 @@ def table_of(
         for key, column in columns.items():
             if type_ in column.type:
                 columns[key] = column._replace(type=column.type.replace(type_, word))
-    return Table(
+    return FileTable(
         name=name,
         columns=columns,
         pieces=tuple(pieces),
@@ -195,7 +195,7 @@ def table_of(
     )
 
 
-def joined(name: str, tables: Sequence[Table], *, numbers_alike: bool = False) -> Table:
+def joined(name: str, tables: Sequence[FileTable], *, numbers_alike: bool = False) -> FileTable:
     """Return tables one after another as one; all must have the same columns, in any order.
 
     Tables without columns, as empty files of JSON are, are passed over. With `numbers_alike` a column may have numbers
@@ -233,11 +233,11 @@ def joined(name: str, tables: Sequence[Table], *, numbers_alike: bool = False) -
 
 
 def _refuse_other_columns(
-    first: Table, columns: Mapping[str, Column], shard: Table, name: str
+    first: FileTable, columns: Mapping[str, FileColumn], shard: FileTable, name: str
 ) -> None:
     """Refuse a shard that has other columns than those before; in JSON keys that are no numbers may be absent."""
 
-    def counts(column: Column) -> bool:
+    def counts(column: FileColumn) -> bool:
         return not first.is_loose or column.kind in NUMBERS
 
     lacking = [key for key in columns if key not in shard.columns and counts(columns[key])]
@@ -254,7 +254,7 @@ def _refuse_other_columns(
         )
 
 
-def _are_alike(was: Column, now: Column, *, numbers_alike: bool) -> bool:
+def _are_alike(was: FileColumn, now: FileColumn, *, numbers_alike: bool) -> bool:
     """Whether columns hold the same; the labels of mappings may be in any order."""
     if "none" in (was.kind, now.kind):
         # An empty list may be one of any kind.

@@ -17,12 +17,12 @@ from thresholds._checks.unknown import reads_absent, unknown_values
 from thresholds._results.words import counted
 from thresholds.data import label_lists
 from thresholds.files import accounting
-from thresholds.files.order import Labels, refuse_no_order
+from thresholds.files.order import FileLabels, refuse_no_order
 from thresholds.files.source import Wanted
 from thresholds.files.tables.columns import LABEL_SEPARATORS, NUMBERS, Kind, ListColumn, NoValue
 from thresholds.files.tables.csv_layout import is_number
 from thresholds.files.tables.roles import ColumnChoice
-from thresholds.files.tables.table import Batch, Table
+from thresholds.files.tables.table import Batch, FileTable
 from thresholds.files.unknown import as_read, hint_of, is_truth, refuse_unknown_in_lists
 
 Decode = Callable[[Batch], Matrix]
@@ -33,7 +33,7 @@ _OF_CELLS: tuple[Kind, ...] = ("text", "int", "float", "none")  # 1,2 may be tak
 _IN_LISTS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\s'"][^,]*)""")
 
 
-class Truth(NamedTuple):
+class TruthColumns(NamedTuple):
     """How the truth of a table is read."""
 
     choice: ColumnChoice
@@ -45,12 +45,12 @@ class Truth(NamedTuple):
 
 
 def truth_of(
-    table: Table,
+    table: FileTable,
     choice: ColumnChoice,
-    labels: Labels,
+    labels: FileLabels,
     because: Callable[[str], str],
     wanted: Wanted,
-) -> Truth:
+) -> TruthColumns:
     """Choose how truth is read, for labels that are known; `because` says why the scores lack one."""
     column = choice.columns[0]
     described = table.columns[column]
@@ -96,30 +96,32 @@ def truth_of(
         raise InputError(
             f"{truth} {different(choice.names, names)}, expected the same labels as the scores"
         )
-    return Truth(choice, partial(_from_positions, column=column, labels=labels, names=choice.names))
+    return TruthColumns(
+        choice, partial(_from_positions, column=column, labels=labels, names=choice.names)
+    )
 
 
 def _truth_of_names(
-    table: Table, choice: ColumnChoice, names: Sequence[str], wanted: Wanted
-) -> Truth:
+    table: FileTable, choice: ColumnChoice, names: Sequence[str], wanted: Wanted
+) -> TruthColumns:
     """Read lists of label names, which may be whole numbers; those that `--label-names` lacks are left out."""
     column = choice.columns[0]
     decode = partial(_from_names, column=column, label_names=names)
     if wanted.label_names is None:
-        return Truth(choice, decode)
+        return TruthColumns(choice, decode)
     times = Counter[str]()
     with suppress(NoValue):  # which is refused where all rows are read
         for batch in table.batches([column]):
             times.update(times_of(_named(batch, column)))
     what = f"column {column!r} of {table.name}"
     notes = accounting.labels_left_out(what, times, "mark", names, wanted, "--label-names")
-    return Truth(choice, partial(decode, may_have_others=bool(notes)), notes=notes)
+    return TruthColumns(choice, partial(decode, may_have_others=bool(notes)), notes=notes)
 
 
 def _matched(
-    table: Table,
+    table: FileTable,
     choice: ColumnChoice,
-    labels: Labels,
+    labels: FileLabels,
     because: Callable[[str], str],
     wanted: Wanted,
 ) -> ColumnChoice:
@@ -149,7 +151,7 @@ def _matched(
     return ordered(choice, labels.names)
 
 
-def labels_in_text(table: Table, names: Sequence[str]) -> str:
+def labels_in_text(table: FileTable, names: Sequence[str]) -> str:
     """Say how labels in cells of text are read, where a column has some; nothing where none has."""
     for key, column in table.columns.items():
         cells = _first_cells(table, key) if column.is_flat("text") else []
@@ -163,7 +165,7 @@ def labels_in_text(table: Table, names: Sequence[str]) -> str:
     return ""
 
 
-def _labels_in_only(table: Table, choice: ColumnChoice, names: Sequence[str]) -> str:
+def _labels_in_only(table: FileTable, choice: ColumnChoice, names: Sequence[str]) -> str:
     """Say how the only column of numbers is read, which is called as no label is; nothing where there are several."""
     only = choice.columns[0]
     if len(choice.columns) == len(names) == 1:
@@ -173,14 +175,16 @@ def _labels_in_only(table: Table, choice: ColumnChoice, names: Sequence[str]) ->
     return ""
 
 
-def _first_cells(table: Table, column: str) -> list[str]:
+def _first_cells(table: FileTable, column: str) -> list[str]:
     """Return the first cells of a column of text that have some."""
     batch = table.first_rows([column]).get(column)
     texts = [] if batch is None else np.asarray(batch.columns[column]).tolist()
     return [str(text) for text in texts if str(text).strip()]
 
 
-def _refuse_text(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wanted) -> None:
+def _refuse_text(
+    table: FileTable, choice: ColumnChoice, labels: FileLabels, wanted: Wanted
+) -> None:
     """Refuse one column of text, which may have the labels of a row; say how to part them."""
     column = choice.columns[0]
     if not table.columns[column].is_flat("text") or (wanted.true_words and labels.number == 1):
@@ -197,7 +201,7 @@ def _refuse_text(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wan
     raise InputError(f"{found}, expected lists of labels, or 0 and 1; {hint}")
 
 
-def _refuse_unused(truth: str, choice: ColumnChoice, table: Table, wanted: Wanted) -> None:
+def _refuse_unused(truth: str, choice: ColumnChoice, table: FileTable, wanted: Wanted) -> None:
     """Refuse options about text where the truth is none."""
     kinds = {table.columns[key].kind for key in choice.columns}
     true_words = "" if kinds & _kinds_of_words(table, wanted) else ",".join(wanted.true_words)
@@ -210,7 +214,9 @@ def _refuse_unused(truth: str, choice: ColumnChoice, table: Table, wanted: Wante
             )
 
 
-def _truth_of_numbers(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wanted) -> Truth:
+def _truth_of_numbers(
+    table: FileTable, choice: ColumnChoice, labels: FileLabels, wanted: Wanted
+) -> TruthColumns:
     """Read columns, or lists as long as there are labels, of 0 and 1, or of words that stand for these."""
     words = dict[str, Words]()
     if choice.form == "wide" and wanted.true_words:
@@ -222,11 +228,15 @@ def _truth_of_numbers(table: Table, choice: ColumnChoice, labels: Labels, wanted
         _zeros_and_ones, choice=choice, labels=labels, words=words, unknown=wanted.unknown
     )
     nullable = choice.columns if reads_absent(wanted.unknown) else ()
-    return Truth(choice, decode, has_cells=True, text=tuple(words), nullable=nullable)
+    return TruthColumns(choice, decode, has_cells=True, text=tuple(words), nullable=nullable)
 
 
 def _zeros_and_ones(
-    batch: Batch, choice: ColumnChoice, labels: Labels, words: dict[str, "Words"], unknown: object
+    batch: Batch,
+    choice: ColumnChoice,
+    labels: FileLabels,
+    words: dict[str, "Words"],
+    unknown: object,
 ) -> Matrix:
     """Return the truth of some rows, of which some columns may have words."""
     columns = dict(batch.columns)
@@ -238,7 +248,7 @@ def _zeros_and_ones(
     return indicator(cells, what, batch.first, labels.names, unknown)
 
 
-def _is_indicator(table: Table, column: str, labels: Labels, unknown: object) -> bool:
+def _is_indicator(table: FileTable, column: str, labels: FileLabels, unknown: object) -> bool:
     """Whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
     n_labels = labels.number
     described = table.columns[column]
@@ -275,7 +285,7 @@ _ABSENT = ("nan", "na", "n/a", "null", "none")  # words for no value
 UNCLEAR = ("?", "maybe", "unknown", "uncertain", "unclear")  # words for neither
 
 
-def _kinds_of_words(table: Table, wanted: Wanted) -> set[str]:
+def _kinds_of_words(table: FileTable, wanted: Wanted) -> set[str]:
     """Return the kinds of columns that have words for what is true; of a csv, numbers may be such words, too."""
     is_csv = table.of_text and not table.is_loose
     are_numbers = any(
@@ -335,7 +345,9 @@ def _word(text: str) -> str:
     return whole if whole and decimals and not decimals.strip("0") else word
 
 
-def _truth_of_cells(table: Table, choice: ColumnChoice, labels: Labels, wanted: Wanted) -> Truth:
+def _truth_of_cells(
+    table: FileTable, choice: ColumnChoice, labels: FileLabels, wanted: Wanted
+) -> TruthColumns:
     """Read a column of text that has all labels of a row in a cell, with a separator between them."""
     column = choice.columns[0]
     what = f"column {column!r} of {table.name}"
@@ -366,7 +378,7 @@ def _truth_of_cells(table: Table, choice: ColumnChoice, labels: Labels, wanted: 
     notes = accounting.labels_left_out(what, times, "mark", names, wanted, of)
     index = {label: place for place, label in enumerate(names)}
     decode = partial(_from_cells, labels_of=labels_of, what=what, index=index)
-    return Truth(choice, decode, text=choice.columns, nullable=choice.columns, notes=notes)
+    return TruthColumns(choice, decode, text=choice.columns, nullable=choice.columns, notes=notes)
 
 
 def _from_cells(
@@ -545,7 +557,7 @@ def _whole_numbers(batch: Batch, column: str) -> Ints:
 
 
 def _from_positions(
-    batch: Batch, column: str, labels: Labels, names: tuple[str, ...] | None
+    batch: Batch, column: str, labels: FileLabels, names: tuple[str, ...] | None
 ) -> Matrix:
     """Return lists of label positions as a CSR matrix of ones; `names` has the file's own order of labels."""
     lists: Any = batch.columns[column]

@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Booleans, Floats, Ints, Places
+from thresholds._arrays.types import Booleans, Floats, Places
 from thresholds._results.words import counted
-from thresholds.rule.watching.describing import quantiles_of, rising_scores
+from thresholds.rule.watching.describing import quantiles_of
 from thresholds.rule.watching.distances import distance_by_chance, outside
-from thresholds.rule.watching.profile import LEVELS, Float32s, ScoreProfile, ranks
+from thresholds.rule.watching.profile import LEVELS
+from thresholds.rule.watching.shift import ScoreShift, are_known, mean_distance, shares_of
 
 _EXPLAINED = 0.5  # of the distance, at most, may be left
 _OF_NOISE = 1.3  # times what chance leaves, at most, may be left,
@@ -36,7 +36,6 @@ _TWO_NUMBERS = 1.25
 _AN_ASSIGNMENT = 1.5
 
 _MOST_COLUMNS = 1_000  # among which columns are looked for: each is held against each
-_FEWEST_EQUAL = 50  # equal scores that make a column constant
 _SHOWN = 3  # columns named in a sentence
 
 
@@ -53,97 +52,6 @@ class Cause(NamedTuple):
     sentence: str  # what has happened and what to do, to follow "The scores" or "The columns"
     distance: float  # that is left
     handicap: float = 1.0  # what that counts as many times, for the freedom that there was
-
-
-class ScoreShift(NamedTuple):
-    """New scores held against those of a fit, label by label."""
-
-    profile: ScoreProfile
-    rising: Float32s  # (n_used, n_rows) new scores of each label, NaN where there is none last
-    used: Places  # (n_used,) labels that these are of; others have no new scores
-    n_unknown: Ints  # (n_labels,), cells that new lists leave out where the fit had scores; they may be anything low
-    n_new: Ints  # (n_labels,), new scores, unknown ones among them
-    below: Ints  # (n_labels, n_levels), new scores below each quantile of the fit, at least
-    up_to: Ints  # and at or below it, at most
-
-
-def shift_of(
-    profile: ScoreProfile, cells: Float32s, used: Places, *, are_lists: bool
-) -> ScoreShift:
-    """Count new scores, as `scored_cells` gives them, at the quantiles of a fit."""
-    rising, n_scores = rising_scores(cells)
-    n_known = np.zeros(profile.n_labels, np.int64)
-    n_known[used] = n_scores
-    n_unknown = cells.shape[0] - n_known if are_lists else np.zeros_like(n_known)
-    nothing = np.zeros((0, len(LEVELS)), np.int64)  # counted next
-    shift = ScoreShift(profile, rising, used, n_unknown, n_known + n_unknown, nothing, nothing)
-    below, up_to = counts_at(shift, profile.quantiles)
-    return shift._replace(below=below, up_to=up_to)
-
-
-def counts_at(shift: ScoreShift, points: npt.NDArray[Any]) -> tuple[Ints, Ints]:
-    """Count the new scores of each label below, and at or below, points of its own: (n_labels, n_points) each.
-
-    Unknown ones are at or below any; NaN is above all scores.
-    """
-    below = np.zeros(points.shape, np.int64)
-    up_to = np.zeros(points.shape, np.int64)
-    n_scores = (shift.n_new - shift.n_unknown)[shift.used]
-    with np.errstate(over="ignore"):
-        points = points.astype(np.float32)
-    for label, n, rising in zip(shift.used.tolist(), n_scores.tolist(), shift.rising, strict=True):
-        below[label] = np.searchsorted(rising[:n], points[label], "left")
-        up_to[label] = np.searchsorted(rising[:n], points[label], "right")
-    return below, up_to + shift.n_unknown[:, np.newaxis]
-
-
-def are_known(shift: ScoreShift) -> Booleans:
-    """Whether a label has scores on both sides: (n_labels,)."""
-    return np.asarray((shift.profile.n_scores > 0) & (shift.n_new > 0))
-
-
-def are_constant(shift: ScoreShift) -> Booleans:
-    """Whether many new scores of a label are all equal, and those of the fit were not: (n_labels,)."""
-    has_many = (shift.n_new[shift.used] >= _FEWEST_EQUAL) & (shift.n_unknown[shift.used] == 0)
-    last = np.maximum(shift.n_new[shift.used] - 1, 0)
-    constant = np.zeros(shift.n_new.size, np.bool_)
-    highest = shift.rising[np.arange(last.size), last]
-    constant[shift.used] = has_many & (shift.rising[:, 0] == highest)
-    quantiles = shift.profile.quantiles
-    return np.asarray(constant & (quantiles[:, 0] < quantiles[:, -1]))
-
-
-def distances_of(shift: ScoreShift, below: Ints, up_to: Ints) -> Floats:
-    """Return how far new shares are from those of the fit: (n_labels, n_levels)."""
-    n_new = np.maximum(shift.n_new, 1)[:, np.newaxis]
-    return outside(_shares(shift.profile), below / n_new, up_to / n_new)
-
-
-def largest_distances(shift: ScoreShift) -> Floats:
-    """Return the largest distance of each label's shares: (n_labels,), NaN where no scores tell."""
-    largest = distances_of(shift, shift.below, shift.up_to).max(axis=1)
-    return np.where(are_known(shift), largest, np.nan)
-
-
-def mean_distance(
-    shift: ScoreShift, labels: Booleans, points: Floats | None = None, *, falls: bool = False
-) -> float:
-    """Return the mean distance of some labels, 0 where no scores tell.
-
-    With points (n_labels, n_levels), what is left of it if quantiles have become these, where `falls` in reverse order.
-    """
-    below, up_to = (shift.below, shift.up_to) if points is None else counts_at(shift, points)
-    if falls:
-        n_new = shift.n_new[:, np.newaxis]
-        below, up_to = n_new - up_to, n_new - below
-    chosen = distances_of(shift, below, up_to)[labels & are_known(shift)]
-    return float(chosen.mean()) if chosen.size else 0.0
-
-
-def _shares(profile: ScoreProfile) -> Floats:
-    """Return the share of the fit's scores up to each quantile: (n_labels, n_levels)."""
-    sizes = profile.n_scores
-    return np.asarray(ranks(sizes) / np.maximum(sizes, 1)[:, np.newaxis])
 
 
 def cause_of(
@@ -239,7 +147,7 @@ def _affine(shift: ScoreShift, labels: Booleans) -> Iterator[Cause]:
         return
     before = shift.profile.quantiles.astype(np.float64)  # (n_labels, n_levels)
     after = np.full(before.shape, np.nan)
-    after[shift.used] = quantiles_of(shift.rising, shift.n_new[shift.used])
+    after[shift.used] = quantiles_of(shift.rising, shift.n_known[shift.used])
     yield from _factor_and_shift(shift, labels, before, after)
 
     # Where both look like probabilities, their logits may have moved.
@@ -344,14 +252,15 @@ def _orders(shift: ScoreShift, labels: Booleans, said: Callable[[int], str]) -> 
 def _between_columns(shift: ScoreShift, labels: Places) -> Floats:
     """Return the distance of each new column, if it held the scores of each label: (n_columns, n_labels)."""
     points = shift.profile.quantiles[labels].reshape(-1)  # (n_labels * n_levels,)
-    share = _shares(shift.profile)[labels].reshape(-1)
+    share = shares_of(shift.profile)[labels].reshape(-1)
     distances = np.empty((labels.size, labels.size))
     place = np.searchsorted(shift.used, labels)  # where the scores of each are
     for i, label in enumerate(labels.tolist()):
-        n_new, n_unknown = shift.n_new[label], shift.n_unknown[label]
-        rising = shift.rising[place[i], : n_new - n_unknown] if n_new > n_unknown else points[:0]
-        below = np.searchsorted(rising, points, "left") / n_new
-        up_to = (np.searchsorted(rising, points, "right") + n_unknown) / n_new
+        n_known, n_unknown = shift.n_known[label], shift.n_unknown[label]
+        n_new = n_known + n_unknown
+        scores = shift.rising[place[i], :n_known] if n_known else points[:0]
+        below = np.searchsorted(scores, points, "left") / n_new
+        up_to = (np.searchsorted(scores, points, "right") + n_unknown) / n_new
         by_level = outside(share, below, up_to).reshape(labels.size, len(LEVELS))
         distances[i] = by_level.mean(axis=1)
     return distances

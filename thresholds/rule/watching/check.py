@@ -32,12 +32,6 @@ from thresholds._results.result import Result, names_of, rows_of
 from thresholds._results.tables import Column, Table, tabulate
 from thresholds._results.words import counted
 from thresholds.rule.protocol import Decides, Watches
-from thresholds.rule.watching.causes import (
-    ScoreShift,
-    are_constant,
-    largest_distances,
-    shift_of,
-)
 from thresholds.rule.watching.describing import (
     n_predicted,
     profile_of,
@@ -66,6 +60,12 @@ from thresholds.rule.watching.sampling import (
     most_rows,
     scored_cells,
     taken_rows,
+)
+from thresholds.rule.watching.shift import (
+    ScoreShift,
+    are_constant,
+    largest_distances,
+    shift_of,
 )
 from thresholds.significance import p_of_best, p_of_means, rejected, z_of_more
 
@@ -181,7 +181,7 @@ def check_scores(rule: Watches, y_score: object, alpha: object) -> ScoreCheck:
     return check_rows(rule, rows, alpha=level)
 
 
-def profile_of_given(rule: Decides, y_score: object) -> ScoreProfile:
+def profile_of_scores(rule: Decides, y_score: object) -> ScoreProfile:
     """Describe scores as users have them, that a rule can take, and what it decides about them."""
     return profile_of(rule, checked_scores(rule, y_score))
 

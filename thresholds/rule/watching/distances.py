@@ -1,4 +1,4 @@
-"""How far new scores and decisions are from those of a fit, and from where on that is grave."""
+"""How far shares of scores, and means, are apart, by how much chance alone sets them apart, and what is grave."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix, Numbers
 from thresholds.rule.watching.profile import ScoreProfile
 
-# docs/monitoring.md gives the reasons.
+# From where on a change is grave; docs/monitoring.md gives the reasons.
 GRAVE_DISTANCE = 0.05  # of a label's scores lie on another side of a quantile, on average
 GRAVE_RATIO = 1.2  # of labels a row
 

@@ -14,8 +14,9 @@ from thresholds._arrays.types import Booleans, Floats, Places
 from thresholds._results.fields import record, values_of
 from thresholds._results.result import Result
 from thresholds._results.words import counted
-from thresholds.rule.watching.causes import WHAT_TO_DO, ScoreShift, cause_of, mean_distance
+from thresholds.rule.watching.causes import WHAT_TO_DO, cause_of
 from thresholds.rule.watching.distances import GRAVE_DISTANCE, GRAVE_RATIO, times
+from thresholds.rule.watching.shift import ScoreShift, mean_distance
 
 GRAVE = "grave"
 NOTE = "note"
