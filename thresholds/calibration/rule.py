@@ -104,16 +104,6 @@ class CalibratedRule(Rule):
         return self.rule.beta
 
     @property
-    def decides_after(self) -> Calibrator:
-        """The calibrator."""
-        return self.calibrator
-
-    @property
-    def uncalibrated(self) -> Rule:
-        """The rule for probabilities."""
-        return self.rule
-
-    @property
     def zero_division(self) -> float:
         """The F of a label, or row, with neither positives nor predictions."""
         return self.rule.zero_division

@@ -187,16 +187,6 @@ class Rule(Result, ABC):
         """The rule without a limit on the labels of a row: itself, unless it is a `CappedRule`."""
         return self
 
-    @property
-    def decides_after(self) -> Any:
-        """The calibrator that scores go through before `uncalibrated` decides; None of a rule that takes them as is."""
-        return None
-
-    @property
-    def uncalibrated(self) -> "Rule":
-        """The rule for what `decides_after` makes of scores: itself, unless it is a `CalibratedRule`."""
-        return self
-
     # What others compare it by.
 
     def reordered(self, places: Ints) -> Self:
