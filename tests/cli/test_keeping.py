@@ -130,6 +130,7 @@ def test_rows_that_the_file_names_are_copied_to_files_too(
     assert in_files == ["rows"] * 4
 
 
+@pytest.mark.filterwarnings("ignore::thresholds.ScoreChangeWarning")  # Names are given to other labels.
 def test_labels_in_another_order_are_put_in_order_in_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], little_memory: Callable[..., None], in_files: list[str]
 ) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thresholds.files.order import Labels, are_sorted_as_text
+from thresholds.files.order import FileLabels, are_sorted_as_text
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_numbers_may_be_sorted_as_text(names: tuple[str, ...], are_sorted: bool)
 def test_labels_may_be_called_by_numbers_that_are_no_positions(
     names: tuple[str, ...] | None, are_numbers: bool
 ) -> None:
-    assert Labels(names, len(names or "ab"), has_order=True).are_numbers == are_numbers
+    assert FileLabels(names, len(names or "ab"), has_order=True).are_numbers == are_numbers

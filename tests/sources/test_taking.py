@@ -143,7 +143,7 @@ GROUPED = {"y_true": Y_TRUE, "y_score": Y_SCORE, "groups": np.arange(600) // 2}
     [
         (
             lambda: thresholds.diagnose(GATHERED, RULE),
-            r"y_score is a FixedRule, expected scores, or a source .*: diagnose\(rows, rule=rule\)$",
+            r"y_score is a ThresholdRule, expected scores, or a source .*: diagnose\(rows, rule=rule\)$",
         ),
         (
             lambda: fit_empirical(GATHERED, "micro"),

@@ -906,7 +906,7 @@ def test_counts_out_of_fold_stay_with_their_labels() -> None:
     [
         ("n_samples", 0, "n_samples is 0.0, expected a positive finite number"),
         ("tp", [1, 2, 3, 4], r"predicted has 5 values, expected 4"),
-        ("predicted", [-1] * 5, r"predicted has -1, expected counts from 0 to 72"),
+        ("predicted", [-1] * 5, r"predicted has -1, expected weights of at least 0"),
         ("predicted", [73] * 5, r"predicted has 73, expected counts from 0 to 72"),
         ("positives", ["1"] * 5, r"positives is '1', expected"),
         ("tp", [72] * 5, r"tp has 72 with predicted \d+ and positives \d+, expected no more than these"),
@@ -923,7 +923,7 @@ def test_a_file_with_bad_counts_out_of_fold_is_refused(name: str, value: object,
 
 def test_counts_of_another_number_of_labels_are_refused() -> None:
     kept = cross_fit(Y[:, :3], S[:, :3], cv=FOLDS).rule.out_of_fold
-    with pytest.raises(InputError, match=r"^tp has 3 values, expected 5$"):
+    with pytest.raises(InputError, match=r"^out_of_fold has 3 values, expected 5$"):
         dataclasses.replace(fit_empirical(Y, S), out_of_fold=kept)
 
 

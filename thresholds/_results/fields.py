@@ -78,6 +78,7 @@ def of_labels(
     check: Check | None = None,
     *,
     default: Any = _MISSING,
+    factory: Any = _MISSING,
     form: Form = "plain",
     saved: bool = True,
     later: bool = False,
@@ -88,7 +89,7 @@ def of_labels(
 ) -> Any:
     """One entry for each label: an array (n_labels,), kept as a read-only copy."""
     about = About(check, form, of_labels=True, is_saved=saved, is_later=later, is_left_out=left_out)
-    return _field(about, default, compare, repr, kw_only)
+    return _field(about, default, compare, repr, kw_only, factory)
 
 
 def names(*, default: Any = _MISSING, saved: bool = True, kw_only: bool = False) -> Any:
@@ -406,6 +407,8 @@ def _are_equal(first: Any, second: Any) -> bool:
             )
         with_nan = first.dtype.kind == "f" and second.dtype.kind == "f"
         return bool(np.array_equal(first, second, equal_nan=with_nan))
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        return False
     if isinstance(first, float) and isinstance(second, float):
         return first == second or (math.isnan(first) and math.isnan(second))
     if isinstance(first, list | tuple) and type(first) is type(second):

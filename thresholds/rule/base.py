@@ -502,7 +502,8 @@ def _missing(given: Any, _: str) -> float:
 
 def _average(given: Any, name: str) -> str | None:
     """Check what was maximised, None for a rule that was not fitted."""
-    return None if given is None else str(_checks.option(given, name, _checks.AVERAGES))
+    found: str | None = _checks.option(given, name, (None, *_checks.AVERAGES))
+    return found
 
 
 @record

@@ -53,6 +53,11 @@ def _guard(given: Any, name: str) -> str | None:
     return None if given is None else _checks.text(given, name)
 
 
+def _flags(given: Any, _: str) -> Booleans:
+    """Return truth values as an array."""
+    return np.array(given, np.bool_)
+
+
 def _option(*known: Any) -> Any:
     """Return a check that a value is one of a few."""
     return lambda given, name: _checks.option(given, name, known)
@@ -103,7 +108,7 @@ class ThresholdRule(Drawable, ScoreRule):
     """
 
     thresholds: Floats = of_labels(lambda cuts, _: _checks.thresholds(cuts), form="cut")
-    unsupported: Booleans = of_labels(lambda flags, _: np.array(flags, np.bool_), default=())
+    unsupported: Booleans = of_labels(_flags, factory=list)
     odds: "OddsByScore | None" = part(_odds, default=None, later=True, repr=False, kw_only=True)
     per_label: bool = value(_checks.flag, default=True, kw_only=True)
     placement: str | None = value(_option(None, *PLACEMENTS), default=None, kw_only=True)
@@ -125,14 +130,12 @@ class ThresholdRule(Drawable, ScoreRule):
     criterion: ClassVar[str] = "threshold"
     _display: ClassVar[str] = "ThresholdsDisplay.from_rule"
 
-    def __post_init__(self) -> None:
-        """Check the fields, and give each label without word a positive."""
-        if len(self.unsupported) == 0:
-            object.__setattr__(self, "unsupported", np.zeros(np.size(self.thresholds), np.bool_))
-        super().__post_init__()
-
     def _check(self) -> None:
-        """Refuse fields that contradict each other."""
+        """Take all labels for supported where none is said not to be, and refuse what contradicts itself."""
+        if not self.unsupported.size:
+            none = np.zeros(self.n_labels, np.bool_)
+            none.flags.writeable = False
+            object.__setattr__(self, "unsupported", none)
         _checks.one_name_each(self.label_names, self.n_labels)
         super()._check()
 
