@@ -18,8 +18,8 @@ import pytest
 
 import thresholds
 from tests.words import flat
-from thresholds._results.fields import plain
 from thresholds._results.markup import html_table, latex_table, markdown_table
+from thresholds._results.plain import plain
 from thresholds._results.result import Result
 from thresholds._results.tables import Table
 from thresholds._results.text import WIDTH, aligned, columns_of, shortened, wrapped

@@ -1,10 +1,10 @@
 """Which bound of a mean over rows shows a floor most often, and which shows one that is not kept?
 
 What a row gains is found - floor asked (`thresholds.guarantees.tests_of_rows`). In each cell 2,000 samples of n rows
-are drawn, once with a mean of exactly 0, where a bound may say "shown" in a share delta of the samples at most, and once
-with a mean of 2.5 standard errors, where it should say so often. Laws of a row: one cell (the gain of a row is one of
-two); the recall of one to three positives that are found together; micro recall of 14 labels of which one is true on
-average, so that a row might lose 14 times what it loses mostly; and the same with 100 labels.
+are drawn, once with a mean of exactly 0, where a bound may say "shown" in a share delta of the samples at most, and
+once with a mean of 2.5 standard errors, where it should say so often. Laws of a row: one cell (the gain of a row is
+one of two); the recall of one to three positives that are found together; micro recall of 14 labels of which one is
+true on average, so that a row might lose 14 times what it loses mostly; and the same with 100 labels.
 
     ours       bets with stakes that follow the variance of the rows before, and change at rows 16, 32, 64, ...
     each row   the same, stakes changing with every row (Waudby-Smith & Ramdas 2023, "hedged capital", one side)

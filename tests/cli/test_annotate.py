@@ -8,7 +8,7 @@ import pytest
 
 import thresholds
 from tests.words import flat
-from thresholds._results.fields import plain
+from thresholds._results.plain import plain
 from thresholds.cli import main
 
 NAMES = np.array(["cat", "dog", "emu"])

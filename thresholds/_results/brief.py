@@ -1,43 +1,64 @@
-"""The `repr` of a value, in brief: of arrays and names the first few."""
+"""The `repr` of a record, in brief: of arrays and names the first few."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from itertools import islice
 
 import numpy as np
 
 from thresholds import _checks
+from thresholds._results.plain import own_first
 
-_LONGEST_TEXT = 60  # characters of a text
-_VALUES_SHOWN = 4  # of an array, or of names
+_LONGEST_TEXT = 60  # characters of a text in a `repr`
+_LONGEST_ITEM = 20  # of one of several
+_VALUES_SHOWN = 3  # of an array, or of names
 
 
 def in_brief(value: object) -> str:
     """Return the `repr` of a value without defaults: of arrays and tuples the first few items, and their number."""
     if is_dataclass(value) and not isinstance(value, type):
-        values = ((item, getattr(value, item.name)) for item in fields(value) if item.repr)
+        values = ((item, getattr(value, item.name)) for item in own_first(value) if item.repr)
         shown = [
-            f"{item.name}={in_brief(field_value)}"
-            for item, field_value in values
-            if not _checks.is_default(field_value, item.default)
+            f"{item.name}={_part_in_brief(own)}"
+            for item, own in values
+            if not _checks.is_default(own, item.default)
         ]
         return f"{type(value).__name__}({', '.join(shown)})"
+    return _part_in_brief(value)
+
+
+def _part_in_brief(value: object) -> str:
+    """Return the value of a field in brief: of a record its class, of a table its size."""
+    if is_dataclass(value):
+        return f"<{type(value).__name__}>"
+    if isinstance(value, np.ndarray) and value.dtype.names is not None:
+        return f"<{value.size:,} rows>"
+    if isinstance(value, np.ndarray) and value.ndim > 1:
+        return f"<{value.dtype} {value.shape}>"
     if isinstance(value, np.ndarray):
-        return _some_of(value.tolist(), "[", "]")
+        return f"[{_some_of(value[:_VALUES_SHOWN].tolist(), value.size)}]"
     if isinstance(value, tuple):
-        return _some_of(value, "(", ",)" if len(value) == 1 else ")")
+        comma = "," if len(value) == 1 else ""
+        return f"({_some_of(value[:_VALUES_SHOWN], len(value))}{comma})"
     if isinstance(value, Mapping):
         items = islice(value.items(), 2 * _VALUES_SHOWN)
-        shown = [f"{in_brief(name)}: {in_brief(item)}" for name, item in items]
+        shown = [f"{_item_in_brief(name)}: {_item_in_brief(item)}" for name, item in items]
         return f"{{{_listed(shown, len(value))}}}"
     return _cut(repr(value), _LONGEST_TEXT)
 
 
-def _some_of(values: Sequence[object], start: str, end: str) -> str:
-    """Return the first few of some values, and their number if there are more."""
-    return (
-        f"{start}{_listed([in_brief(value) for value in values[:_VALUES_SHOWN]], len(values))}{end}"
-    )
+def _item_in_brief(value: object) -> str:
+    """Return one of several values in brief: numbers to six digits, the beginning of texts."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, str):
+        return _cut(repr(value), _LONGEST_ITEM)
+    return _part_in_brief(value)
+
+
+def _some_of(values: Iterable[object], n_values: int) -> str:
+    """List the first few of some values, and their number if there are more."""
+    return _listed([_item_in_brief(value) for value in values], n_values)
 
 
 def _listed(shown: Sequence[str], n_values: int) -> str:

@@ -11,25 +11,20 @@ A field is a `value`, has one entry for each label (`of_labels`, `names`), or is
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from itertools import islice
-from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
+from thresholds._results.plain import Form, number_of, own_first, plain
 
-Form = Literal["plain", "cut", "figure"]
 Check = Callable[[Any, str], Any]
 Class = TypeVar("Class")
 _MISSING: Any = dataclasses.MISSING
-
-_LONGEST_TEXT = 60  # characters of a text in a `repr`
-_LONGEST_ITEM = 20  # of one of several
-_VALUES_SHOWN = 3  # of an array, or of names
 
 
 @dataclass(frozen=True)
@@ -224,6 +219,8 @@ class Record:
 
     def __repr__(self) -> str:
         """Return the fields in brief: of arrays and names the first few."""
+        from thresholds._results.brief import in_brief
+
         return in_brief(self)
 
 
@@ -238,83 +235,6 @@ def read_fields(cls: type, values: Mapping[str, Any], also: Iterable[str] = ()) 
             continue
         found[name] = _read(values[name], about, name)
     return found
-
-
-def plain(value: Any, form: Form = "figure") -> Any:
-    """Return values as JSON has them: lists, dictionaries with names, finite numbers, strings, booleans and None.
-
-    Rows of a structured array become dictionaries. `form` says what becomes of infinite numbers and NaN.
-    """
-    if isinstance(value, np.ndarray):
-        if value.dtype.names is not None:
-            return [plain(row, form) for row in objects_of(value)]
-        if value.dtype.kind in "biu" or (value.dtype.kind == "f" and np.isfinite(value).all()):
-            return value.tolist()
-        value = value.tolist()
-    elif isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else _WORDS[form](value)
-    if isinstance(value, list | tuple | range):
-        return [plain(item, form) for item in value]
-    if isinstance(value, Mapping):
-        return {name: plain(item, form) for name, item in value.items()}
-    if hasattr(value, "to_dict"):  # a record within
-        return value.to_dict()
-    if is_dataclass(value) or hasattr(value, "_fields"):
-        return {name: plain(item, form) for name, item in values_of(value).items()}
-    return value
-
-
-def own_first(instance: object) -> Sequence["dataclasses.Field[Any]"]:
-    """Return the fields of a data class as they are read: those of a class before those that it inherits."""
-    cls: Any = type(instance)
-    return _own_first(cls)
-
-
-@cache
-def _own_first(cls: Any) -> Sequence["dataclasses.Field[Any]"]:
-    """Return the fields of a class, its own first."""
-    by_name = {item.name: item for item in fields(cls)}
-    of_classes = [vars(each).get("__annotations__", ()) for each in cls.__mro__]
-    names = dict.fromkeys(name for found in of_classes for name in found if name in by_name)
-    return [by_name[name] for name in names]
-
-
-def values_of(value: Any) -> dict[str, Any]:
-    """Return the fields of a data class or named tuple, and their values."""
-    names = [item.name for item in fields(value)] if is_dataclass(value) else value._fields
-    return {name: getattr(value, name) for name in names}
-
-
-def objects_of(rows: Any) -> list[dict[str, Any]]:
-    """Return the rows of a structured array as dictionaries of plain values."""
-    names = rows.dtype.names or ()
-    return [dict(zip(names, row.item(), strict=True)) for row in rows]
-
-
-def _of_cut(value: float) -> str | None:
-    """Write a cut that is infinite: never, or always."""
-    return None if value > 0 else "-inf"
-
-
-def _of_figure(value: float) -> str | None:
-    """Write a figure that is not finite."""
-    return None if math.isnan(value) else str(value)
-
-
-_WORDS: Mapping[Form, Callable[[float], Any]] = {
-    "plain": _of_figure,
-    "cut": _of_cut,
-    "figure": _of_figure,
-}
-_MEANINGS: Mapping[Form, Mapping[Any, float]] = {
-    "plain": {},
-    "cut": {None: math.inf, "-inf": -math.inf},
-    "figure": {None: math.nan, "inf": math.inf, "-inf": -math.inf},
-}
 
 
 def _read(value: Any, about: About, name: str) -> Any:
@@ -332,13 +252,6 @@ def _read(value: Any, about: About, name: str) -> Any:
         if isinstance(item, bool):
             _checks.real(item, name)  # refuses it
     return [number_of(item, about.form) for item in listed]
-
-
-def number_of(value: Any, form: Form) -> Any:
-    """Return the number that a word of JSON stands for, and all else as it is."""
-    if value is None or isinstance(value, str):
-        return _MEANINGS[form].get(value, value)
-    return value
 
 
 def _names(value: Any, _: str) -> Any:
@@ -414,61 +327,3 @@ def _are_equal(first: Any, second: Any) -> bool:
     if isinstance(first, list | tuple) and type(first) is type(second):
         return len(first) == len(second) and all(map(_are_equal, first, second))
     return bool(first == second)
-
-
-def in_brief(value: object) -> str:
-    """Return the `repr` of a value without defaults: of arrays and tuples the first few items, and their number."""
-    if is_dataclass(value) and not isinstance(value, type):
-        values = ((item, getattr(value, item.name)) for item in own_first(value) if item.repr)
-        shown = [
-            f"{item.name}={_part_in_brief(own)}"
-            for item, own in values
-            if not _checks.is_default(own, item.default)
-        ]
-        return f"{type(value).__name__}({', '.join(shown)})"
-    return _part_in_brief(value)
-
-
-def _part_in_brief(value: object) -> str:
-    """Return the value of a field in brief: of a record its class, of a table its size."""
-    if is_dataclass(value):
-        return f"<{type(value).__name__}>"
-    if isinstance(value, np.ndarray) and value.dtype.names is not None:
-        return f"<{value.size:,} rows>"
-    if isinstance(value, np.ndarray) and value.ndim > 1:
-        return f"<{value.dtype} {value.shape}>"
-    if isinstance(value, np.ndarray):
-        return f"[{_some_of(value[:_VALUES_SHOWN].tolist(), value.size)}]"
-    if isinstance(value, tuple):
-        comma = "," if len(value) == 1 else ""
-        return f"({_some_of(value[:_VALUES_SHOWN], len(value))}{comma})"
-    if isinstance(value, Mapping):
-        items = islice(value.items(), 2 * _VALUES_SHOWN)
-        shown = [f"{_item_in_brief(name)}: {_item_in_brief(item)}" for name, item in items]
-        return f"{{{_listed(shown, len(value))}}}"
-    return _cut(repr(value), _LONGEST_TEXT)
-
-
-def _item_in_brief(value: object) -> str:
-    """Return one of several values in brief: numbers to six digits, the beginning of texts."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, str):
-        return _cut(repr(value), _LONGEST_ITEM)
-    return _part_in_brief(value)
-
-
-def _some_of(values: Iterable[object], n_values: int) -> str:
-    """List the first few of some values, and their number if there are more."""
-    return _listed([_item_in_brief(value) for value in values], n_values)
-
-
-def _listed(shown: Sequence[str], n_values: int) -> str:
-    """List values that are shown, and say how many they are if there are more."""
-    more = [f"... {n_values:,} in all"] if n_values > len(shown) else []
-    return ", ".join([*shown, *more])
-
-
-def _cut(text: str, length: int) -> str:
-    """Return a text, of a long one the beginning."""
-    return text if len(text) <= length else f"{text[:length]}..."

@@ -6,7 +6,9 @@ In a table that would be wider sentences are broken within their columns, and na
 
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
+
+from thresholds._results.words import counted
 
 WIDTH = 100  # columns of text
 LONGEST_NAME = 60  # columns of a name
@@ -160,3 +162,19 @@ def on_one_line(cell: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shown_name(name: object) -> str:
+    """Return a name on one line, shortened, as sentences have it; they say so where there is none."""
+    return shortened(on_one_line(str(name))) or "(no name)"
+
+
+def first_names(names: Collection[object], k: int) -> str:
+    """List the first k names, and say how many more there are."""
+    return and_others([shown_name(name) for name in islice(names, k)], len(names))
+
+
+def and_others(shown: Sequence[str], n: int) -> str:
+    """List those of n things that are shown, and say how many more there are."""
+    n_others = n - len(shown)
+    return ", ".join(shown) + (f" and {counted(n_others, 'other')}" if n_others else "")

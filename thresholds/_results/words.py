@@ -1,10 +1,6 @@
-"""Words of sentences: how many there are of a thing, shares, names, lists."""
+"""Words of sentences: how many there are of a thing, and shares."""
 
 import math
-from collections.abc import Collection, Sequence
-from itertools import islice
-
-from thresholds._results.text import on_one_line, shortened
 
 
 def counted(number: int, thing: str) -> str:
@@ -43,19 +39,3 @@ def percent(share: float) -> str:
     if 0 < share < 0.01 or 0.99 < share < 1:
         return f"{100 * share:.1f} %"
     return f"{100 * share:.0f} %"
-
-
-def shown_name(name: object) -> str:
-    """Return a name on one line, shortened, as sentences have it; they say so where there is none."""
-    return shortened(on_one_line(str(name))) or "(no name)"
-
-
-def first_names(names: Collection[object], k: int) -> str:
-    """List the first k names, and say how many more there are."""
-    return and_others([shown_name(name) for name in islice(names, k)], len(names))
-
-
-def and_others(shown: Sequence[str], n: int) -> str:
-    """List those of n things that are shown, and say how many more there are."""
-    n_others = n - len(shown)
-    return ", ".join(shown) + (f" and {counted(n_others, 'other')}" if n_others else "")

@@ -12,7 +12,8 @@ from thresholds._checks import InputError
 from thresholds._results.fields import record
 from thresholds._results.result import Result
 from thresholds._results.tables import Column, Table, tabulate
-from thresholds._results.words import counted, first_names, in_percent, shown_name
+from thresholds._results.text import first_names, shown_name
+from thresholds._results.words import counted, in_percent
 
 MOVED = "moved"
 EITHER = "either"

@@ -14,7 +14,8 @@ from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import InputError
 from thresholds._engine.problem import Problem
 from thresholds._results.result import names_of, rows_of
-from thresholds._results.words import counted, first_names
+from thresholds._results.text import first_names
+from thresholds._results.words import counted
 from thresholds.calibration.base_rates import (
     CHANGED,
     EITHER,

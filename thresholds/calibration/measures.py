@@ -11,7 +11,8 @@ from thresholds._arrays import threads
 from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.problem import Problem
 from thresholds._kernels.calibration import fit_logistic
-from thresholds._results.fields import record, value, values_of
+from thresholds._results.fields import record, value
+from thresholds._results.plain import values_of
 from thresholds._results.result import Result
 from thresholds._results.tables import Column
 from thresholds.calibration.binned import binned

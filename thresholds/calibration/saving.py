@@ -12,7 +12,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
-from thresholds._results.fields import number_of, plain
+from thresholds._results.plain import number_of, plain
 from thresholds.calibration.by_class import ScoresByClass
 from thresholds.calibration.curves import BYS, METHODS, By, CalibrationCurves, Knots
 from thresholds.calibration.measures import CalibrationMeasures

@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from thresholds._checks import InputError
-from thresholds._results.fields import objects_of
+from thresholds._results.plain import objects_of
 from thresholds._results.text import wrapped
 from thresholds.cli import failing, reading
 from thresholds.cli.judging import case_of

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
-from thresholds._results.fields import objects_of
+from thresholds._results.plain import objects_of
 from thresholds._results.result import names_of
-from thresholds._results.text import wrapped
-from thresholds._results.words import counted, first_names
+from thresholds._results.text import first_names, wrapped
+from thresholds._results.words import counted
 from thresholds.cli import reading
 from thresholds.cli.options import FILES, OPTIONS, as_word, flag, is_given, words_of
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS

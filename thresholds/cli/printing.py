@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from thresholds._results.fields import plain
+from thresholds._results.plain import plain
 
 BROKEN = 3  # the exit status where a condition is broken
 

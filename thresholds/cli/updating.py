@@ -2,7 +2,7 @@
 
 import argparse
 
-from thresholds._results.fields import objects_of
+from thresholds._results.plain import objects_of
 from thresholds.cli import reading
 from thresholds.cli.options import of_fit
 from thresholds.cli.printing import finish

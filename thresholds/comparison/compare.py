@@ -9,7 +9,8 @@ import numpy as np
 from thresholds import _checks
 from thresholds._checks import InputError, group_numbers
 from thresholds._engine.problem import Problem
-from thresholds._results.words import counted, shown_name
+from thresholds._results.text import shown_name
+from thresholds._results.words import counted
 from thresholds.comparison.fitted_rules import chosen_rules, fit_rules
 from thresholds.comparison.result import Comparison
 from thresholds.comparison.side_by_side import judge_side_by_side

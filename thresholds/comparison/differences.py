@@ -26,10 +26,12 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
-from thresholds._results.fields import plain, record
+from thresholds._results.fields import record
+from thresholds._results.plain import plain
 from thresholds._results.result import Drawable, Result, rows_of
 from thresholds._results.tables import Column, Table, count, tabulate
-from thresholds._results.words import counted, first_names, in_percent
+from thresholds._results.text import first_names
+from thresholds._results.words import counted, in_percent
 from thresholds.calibration import BaseRates, CalibratedRule
 from thresholds.calibration.label_shift import rates_of
 from thresholds.fitting.odds import change_between

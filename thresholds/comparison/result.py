@@ -8,18 +8,12 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.blocks import ceil_div
-from thresholds._results.fields import plain, record, value
+from thresholds._results.fields import record, value
+from thresholds._results.plain import plain
 from thresholds._results.result import Drawable, Result
 from thresholds._results.tables import Column, Table, tabulate
-from thresholds._results.text import on_one_line
-from thresholds._results.words import (
-    counted,
-    first_names,
-    in_percent,
-    n_more,
-    percent,
-    shown_name,
-)
+from thresholds._results.text import first_names, on_one_line, shown_name
+from thresholds._results.words import counted, in_percent, n_more, percent
 from thresholds.comparison.agreement import Agreement
 from thresholds.diagnosis.states import backwards_in_brief
 from thresholds.metrics.averages import ABOUT_ZERO_DIVISION

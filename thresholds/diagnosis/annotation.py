@@ -9,7 +9,7 @@ from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._checks import InputError
 from thresholds._engine.best_cuts import all_steps
 from thresholds._engine.problem import Problem
-from thresholds._results.fields import objects_of
+from thresholds._results.plain import objects_of
 from thresholds._results.result import rows_of
 from thresholds.diagnosis.bars import Marked, two_digits
 from thresholds.diagnosis.deciding import (

@@ -12,7 +12,7 @@ from thresholds._checks import InputError, Placement
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.placement import place
 from thresholds._engine.problem import Problem
-from thresholds._results.fields import objects_of
+from thresholds._results.plain import objects_of
 from thresholds._results.result import rows_of
 from thresholds.diagnosis.evidence import (
     Criteria,

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Dense
-from thresholds._results.fields import objects_of, record
+from thresholds._results.fields import record
+from thresholds._results.plain import objects_of
 from thresholds._results.result import Result
 from thresholds._results.tables import Column, Table, count, tabulate
-from thresholds._results.words import are, counted, in_percent, n_more, shown_name
+from thresholds._results.text import shown_name
+from thresholds._results.words import are, counted, in_percent, n_more
 from thresholds.diagnosis.bars import most_positives
 
 _IN_WORDS = {

@@ -9,7 +9,8 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints
 from thresholds._checks import InputError
-from thresholds._results.fields import plain, record
+from thresholds._results.fields import record
+from thresholds._results.plain import plain
 from thresholds._results.result import Drawable, Result, rows_of
 from thresholds._results.tables import (
     Column,
@@ -21,7 +22,7 @@ from thresholds._results.tables import (
     share,
     tabulate,
 )
-from thresholds._results.words import first_names
+from thresholds._results.text import first_names
 from thresholds.diagnosis.states import (
     FLAGGED,
     MEANINGS_OF_STATES,

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Booleans
-from thresholds._results.words import are, counted, shown_name
+from thresholds._results.text import shown_name
+from thresholds._results.words import are, counted
 from thresholds.diagnosis.bars import most_positives
 from thresholds.diagnosis.evidence import FEWEST
 

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._results.tables import Column, Table, count, p_value, tabulate, tenths
-from thresholds._results.words import and_others, counted, shown_name
+from thresholds._results.text import and_others, shown_name
+from thresholds._results.words import counted
 from thresholds.diagnosis.evidence import FEWEST, Criteria, LabelEvidence, shown_of
 from thresholds.metrics.counts import ConfusionCounts
 

@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from thresholds._arrays.types import Dense
 from thresholds._engine.f_measure import f_of_counts
-from thresholds._results.fields import objects_of, record
+from thresholds._results.fields import record
+from thresholds._results.plain import objects_of
 from thresholds._results.result import Result, names_of, rows_of
 from thresholds._results.tables import Column, Table, count, tabulate, tenths
 from thresholds._results.words import counted, in_percent, n_more

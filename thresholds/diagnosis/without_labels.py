@@ -16,7 +16,8 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
-from thresholds._results.fields import plain, record
+from thresholds._results.fields import record
+from thresholds._results.plain import plain
 from thresholds._results.result import Result, names_of, rows_of
 from thresholds._results.tables import Table
 from thresholds.calibration import BaseRates, CalibratedRule, Calibrator

@@ -10,7 +10,8 @@ from thresholds._arrays.sparse import is_sparse, stored_cells
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds._engine.unknown import UNKNOWN
-from thresholds._results.fields import plain, record
+from thresholds._results.fields import record
+from thresholds._results.plain import plain
 from thresholds._results.result import Result
 from thresholds._results.text import wrapped
 from thresholds._results.words import counted

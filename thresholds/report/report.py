@@ -12,7 +12,8 @@ from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError, group_numbers
 from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import UNKNOWN, coded
-from thresholds._results.fields import plain, record
+from thresholds._results.fields import record
+from thresholds._results.plain import plain
 from thresholds._results.result import Result
 from thresholds._results.tables import Column, Table, tabulate
 from thresholds._results.words import in_percent

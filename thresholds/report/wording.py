@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Floats
-from thresholds._results.words import are, counted, first_names, percent
+from thresholds._results.text import first_names
+from thresholds._results.words import are, counted, percent
 from thresholds.calibration import CalibratedRule
 from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, RuleDifference
 from thresholds.diagnosis.sentences import between

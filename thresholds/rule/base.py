@@ -14,7 +14,6 @@ from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds._results.fields import names, part, read_fields, record, value
 from thresholds._results.result import Result
-from thresholds._results.text import wrapped
 from thresholds.errors import need
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.made_by import MadeBy
@@ -471,6 +470,8 @@ class Rule(Result, ABC):
 
     def __str__(self) -> str:
         """Return `in_words()`, of several lines where it is long."""
+        from thresholds._results.text import wrapped
+
         return wrapped(self.in_words())
 
     def _parts(self, k: int) -> Any:

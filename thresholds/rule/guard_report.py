@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Numbers, Texts
-from thresholds._results.fields import names, of_labels, plain, record, value
+from thresholds._results.fields import names, of_labels, record, value
+from thresholds._results.plain import plain
 from thresholds._results.result import Result
 from thresholds._results.tables import Column, Table, tabulate
 from thresholds._results.words import counted

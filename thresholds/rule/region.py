@@ -12,7 +12,8 @@ from thresholds._arrays.dtypes import key_dtype, rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Matrix, Places
 from thresholds._checks import InputError
-from thresholds._results.fields import number_of, of_labels, record
+from thresholds._results.fields import of_labels, record
+from thresholds._results.plain import number_of
 from thresholds._results.words import counted
 from thresholds.rule.base import ScoreRule
 from thresholds.rule.saving import Read

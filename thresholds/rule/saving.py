@@ -8,7 +8,6 @@ from typing import Any, NoReturn, TypeAlias
 
 from thresholds import _checks
 from thresholds._checks import InputError
-from thresholds.atomic import write_atomically
 
 _LONG = 1000  # A list with more values is read by programs alone.
 
@@ -53,6 +52,8 @@ def refuse_within(_: Any) -> NoReturn:
 
 def save(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write plain values as JSON. A file is replaced whole or not at all."""
+    from thresholds.atomic import write_atomically  # which whoever applies a rule need not load
+
     text = as_text(values) + "\n"
     write_atomically(path, lambda stream: stream.write(text.encode()))
 

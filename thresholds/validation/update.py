@@ -26,7 +26,8 @@ from thresholds._engine.problem import Problem
 from thresholds._results.fields import record, value
 from thresholds._results.result import Result, names_of, rows_of
 from thresholds._results.tables import Column, Table, tabulate
-from thresholds._results.words import counted, first_names
+from thresholds._results.text import first_names
+from thresholds._results.words import counted
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_between

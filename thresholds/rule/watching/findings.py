@@ -11,7 +11,8 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Places
-from thresholds._results.fields import record, values_of
+from thresholds._results.fields import record
+from thresholds._results.plain import values_of
 from thresholds._results.result import Result
 from thresholds._results.words import counted
 from thresholds.rule.watching.causes import WHAT_TO_DO, cause_of
