@@ -1,6 +1,6 @@
 """Contents of reports with made-up figures, for tests of the page: of few labels, of many, of hostile names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.random import Generator
@@ -28,6 +28,7 @@ from thresholds.report.content import (
     PerRow,
     Summary,
 )
+from thresholds.report.page.forms import Form, Forms, with_ends, written
 
 HOSTILE = (
     "</script><script>document.title = 'broken'</script>",
@@ -133,6 +134,28 @@ def content(label_names: Sequence[str], *, n_curves: int = 40, with_old: bool = 
         date="2026-03-31",
         against=_against(labels) if with_old else None,
     )
+
+
+def put_together(taken: Forms, label_names: Sequence[str]) -> list[str]:
+    """The sentences that were taken apart, as the script of the page puts them together again."""
+    numbers = [iter(columns.T.tolist()) for columns in taken.numbers]
+    return [
+        "".join(_texts(taken.forms[k], name, iter(next(numbers[k]))))
+        for k, name in zip(taken.form.tolist(), label_names, strict=True)
+    ]
+
+
+def _texts(form: Form, name: str, numbers: Iterator[int]) -> Iterator[str]:
+    """The text of each part of a form."""
+    for part in form:
+        if part is None:
+            yield name
+        elif isinstance(part, str):
+            yield part
+        elif isinstance(part, int):
+            yield written(next(numbers), part)
+        else:
+            yield with_ends(name, part)
 
 
 def _labels(label_names: Sequence[str], rng: Generator) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.report.contents import HOSTILE, content, names
+from tests.report.contents import HOSTILE, content, names, put_together
 from thresholds._results.text import on_one_line
 from thresholds.report.page.forms import forms_of, written
 
@@ -33,20 +33,20 @@ def test_a_form_has_the_name_and_the_numbers_in_their_places() -> None:
 def test_texts_of_any_form_come_back(text: str, name: str) -> None:
     sentences = [f"{text} {name} is 12.", text, f"{name}{name}"]
     label_names = [name] * len(sentences)
-    assert forms_of(sentences, label_names).sentences(label_names) == sentences
+    assert put_together(forms_of(sentences, label_names), label_names) == sentences
 
 
 def test_sentences_of_hostile_names_come_back() -> None:
     label_names = [on_one_line(name) for name in HOSTILE]
     sentences = content(HOSTILE).labels["sentence"].tolist()
-    assert forms_of(sentences, label_names).sentences(label_names) == sentences
+    assert put_together(forms_of(sentences, label_names), label_names) == sentences
 
 
 def test_sentences_of_many_labels_have_few_forms() -> None:
     label_names = names(2000)
     sentences = content(label_names, n_curves=0).labels["sentence"].tolist()
     found = forms_of(sentences, label_names)
-    assert found.sentences(label_names) == sentences
+    assert put_together(found, label_names) == sentences
     assert len(found.forms) < 40
 
 
@@ -54,7 +54,7 @@ def test_sentences_of_labels_with_long_names_have_few_forms() -> None:
     label_names = [f"{name}, {'of a kind that takes long to tell ' * 2}{j}..." for j, name in enumerate(names(300))]
     sentences = content(label_names, n_curves=0).labels["sentence"].tolist()
     found = forms_of(sentences, label_names)
-    assert found.sentences(label_names) == sentences
+    assert put_together(found, label_names) == sentences
     assert len(found.forms) < 40
     assert (38, 19) in found.forms[0], "characters of the name"
 
@@ -62,7 +62,7 @@ def test_sentences_of_labels_with_long_names_have_few_forms() -> None:
 def test_no_sentences_have_no_forms() -> None:
     found = forms_of([], [])
     assert found.forms == []
-    assert found.sentences([]) == []
+    assert put_together(found, []) == []
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from tests.report.contents import HOSTILE, content, names
+from tests.report.contents import HOSTILE, content, names, put_together
 from thresholds._results.text import on_one_line
 from thresholds._results.words import percent
 from thresholds.report.content import Content
@@ -263,7 +263,7 @@ def test_sentences_are_packed_as_they_are(hostile: bool) -> None:
     pieces = np.split(columns["number"], np.cumsum(lengths)[:-1])
     numbers = [piece.reshape(-1, count) for piece, count in zip(pieces, counts, strict=True)]
     label_names = bytes(columns["name"]).decode().split("\0")
-    assert Forms(forms, columns["form"], numbers).sentences(label_names) == of.labels["sentence"].tolist()
+    assert put_together(Forms(forms, columns["form"], numbers), label_names) == of.labels["sentence"].tolist()
 
 
 def test_curves_are_packed_as_they_are_but_for_digits_of_thresholds() -> None:

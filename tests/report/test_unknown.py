@@ -41,6 +41,22 @@ def test_a_report_of_known_truth_says_nothing_of_it(rule: Any) -> None:
     assert "On 400 rows it makes" in " ".join(content.summary.rule)
 
 
+def test_a_report_against_a_rule_of_fewer_labels_counts_the_known_cells_of_these() -> None:
+    names = [str(j) for j in range(HIDDEN.shape[1])]
+    new = thresholds.ThresholdRule(np.zeros(len(names)), label_names=names)
+    old = thresholds.ThresholdRule([1.0, 0.5], label_names=[names[2], names[0]])
+    report: Any = thresholds.make_report(HIDDEN, SCORES, new, against=old, unknown=-1)
+    places = np.array([0, 2])
+    alone: Any = thresholds.make_report(
+        HIDDEN[:, places],
+        SCORES[:, places],
+        thresholds.ThresholdRule([0.0, 0.0], label_names=[names[0], names[2]]),
+        against=old,
+        unknown=-1,
+    )
+    assert report.content.against.changes == alone.content.against.changes
+
+
 def test_a_report_may_fit_its_rule_itself() -> None:
     report = thresholds.make_report(HIDDEN, SCORES, unknown=-1)
     other = thresholds.make_report(np.where(HIDDEN == -1, np.nan, HIDDEN), SCORES, unknown="nan")

@@ -27,7 +27,7 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.jackknife import Interval, behind, interval_of
+from thresholds.metrics.jackknife import Interval, behind
 from thresholds.metrics.judged_rules import JudgedRules
 from thresholds.metrics.judging import count_truth, decide_all, positives_of
 from thresholds.metrics.ranking import aurocs_of
@@ -153,11 +153,10 @@ def _weight_of_rows(problem: Problem, counts: ConfusionCounts) -> float:
 def _intervals_of(table: JudgedRules, row: Measures, confidence: float) -> dict[str, Interval]:
     """Return the interval of each measure of a rule; NaN for a measure that is not defined."""
     unknown = Interval(np.nan, np.nan, np.nan)
-    left_out = table.left_out[row.rule]
     return {
         measure: unknown
         if np.isnan(getattr(row, measure))
-        else interval_of(left_out, measure, confidence)
+        else table.interval(row.rule, measure, confidence)
         for measure in MEASURED
     }
 

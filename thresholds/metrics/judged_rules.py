@@ -12,9 +12,15 @@ from typing import Any
 from thresholds._arrays import threads
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._engine.problem import Problem
-from thresholds.metrics.jackknife import Interval, StandardError, difference_of, standard_error_of
+from thresholds.metrics.jackknife import (
+    Interval,
+    StandardError,
+    difference_of,
+    interval_of,
+    standard_error_of,
+)
 from thresholds.metrics.judging import Judged, as_csr, count_decisions, f_measure
-from thresholds.metrics.leaving_out import LeftOut, leave_out_of
+from thresholds.metrics.leaving_out import SHARES, LeftOut, leave_out_of, leave_out_of_shares
 
 
 class JudgedRules:
@@ -67,6 +73,24 @@ class JudgedRules:
         left_out = threads.run(leave_out, decided, cells=problem.n_stored)
         return dict(zip(self.decided, left_out, strict=True))
 
+    @cached_property
+    def _shares(self) -> dict[str, dict[str, LeftOut]]:
+        """Precision and recall of all decisions of each rule without each row, or group."""
+        of_rows = {rule: judged.by_sample for rule, judged in self.counts.items()}
+        return {
+            rule: leave_out_of_shares(counts, self._groups)
+            for rule, counts in of_rows.items()
+            if counts is not None
+        }
+
+    def _without_units(self, rule: str, measure: str) -> LeftOut:
+        """Return what has a measure without each row, or group: an average of F, "precision" or "recall"."""
+        return self._shares[rule][measure] if measure in SHARES else self.left_out[rule]
+
+    def interval(self, rule: str, measure: str, confidence: float) -> Interval:
+        """Return an average of F, or "precision" or "recall" of all decisions, with its interval."""
+        return interval_of(self._without_units(rule, measure), measure, confidence)
+
     def figure(self, rule: str, average: str) -> float:
         """Return an average of F of a rule."""
         return f_measure(
@@ -84,9 +108,11 @@ class JudgedRules:
         value = ours.on_all[average] - theirs.on_all[average]
         return value, standard_error_of(ours, theirs, average)
 
-    def difference(self, rule: str, reference: str, average: str, confidence: float) -> Interval:
-        """Return how much more a rule reaches than another, with its interval."""
-        return difference_of(self.left_out[rule], self.left_out[reference], average, confidence)
+    def difference(self, rule: str, reference: str, measure: str, confidence: float) -> Interval:
+        """Return how much more a rule reaches than another by a measure as in `interval`, with its interval."""
+        ours = self._without_units(rule, measure)
+        theirs = self._without_units(reference, measure)
+        return difference_of(ours, theirs, measure, confidence)
 
     def at_rows(self, rows: Ints) -> "JudgedRules":
         """Return the table of some of the rows."""

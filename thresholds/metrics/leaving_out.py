@@ -25,9 +25,10 @@ from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
-from thresholds.metrics.counts import count_by_label
+from thresholds.metrics.counts import ConfusionCounts, count_by_label
 
 AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
+SHARES = ("precision", "recall")  # of all decisions
 
 # What rounding may leave of a sum of weights when all that was added is taken away again.
 _ROUNDING = 1e-12
@@ -176,6 +177,27 @@ def leave_out_of(
         changes=dict(zip(AVERAGES, changes, strict=True)),
         n_active=int(np.count_nonzero(is_active)),
     )
+
+
+def leave_out_of_shares(of_rows: ConfusionCounts, groups: Ints | None = None) -> dict[str, LeftOut]:
+    """Return precision and recall of all decisions without each row, or each of the `groups`, by name.
+
+    Both are ratios of two sums over rows, which are unweighted; 0/0 is 0. Units without a prediction are not active in
+    precision, those without a positive not in recall.
+    """
+    tp, predicted, positives = of_rows.sums  # (n_samples,) each
+    units = np.arange(tp.size) if groups is None else groups  # (n_samples,)
+    right = np.bincount(units, tp)  # (n_units,)
+    shares = {}
+    for name, counts in (("precision", predicted), ("recall", positives)):
+        whole = np.bincount(units, counts)  # (n_units,)
+        without = _ratio(right.sum() - right, whole.sum() - whole, 0.0)  # (n_units,)
+        shares[name] = LeftOut(
+            on_all={name: float(_ratio(right.sum(), whole.sum(), 0.0))},
+            changes={name: without - without.mean()},
+            n_active=int(np.count_nonzero(whole)),
+        )
+    return shares
 
 
 def _terms_of(counts: Floats, beta: float, zero_division: float) -> Floats:

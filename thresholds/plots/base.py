@@ -5,16 +5,17 @@ with matplotlib, on new axes or on those given, and may be called again.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import InputError
-from thresholds._results.result import as_frame
+from thresholds._results.result import as_frame, rows_of
 from thresholds._results.words import counted
 from thresholds.errors import need
 from thresholds.plots.style import COLUMN, PAGE, dress, in_force
@@ -43,6 +44,7 @@ class Display(ABC):
     """
 
     _height: ClassVar[float] = 0.7  # of a panel, over its width
+    _columns: ClassVar[Sequence[str]] = ()  # fields with one value for each row of the frame
 
     ax_: "Axes"
     axes_: "list[Axes]"
@@ -57,9 +59,10 @@ class Display(ABC):
         """Return the height of a panel of that width, in inches."""
         return width * self._height
 
-    @abstractmethod
-    def _rows(self) -> Any:
-        """Return what is drawn, as rows of values in a form that `pandas.DataFrame` takes."""
+    def _rows(self) -> npt.NDArray[Any]:
+        """Return what is drawn, as rows: `_columns`, those that there are."""
+        columns = {name: getattr(self, name) for name in self._columns}
+        return rows_of({name: values for name, values in columns.items() if values is not None})
 
     @abstractmethod
     def plot(self, ax: object = None, *, width: float | None = None) -> Self:
@@ -169,6 +172,22 @@ def _below(axes: "Axes") -> dict[str, Any]:
     figure = axes.figure.figure
     down = ScaledTranslation(0, -_UNDER, figure.dpi_scale_trans)
     return {"bbox_to_anchor": (0.5, 0), "bbox_transform": axes.transAxes + down}
+
+
+def rows_of_parts(
+    parts: Sequence[Any], texts: Mapping[str, str], columns: Sequence[str]
+) -> npt.NDArray[Any]:
+    """Return the points of all parts of a display, one row each: `columns` are fields of the parts, (n_points,) each.
+
+    Before these stand `texts` of the part, by their names and the fields that have them.
+    """
+    sizes = [getattr(part, columns[0]).size for part in parts]
+    of_parts = {
+        name: np.repeat([getattr(part, field) for part in parts], sizes)
+        for name, field in texts.items()
+    }
+    of_points = {name: np.concatenate([getattr(part, name) for part in parts]) for name in columns}
+    return rows_of(of_parts | of_points)
 
 
 def of_kind(value: Any, name: str, kind: type[T]) -> T:

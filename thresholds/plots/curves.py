@@ -16,13 +16,13 @@ from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
-from thresholds._results.result import names_of, rows_of
+from thresholds._results.result import names_of
 from thresholds._results.words import in_percent
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.curves import Curve, curves
 from thresholds.metrics.intervals import score_interval
 from thresholds.metrics.judging import judge
-from thresholds.plots.base import Display
+from thresholds.plots.base import Display, rows_of_parts
 from thresholds.plots.scales import logarithmic
 from thresholds.plots.style import BEST, CURVE, GREY, OF_RULE, REFERENCE, Look, drawable
 from thresholds.rule import Rule, ThresholdRule
@@ -176,16 +176,8 @@ class _CurvesDisplay(Display):
 
     def _rows(self) -> npt.NDArray[Any]:
         """Return the points of all curves, one row each."""
-        sizes = [curve.threshold.size for curve in self.curves]
-        names = np.repeat([curve.name for curve in self.curves], sizes)
         columns = ("threshold", "tp", "predicted", "precision", "recall", "f", "f_low", "f_high")
-        return rows_of(
-            {"label": names}
-            | {
-                column: np.concatenate([getattr(curve, column) for curve in self.curves])
-                for column in columns
-            }
-        )
+        return rows_of_parts(self.curves, {"label": "name"}, columns)
 
     def _titled(self, all_axes: "list[Axes]") -> "Iterator[tuple[Axes, LabelCurve]]":
         """Write above each panel which label it shows, and how many positives it has."""
@@ -288,15 +280,8 @@ class FCurveDisplay(_CurvesDisplay):
             linewidth=0,
             label=f"{in_percent(self.confidence)} bounds at a given threshold",
         )
-        axes.plot(
-            threshold, curve.f[is_drawn], color=CURVE.colour, label=f"{self._f} on these rows"
-        )
-        axes.axhline(
-            curve.f_of_all,
-            color=REFERENCE.colour,
-            linestyle=REFERENCE.dash,
-            label="predicting every row",
-        )
+        axes.plot(threshold, curve.f[is_drawn], **CURVE.line, label=f"{self._f} on these rows")
+        axes.axhline(curve.f_of_all, **REFERENCE.line, label="predicting every row")
         self._draw_rule(axes, curve.rule)
         if curve.best >= 0:
             at_best = curve.threshold[curve.best], curve.f[curve.best]
@@ -307,14 +292,12 @@ class FCurveDisplay(_CurvesDisplay):
         if reached is None:
             return
         if np.isfinite(reached.threshold):
-            axes.axvline(
-                reached.threshold, color=OF_RULE.colour, linestyle=OF_RULE.dash, linewidth=0.8
-            )
+            axes.axvline(reached.threshold, **OF_RULE.line, linewidth=0.8)
             self._mark(axes, reached.threshold, reached.f, OF_RULE, "the rule")
             return
         # A rule without thresholds, or one that predicts always or never, has a level alone.
         text = {np.inf: "never predicted by the rule", -np.inf: "always predicted by the rule"}
-        axes.axhline(reached.f, color=OF_RULE.colour, linestyle=OF_RULE.dash, linewidth=0.8)
+        axes.axhline(reached.f, **OF_RULE.line, linewidth=0.8)
         axes.text(
             0.98,
             reached.f,
@@ -389,18 +372,9 @@ class PrecisionRecallDisplay(_CurvesDisplay):
 
     def _draw(self, axes: "Axes", curve: LabelCurve) -> None:
         """Draw the curve of one label."""
-        axes.plot(
-            curve.recall,
-            curve.precision,
-            color=CURVE.colour,
-            label="at each threshold, on these rows",
-        )
-        axes.axhline(
-            curve.precision[-1],
-            color=REFERENCE.colour,
-            linestyle=REFERENCE.dash,
-            label="share of positives",
-        )
+        text = "at each threshold, on these rows"
+        axes.plot(curve.recall, curve.precision, **CURVE.line, label=text)
+        axes.axhline(curve.precision[-1], **REFERENCE.line, label="share of positives")
         reached = curve.rule
         if reached is not None and np.isfinite(reached.precision + reached.recall):
             self._mark(axes, reached.recall, reached.precision, OF_RULE, "the rule")

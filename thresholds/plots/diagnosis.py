@@ -7,7 +7,6 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints, Texts
-from thresholds._results.result import rows_of
 from thresholds._results.words import counted
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.states import STATES
@@ -63,6 +62,7 @@ class OverpredictionDisplay(Display):
     """
 
     _height = 0.95
+    _columns = ("name", "n_positives", "predicted", "overprediction", "state")
 
     name: Texts
     n_positives: Ints
@@ -168,8 +168,3 @@ class OverpredictionDisplay(Display):
         n_labels = counted(int(np.count_nonzero(in_state)), "label")
         share = self.predicted[in_state].sum() / max(self.predicted.sum(), 1)
         return f"{state} ({_MEANINGS[state]}): {n_labels}, {share:.0%}"
-
-    def _rows(self) -> Any:
-        """Return one row a label."""
-        names = ("name", "n_positives", "predicted", "overprediction", "state")
-        return rows_of({name: getattr(self, name) for name in names})

@@ -1,14 +1,13 @@
 """What changed between two rules? The old one against the new one, label by label."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Texts
 from thresholds._checks import InputError
-from thresholds._results.result import rows_of
 from thresholds._results.words import counted
 from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, RuleDifference
 from thresholds.plots import style
@@ -61,6 +60,7 @@ class DifferenceDisplay(Display):
     """
 
     _height = 0.95
+    _columns = ("name", "old", "new", "reason")
 
     name: Texts
     old: Floats
@@ -173,8 +173,3 @@ class DifferenceDisplay(Display):
         ):
             if is_beyond.any():
                 name_border(axes, side, f"{text} {when}: {np.count_nonzero(is_beyond):,}")
-
-    def _rows(self) -> Any:
-        """Return one row a label."""
-        names = ("name", "old", "new", "reason")
-        return rows_of({name: getattr(self, name) for name in names})

@@ -15,14 +15,14 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats
 from thresholds._engine.problem import Problem
-from thresholds._results.result import names_of, rows_of
+from thresholds._results.result import names_of
 from thresholds._results.words import in_percent
 from thresholds.calibration import Calibrator
 from thresholds.calibration.binned import binned
 from thresholds.calibration.measures import problem_of, tally
 from thresholds.calibration.points import Points
 from thresholds.metrics.intervals import share_interval
-from thresholds.plots.base import Display, of_kind
+from thresholds.plots.base import Display, of_kind, rows_of_parts
 from thresholds.plots.curves import chosen_labels
 from thresholds.plots.style import AFTER, BEFORE, GREY, REFERENCE, Look, drawable
 
@@ -223,19 +223,8 @@ class ReliabilityDisplay(Display):
 
     def _rows(self) -> npt.NDArray[Any]:
         """Return the bins of all parts, one row each."""
-        sizes = [part.predicted.size for part in self.parts]
-        texts = {
-            "label": np.repeat([part.name for part in self.parts], sizes),
-            "kind": np.repeat([part.kind for part in self.parts], sizes),
-        }
         columns = ("predicted", "observed", "low", "high", "n_cells", "positives")
-        return rows_of(
-            texts
-            | {
-                name: np.concatenate([getattr(part, name) for part in self.parts])
-                for name in columns
-            }
-        )
+        return rows_of_parts(self.parts, {"label": "name", "kind": "kind"}, columns)
 
     def plot(self, ax: object = None, *, width: float | None = None) -> Self:
         """Draw a panel for each label, or one for all labels together.
@@ -257,13 +246,7 @@ class ReliabilityDisplay(Display):
                 of_panel = self.parts[k * n_kinds : (k + 1) * n_kinds]
                 _set_scales(axes, limits)
                 axes.set_title(drawable(of_panel[0].name or "all labels"), loc="left")
-                axes.plot(
-                    limits,
-                    limits,
-                    color=REFERENCE.colour,
-                    linestyle=REFERENCE.dash,
-                    label="true as often as predicted",
-                )
+                axes.plot(limits, limits, **REFERENCE.line, label="true as often as predicted")
                 for part, look in zip(of_panel, looks, strict=True):
                     self._draw(axes, part, look, limits)
             if any(_beyond(part, limits).any() for part in self.parts):

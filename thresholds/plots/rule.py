@@ -8,7 +8,7 @@ most 1; so such thresholds of a label of base rate b lie
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Texts
 from thresholds._checks import InputError
-from thresholds._results.result import names_of, rows_of
+from thresholds._results.result import names_of
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.states import FLAGGED
 from thresholds.diagnosis.states import STATES as STATE_NAMES
@@ -67,6 +67,8 @@ class ThresholdsDisplay(Display):
     >>> display.base_rate.round(2)
     array([0.67, 0.33])
     """
+
+    _columns = ("name", "threshold", "base_rate", "state", "half_best_f")
 
     name: Texts
     threshold: Floats
@@ -124,19 +126,6 @@ class ThresholdsDisplay(Display):
             rule.beta,
             are_shares,
         )
-
-    def _rows(self) -> npt.NDArray[Any]:
-        """Return one row a label."""
-        columns: dict[str, npt.NDArray[Any]] = {
-            "name": self.name,
-            "threshold": self.threshold,
-            "base_rate": self.base_rate,
-        }
-        if self.state is not None:
-            columns["state"] = self.state
-        if self.half_best_f is not None:
-            columns["half_best_f"] = self.half_best_f
-        return rows_of(columns)
 
     def plot(self, ax: object = None, *, width: float | None = None, k: int = 8) -> Self:
         """Draw a mark for each label.

@@ -8,7 +8,7 @@ force while something is drawn, and each axes is dressed by itself.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thresholds._results.text import on_one_line
 
@@ -58,6 +58,11 @@ class Look(NamedTuple):
     colour: str
     marker: str = "o"
     dash: str = "-"
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """How a line is drawn, as options of matplotlib."""
+        return {"color": self.colour, "linestyle": self.dash}
 
 
 # What a display of curves and of rules shows.

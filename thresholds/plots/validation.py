@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats, Ints, Texts
-from thresholds._results.result import rows_of
+from thresholds._arrays.types import Dense, Floats, Texts
 from thresholds._results.words import in_percent
 from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind, one_or_more
@@ -60,6 +59,8 @@ class OptimismDisplay(Display):
     array([0.12, 0.13])
     """
 
+    _columns = ("name", "n_positives", "claimed", "found", "optimism")
+
     name: Texts
     n_positives: npt.NDArray[Any]
     claimed: Floats
@@ -89,12 +90,8 @@ class OptimismDisplay(Display):
             For what is no `CrossFit`.
         """
         table = of_kind(result, "result", CrossFit).spread
-        order = _most_positives_first(table["n_positives"])
         return cls(
-            name=table["name"][order],
-            n_positives=table["n_positives"][order],
-            claimed=table["f_in_sample"][order],
-            found=table["f_out_of_fold"][order],
+            **_of_labels(table, "f_in_sample", "f_out_of_fold"),
             claimed_on="in the sample",
             found_on="out of fold",
             average=result.average,
@@ -121,12 +118,8 @@ class OptimismDisplay(Display):
             For what is no `ThresholdBootstrap`.
         """
         table = of_kind(result, "result", ThresholdBootstrap).table
-        order = _most_positives_first(table["n_positives"])
         return cls(
-            name=table["name"][order],
-            n_positives=table["n_positives"][order],
-            claimed=table["f"][order],
-            found=table["f_corrected"][order],
+            **_of_labels(table, "f", "f_corrected"),
             claimed_on="in the sample",
             found_on="corrected",
             average="macro",
@@ -233,23 +226,13 @@ class OptimismDisplay(Display):
         optimism = [np.quantile(self.optimism[labels], _QUANTILES) for labels in classes]
         return middle, np.transpose(optimism)
 
-    def _rows(self) -> Any:
-        """Return the labels."""
-        return rows_of(
-            {
-                "name": self.name,
-                "n_positives": self.n_positives,
-                "claimed": self.claimed,
-                "found": self.found,
-                "optimism": self.optimism,
-            }
-        )
 
-
-def _most_positives_first(positives: npt.NDArray[Any]) -> Ints:
-    """Return the labels that have positives, those with most first."""
-    order = np.argsort(-positives, kind="stable")
-    return order[positives[order] > 0]
+def _of_labels(table: Dense, claimed: str, found: str) -> dict[str, Any]:
+    """Return the fields of labels that have positives, those with most first, from columns of a table."""
+    order = np.argsort(-table["n_positives"], kind="stable")
+    rows = table[order[table["n_positives"][order] > 0]]
+    columns = {"name": "name", "n_positives": "n_positives", "claimed": claimed, "found": found}
+    return {field: rows[column] for field, column in columns.items()}
 
 
 @dataclass(eq=False, repr=False)

@@ -1,27 +1,19 @@
-"""Measures of a rule as a whole, each with its interval: averages of F, and the shares of all marks that are right.
+"""Measures of a rule as a whole, each with its interval: precision and recall of all marks, and averages of F.
 
-Precision and recall of all marks are ratios of two sums over rows, as micro-F is. So they are known without each row,
-or group, and their intervals are made as those of F are (`metrics/jackknife.py`).
+All are figures of the rule's decisions in the table of judged rules (`metrics/judged_rules.py`).
 """
-
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Ints, Numbers
-from thresholds._engine.problem import Problem
-from thresholds.diagnosis.evidence import Criteria
-from thresholds.metrics.averages import average_of, f_score
+from thresholds.metrics.averages import PRECISION, RECALL, average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.jackknife import Interval, difference_of, interval_of
-from thresholds.metrics.judging import Judged, count_decisions, decide_all
-from thresholds.metrics.leaving_out import LeftOut, leave_out_of
+from thresholds.metrics.judged_rules import JudgedRules
 from thresholds.report.content import Change, Figure
 from thresholds.report.wording import of_change
 from thresholds.rule import Rule
 
+NEW = "new"  # names of rules in the table of judged rules: the rule of the report, and that it is held against
+OLD = "old"
 MEASURES = {
     "precision": "Of all marks, the share that is right.",
     "recall": "Of all marks that should be made, the share that is made.",
@@ -31,7 +23,7 @@ MEASURES = {
     "weighted": "The mean over the labels, each counted as often as it is true.",
     "samples": "The mean over the rows, each by its own marks.",
 }
-_SHARES = ("precision", "recall")
+_SHARES = {"precision": PRECISION, "recall": RECALL}
 
 
 def name_of(measure: str, beta: float) -> str:
@@ -43,134 +35,50 @@ def name_of(measure: str, beta: float) -> str:
     return f"{measure} F{beta:g}"
 
 
-def measures_of(judged: Judged) -> tuple[str, ...]:
-    """Return which measures are shown: F of labels with positives where it is another than F of all."""
-    measures = dict(MEASURES)
-    if judged.by_label.positives.all():
-        del measures["macro_supported"]
-    return tuple(measures)
-
-
-class Asked(NamedTuple):
-    """How measures are taken, of all rules alike."""
-
-    beta: float
-    zero_division: float
-    groups: Ints | None  # (n_samples,) numbers from 0; None where each row stands for itself
-    confidence: float
-    group_name: str = "group"
-    min_f: float = Criteria().min_f
-    min_skill: float = Criteria().min_skill
-
-    @property
-    def alpha(self) -> float:
-        """The rate of errors, or of false discoveries, that the confidence leaves."""
-        return round(1 - self.confidence, 12)
-
-    @property
-    def criteria(self) -> Criteria:
-        """What is asked of labels."""
-        return Criteria(alpha=self.alpha, min_f=self.min_f, min_skill=self.min_skill)
-
-
-class Reached(NamedTuple):
-    """The measures of one rule, each on all rows and without each row, or each group."""
-
-    averages: LeftOut  # of F
-    shares: Mapping[str, LeftOut]  # "precision" and "recall"
-
-    def interval(self, measure: str, confidence: float) -> Interval:
-        """Return a measure with its interval."""
-        return interval_of(self.of(measure), measure, confidence)
-
-    def of(self, measure: str) -> LeftOut:
-        """Return what has a measure."""
-        return self.shares.get(measure, self.averages)
-
-
-def reached_by(rule: Rule, problem: Problem, asked: Asked) -> tuple[Judged, Reached]:
-    """Count what a rule decides on all rows, and without each row or group."""
-    judged = count_decisions(decide_all(rule, problem), problem)
-    assert judged.by_sample is not None, "rows are counted"
-    averages = leave_out_of(judged.decided, problem, asked.beta, asked.groups, asked.zero_division)
-    tp, predicted, positives = judged.by_sample.sums  # (n_samples,) each
-    units = np.arange(tp.size) if asked.groups is None else asked.groups  # (n_samples,)
-    right = np.bincount(units, tp)  # (n_units,)
-    shares = {
-        "precision": _share_left_out("precision", right, np.bincount(units, predicted)),
-        "recall": _share_left_out("recall", right, np.bincount(units, positives)),
-    }
-    return judged, Reached(averages, shares)
-
-
-def _share_left_out(measure: str, right: Numbers, whole: Numbers) -> LeftOut:
-    """Return a ratio of two sums over units, on all and without each; only units of a part in `whole` count."""
-    without = _share(right.sum() - right, whole.sum() - whole)  # (n_units,)
-    return LeftOut(
-        on_all={measure: float(_share(right.sum(), whole.sum()))},
-        changes={measure: without - without.mean()},
-        n_active=int(np.count_nonzero(whole)),
-    )
-
-
-def figures_of(reached: Reached, measures: Sequence[str], asked: Asked) -> tuple[Figure, ...]:
-    """Return measures with their names and intervals."""
-    return tuple(
-        Figure(
-            measure,
-            name_of(measure, asked.beta),
-            *reached.interval(measure, asked.confidence),
-            MEASURES[measure],
-        )
-        for measure in measures
-    )
-
-
-def moved_to(
-    figures: Sequence[Figure], of_folds: ConfusionCounts, asked: Asked
+def figures_of(
+    table: JudgedRules, rule: Rule, of_folds: ConfusionCounts | None, confidence: float
 ) -> tuple[Figure, ...]:
-    """Give measures the values of out-of-fold decisions about the same rows, which are known by label, not by row.
+    """Return the measures of a rule, which the table has as `NEW`: of its own decisions, or of out-of-fold ones.
 
-    So "samples" is left out, and intervals are as wide as those of the rule's own decisions, which differ in few cells.
+    Out-of-fold decisions about the same rows are known by label, not by row. So "samples" is left out there, and
+    intervals are as wide as those of the rule's own decisions, which differ in few cells.
     """
-    moved = []
-    for figure in figures:
-        if figure.measure == "samples":
-            continue
-        value = _of_counts(figure.measure, of_folds, asked)
-        shift = value - figure.value
-        lower = max(figure.lower + shift, 0.0)
-        upper = min(figure.upper + shift, 1.0)
-        moved.append(replace(figure, value=value, lower=lower, upper=upper))
-    return tuple(moved)
+    figures = []
+    for measure in _measures_of(table):
+        value, lower, upper = table.interval(NEW, measure, confidence)
+        if of_folds is not None:
+            if measure == "samples":
+                continue
+            own, value = value, _of_counts(measure, of_folds, rule)
+            shift = value - own
+            lower, upper = max(lower + shift, 0.0), min(upper + shift, 1.0)
+        name = name_of(measure, rule.beta)
+        figures.append(Figure(measure, name, value, lower, upper, MEASURES[measure]))
+    return tuple(figures)
 
 
-def _of_counts(measure: str, counts: ConfusionCounts, asked: Asked) -> float:
+def changes_of(table: JudgedRules, beta: float, confidence: float) -> tuple[Change, ...]:
+    """Hold each measure of the rule that the table has as `NEW` against that of `OLD`, paired by rows or groups."""
+    changes = []
+    for measure in _measures_of(table):
+        before, after = (table.interval(age, measure, confidence).value for age in (OLD, NEW))
+        difference = table.difference(NEW, OLD, measure, confidence)
+        name = name_of(measure, beta)
+        changes.append(Change(measure, name, before, after, difference, of_change(difference)))
+    return tuple(changes)
+
+
+def _measures_of(table: JudgedRules) -> list[str]:
+    """Return which measures are shown: F of labels with positives where it is another than F of all."""
+    has_positives = table.counts[NEW].by_label.positives > 0  # (n_labels,)
+    return [name for name in MEASURES if name != "macro_supported" or not np.all(has_positives)]
+
+
+def _of_counts(measure: str, counts: ConfusionCounts, rule: Rule) -> float:
     """Return a measure of counts by label."""
     if measure in _SHARES:
-        tp, predicted, positives = counts.pooled().sums[:, 0]
-        return float(_share(tp, predicted if measure == "precision" else positives))
+        return average_of(_SHARES[measure], counts, "micro", 0.0)
     if measure == "macro_supported":
-        return _of_counts("macro", counts.take(counts.positives > 0), asked)
-    return average_of(f_score(asked.beta), counts, measure, asked.zero_division)
-
-
-def change_of(measure: str, old: Reached, new: Reached, asked: Asked) -> Change:
-    """Hold a measure of two rules against each other, paired by rows or groups."""
-    name = name_of(measure, asked.beta)
-    before = old.of(measure)
-    after = new.of(measure)
-    difference = difference_of(after, before, measure, asked.confidence)
-    return Change(
-        measure,
-        name,
-        before.on_all[measure],
-        after.on_all[measure],
-        difference,
-        of_change(difference),
-    )
-
-
-def _share(part: Numbers, whole: Numbers) -> Numbers:
-    """Divide; 0 where there is nothing to divide by."""
-    return np.asarray(part / np.maximum(whole, 1))
+        counts = counts.take(counts.positives > 0)
+    average = measure.removesuffix("_supported")
+    return average_of(f_score(rule.beta), counts, average, rule.zero_division)

@@ -108,5 +108,4 @@ def _f_out_of_fold(rule: Rule, n_labels: int) -> Floats:
     kept = None if rule.out_of_fold is None else rule.out_of_fold.by_label
     if kept is None:
         return np.full(n_labels, np.nan)
-    tp, predicted, positives = np.array([kept.tp, kept.predicted, kept.positives])
-    return f_of_counts(tp, predicted, positives, rule.beta, np.nan)
+    return f_of_counts(kept.tp, kept.predicted, kept.positives, rule.beta, np.nan)

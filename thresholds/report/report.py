@@ -18,14 +18,13 @@ from thresholds._results.result import Result
 from thresholds._results.tables import Column, Table, tabulate
 from thresholds._results.words import in_percent
 from thresholds.atomic import write_atomically
-from thresholds.data.folds import N_SPLITS, SEED, fitted_and_judged, halves
-from thresholds.diagnosis.evidence import checked_skill
+from thresholds.data.folds import SEED, fitted_and_judged, halves, usual_folds
+from thresholds.diagnosis.evidence import Criteria, checked_skill
 from thresholds.errors import need
 from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.report.content import Content
-from thresholds.report.figures import Asked
-from thresholds.report.gathering import Origin, content_of
+from thresholds.report.gathering import content_of
 from thresholds.rule import Rule
 from thresholds.validation.cross_fit import cross_fit
 
@@ -217,7 +216,7 @@ def make_report(
         raise InputError("group_name is blank, expected what a group is, such as 'patient'")
     if command is not None:
         command = _checks.text(command, "command")
-    source = Origin(_checks.text(title, "title"), _lines(about), command)
+    title, lines = _checks.text(title, "title"), _lines(about)
     for name, value in (("rule", rule), ("against", against)):
         if value is not None and not isinstance(value, Rule):
             raise InputError(f"{name} is {_checks.shown(value)}, expected a rule")
@@ -248,17 +247,20 @@ def make_report(
     # Without a rule, one half of the rows makes one, and the other half judges it.
     if rule is None:
         rule, rows, how = _fitted(problem, numbers, random_state, n_jobs, progress)
-        source = source._replace(about=(*source.about, how))
+        lines = (*lines, how)
         problem = problem.at_rows(rows)
         numbers = None if numbers is None else group_numbers(numbers[rows], rows.size)
     rule.warn_if_changed(problem.scores)
     content = content_of(
         problem,
         _named(rule, problem),
-        source,
-        asked=Asked(
-            rule.beta, rule.zero_division, numbers, confidence, group_name, min_f, min_skill
-        ),
+        Criteria(alpha=round(1 - confidence, 12), min_f=min_f, min_skill=min_skill),
+        title=title,
+        about=lines,
+        command=command,
+        confidence=confidence,
+        groups=numbers,
+        group_name=group_name,
         against=None if against is None else _named(against, problem),
         n_jobs=n_jobs,
         progress=progress,
@@ -342,8 +344,8 @@ def fit_to_judge(
     **options: Unpack[FitArguments],
 ) -> Rule:
     """Fit thresholds, and find out what to expect of other rows where there are rows enough for folds."""
-    n_units = truth.shape[0] if groups is None else len(set(groups.tolist()))
-    if n_units < 2:
+    n_folds = usual_folds(truth.shape[0], groups)
+    if n_folds < 2:
         problem = Problem.of(
             truth, scores, missing=missing, unknown=unknown, label_names=label_names
         )
@@ -351,7 +353,7 @@ def fit_to_judge(
     found = cross_fit(
         truth,
         scores,
-        cv=min(N_SPLITS, n_units),
+        cv=n_folds,
         groups=groups,
         missing=missing,
         unknown=unknown,

@@ -5,19 +5,18 @@ The words are those of `content.py`. What is said of one label is in `diagnosis/
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Floats
+from thresholds._arrays.types import Dense, Floats
 from thresholds._results.text import first_names
 from thresholds._results.words import are, counted, percent
 from thresholds.calibration import CalibratedRule
 from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, RuleDifference
 from thresholds.diagnosis.sentences import between
+from thresholds.diagnosis.verdicts import Verdicts
 from thresholds.metrics.jackknife import Interval
-from thresholds.report.content import BORDER, DISTRUSTED, OPEN, TRUSTED, Group
+from thresholds.report.content import BORDER, DISTRUSTED, OPEN, TRUSTED, Figure, Group
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
 from thresholds.rule.capped import CappedRule
 
@@ -178,29 +177,23 @@ def headline(groups: Sequence[Group]) -> str:
 
 
 def how_good(
-    precision: Interval, recall: Interval, n_predicted: int, n_true: int, *, by_folds: bool = False
-) -> list[str]:
+    figures: Sequence[Figure], n_predicted: int, n_true: int, *, by_folds: bool
+) -> tuple[str, ...]:
     """Say of 100 marks how many are right, and of 100 that should be made how many are; `by_folds` by other rules."""
+    precision, recall = figures[:2]
     on_others = " on rows that a rule had not seen" if by_folds else ""
     sentences = []
     if n_predicted:
         sentences.append(f"Of 100 marks{on_others}, {_about(precision)} are right.")
     if n_true:
         sentences.append(f"Of 100 marks that should be made{on_others}, {_about(recall)} are made.")
-    return sentences
+    return tuple(sentences)
 
 
-def to_do(
-    groups: Sequence[Group],
-    labels: npt.NDArray[Any],
-    *,
-    flatters: bool,
-    has_thresholds: bool,
-    has_limits: bool = False,
-) -> tuple[str, ...]:
+def to_do(groups: Sequence[Group], labels: Dense, verdicts: Verdicts) -> tuple[str, ...]:
     """Say what to do, the most important first."""
     steps = []
-    if flatters:
+    if verdicts.on_own_rows:
         steps.append(
             "Judge the rule on rows that it was not fitted on: the figures of this report are too good."
         )
@@ -232,8 +225,8 @@ def to_do(
         )
     missed = labels["verdict"] == "missed"
     if missed.any():
-        remedy = "fit new thresholds" if has_thresholds else "choose a rule of thresholds"
-        if has_limits:
+        remedy = "fit new thresholds" if verdicts.has_thresholds else "choose a rule of thresholds"
+        if verdicts.has_limits:
             remedy = "ask for less of the fit, or have more rows annotated"
         steps.append(
             f"Of {_named(labels[missed])} the scores know more than the rule uses: {remedy}."
@@ -348,10 +341,8 @@ def on_own_rows(by_folds: bool, n_predicted: int) -> str:
     return "The rule was fitted on these rows: on others it will do worse than this report says."
 
 
-def whose_marks(by_folds: bool, n_predicted: int) -> str:
+def whose_marks(n_predicted: int) -> str:
     """Say whose marks are counted where they are not the rule's own."""
-    if not by_folds:
-        return ""
     marks = counted(n_predicted, "mark")
     return f"Counted here are the {marks} of rules that had not seen the row, not the rule's own."
 
@@ -417,7 +408,7 @@ def of_change(difference: Interval) -> str:
     return f"{which} by {abs(difference.value):.3f}, probably between {least:.3f} and {most:.3f}."
 
 
-def _about(interval: Interval) -> str:
+def _about(interval: Figure) -> str:
     """Write a share of 100 with its bounds, where they are known."""
     middle = f"about {100 * interval.value:.0f}"
     if math.isnan(interval.lower):
@@ -432,7 +423,7 @@ def _bounds(interval: Interval) -> str:
     return f", probably between {interval.lower:.3f} and {interval.upper:.3f}"
 
 
-def _named(labels: npt.NDArray[Any]) -> str:
+def _named(labels: Dense) -> str:
     """Name labels, those first that are marked most; of many say how many there are."""
     order = np.argsort(-labels["predicted"], kind="stable")
     names = first_names(labels["name"][order].tolist(), _NAMES_SHOWN)

@@ -397,7 +397,7 @@ class ThresholdRule(Drawable, ScoreRule):
         return text
 
 
-def FixedRule(  # noqa: N802: a constructor, as it reads to its callers
+def FixedRule(
     threshold: float,
     n_labels: int,
     *,

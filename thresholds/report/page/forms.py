@@ -30,14 +30,6 @@ class Forms(NamedTuple):
     form: Ints  # (n_labels,) which form each sentence has
     numbers: list[Ints]  # of each form: (numbers in it, sentences of this form)
 
-    def sentences(self, names: Sequence[str]) -> list[str]:
-        """Put the sentences together again, as the page does."""
-        filled = [iter(columns.T.tolist()) for columns in self.numbers]
-        return [
-            "".join(_texts(self.forms[k], name, iter(next(filled[k]))))
-            for k, name in zip(self.form.tolist(), names, strict=True)
-        ]
-
 
 def forms_of(sentences: Sequence[str], names: Sequence[str]) -> Forms:
     """Take sentences apart, each of the label whose name is given."""
@@ -83,10 +75,10 @@ def _ends(shown: str, name: str) -> Ends:
     """Return how many of the first and last characters of a name are shown, with `...` between."""
     n_both = len(shown) - len("...")
     splits = ((n_both - last, last) for last in range(n_both + 1))
-    return next(ends for ends in splits if _with_ends(name, ends) == shown)
+    return next(ends for ends in splits if with_ends(name, ends) == shown)
 
 
-def _with_ends(name: str, ends: Ends) -> str:
+def with_ends(name: str, ends: Ends) -> str:
     """Write the first and last characters of a name."""
     first, last = ends
     return f"{name[:first]}...{name[len(name) - last :]}"
@@ -101,19 +93,6 @@ def _texts_and_names(
             yield stands_for_name
         if piece:
             yield piece
-
-
-def _texts(form: Form, name: str, numbers: Iterator[int]) -> Iterator[str]:
-    """Return the text of each part of a form."""
-    for part in form:
-        if part is None:
-            yield name
-        elif isinstance(part, str):
-            yield part
-        elif isinstance(part, int):
-            yield written(next(numbers), part)
-        else:
-            yield _with_ends(name, part)
 
 
 def written(number: int, decimals: int) -> str:

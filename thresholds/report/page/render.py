@@ -82,7 +82,7 @@ def _template() -> Any:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
-        "count": _count,
+        "count": "{:,.0f}".format,
         "figure": _figure,
         "level": _level,
         "line": _line,
@@ -123,11 +123,6 @@ def _hash(text: str) -> str:
 def _line(text: Any) -> str:
     """Return a name, or another text from outside, on one line and without control characters."""
     return on_one_line(str(text))
-
-
-def _count(number: Any) -> str:
-    """Return a count with separators."""
-    return f"{number:,.0f}"
 
 
 def _figure(value: Any) -> str:
