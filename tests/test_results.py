@@ -23,7 +23,13 @@ from thresholds._results.plain import plain
 from thresholds._results.result import Result
 from thresholds._results.tables import Table
 from thresholds._results.text import WIDTH, aligned, columns_of, shortened, wrapped
+from thresholds.calibration.base_rates import BaseRates
+from thresholds.calibration.calibrator import Calibrator
 from thresholds.files import LabelledFile
+from thresholds.files.score_file import ScoreFile
+from thresholds.rule.watching.check import ScoreCheck
+from thresholds.validation.cross_fit import CrossFit
+from thresholds.warming import WarmUp
 
 HEAD, BODY = [("rule", "F1"), ("", "of all")], [("micro", "0.5000"), ("a\nname", "1")]
 
@@ -136,16 +142,16 @@ def _rule(guard: str | None = None) -> thresholds.ThresholdRule:
 
 
 @cache
-def _cross_fit() -> thresholds.CrossFit:
+def _cross_fit() -> CrossFit:
     return thresholds.cross_fit(*_data(), cv=2, random_state=0, label_names=NAMES, alternatives=True)
 
 
 @cache
-def _calibrator() -> thresholds.Calibrator:
+def _calibrator() -> Calibrator:
     return thresholds.calibrate(*_data(), "platt", label_names=NAMES)
 
 
-def _base_rates() -> thresholds.BaseRates:
+def _base_rates() -> BaseRates:
     """Of fewer positives, and of scores that mean something else."""
     _, y_score = _data()
     with warnings.catch_warnings():
@@ -156,7 +162,7 @@ def _base_rates() -> thresholds.BaseRates:
 
 
 @cache
-def _check() -> thresholds.ScoreCheck:
+def _check() -> ScoreCheck:
     return _rule().check(3 * _data()[1])
 
 
@@ -228,11 +234,11 @@ RULES: dict[str, Callable[[], Any]] = {
 }
 
 
-def _score_file() -> thresholds.ScoreFile:
+def _score_file() -> ScoreFile:
     y_true, y_score = _data()
     notes = ("left out: 'id' (text)",)
     splits = np.arange(0, 300, 2), np.arange(1, 300, 2)
-    return thresholds.ScoreFile("s.npz", "y_score", y_score, y_true, NAMES, *splits, truth_key="y_true", notes=notes)
+    return ScoreFile("s.npz", "y_score", y_score, y_true, NAMES, *splits, truth_key="y_true", notes=notes)
 
 
 PARTS: dict[str, Callable[[], Any]] = {  # of rules and results, and what is shown besides
@@ -252,7 +258,7 @@ PARTS: dict[str, Callable[[], Any]] = {  # of rules and results, and what is sho
     ),
     "ScoreFile": _score_file,
     "ScoreProfile": lambda: _rule().profile,
-    "WarmUp": lambda: thresholds.WarmUp(3, 2000, 4.0, None),
+    "WarmUp": lambda: WarmUp(3, 2000, 4.0, None),
 }
 MAKERS = RESULTS | RULES | PARTS
 OF_LABELS = (
@@ -329,7 +335,7 @@ def test_all_that_is_shown_is_tested() -> None:
 def test_all_public_classes_are_shown_but_for_those_that_are_given_to_functions() -> None:
     public = [getattr(thresholds, name) for name in thresholds.__all__ if name not in ("sklearn", "training")]
     kinds = {kind for kind in public if isinstance(kind, type) and not issubclass(kind, (Exception, Result))}
-    assert {kind.__name__ for kind in kinds} == {"Accumulator", "Counts", "GatheredRows", "Pool", "Shrink"}
+    assert {kind.__name__ for kind in kinds} == {"Accumulator", "Counts", "Pool", "Shrink"}
 
 
 @pytest.mark.parametrize("many", [False, True])

@@ -37,7 +37,7 @@ from scipy.special import expit, logit
 import thresholds
 from thresholds._results.tables import Table
 from thresholds.calibration import Calibrator, estimate_base_rates, measure_calibration
-from thresholds.calibration.base_rates import CHANGED, MOVED
+from thresholds.calibration.base_rates import CHANGED, MOVED, BaseRates
 from thresholds.files import read_labelled
 from thresholds.metrics import f1_score
 
@@ -96,7 +96,7 @@ class File:
         self.calibrator: Calibrator = thresholds.calibrate(truth[fit], scores[fit])
         self.old = [thresholds.fit_empirical(truth[fit], scores[fit], average) for average in AVERAGES]
 
-    def f_of_rules(self, truth: Array, scores: Array, found: thresholds.BaseRates) -> Array:
+    def f_of_rules(self, truth: Array, scores: Array, found: BaseRates) -> Array:
         """Return F1 in per cent of the old rule and of `RULES`, (4, 2), base rates being found already."""
         rates: dict[str, Any] = {
             "as they are": {},

@@ -29,7 +29,8 @@ from half_of_f1 import best_by_sorting, half_lies_at_the_cut
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from thresholds import Diagnosis, InstanceRule, ThresholdRule, calibrate, diagnose, fit_empirical, fit_expected
+from thresholds import InstanceRule, ThresholdRule, calibrate, diagnose, fit_empirical, fit_expected
+from thresholds.diagnosis.result import Diagnosis
 from thresholds.metrics import auroc, f1_score
 
 from claims import Claim, LabelledFile, Options, Results, dense, main, progress, short, statement

@@ -28,6 +28,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
 import thresholds
+from thresholds.report.report import Report
 
 LABELS = (100, 1_500, 8_000, 30_000)
 N_SAMPLES = 2_000
@@ -57,7 +58,7 @@ SORTS = """
 """
 
 
-def report_of(n_labels: int) -> thresholds.Report:
+def report_of(n_labels: int) -> Report:
     """Simulate rows, and report on a rule that is fitted on half of them."""
     rng = np.random.default_rng(0)
     rates = np.exp(rng.uniform(np.log(1 / 20_000), np.log(1 / 5), n_labels))

@@ -8,6 +8,10 @@ import numpy as np
 from measuring import THREADS, Scores, Truth
 
 import thresholds
+from thresholds.calibration.calibrator import Calibrator
+from thresholds.comparison.result import Comparison
+from thresholds.diagnosis.result import Diagnosis
+from thresholds.validation.cross_fit import CrossFit
 
 Call = Callable[[Truth, Scores], Any]
 
@@ -25,23 +29,23 @@ def fit_weighted_rows(truth: Truth, scores: Scores) -> thresholds.ThresholdRule:
     return fit(truth, scores, sample_weight=np.random.default_rng(1).random(len(scores)))
 
 
-def diagnose(truth: Truth, scores: Scores) -> thresholds.Diagnosis:
+def diagnose(truth: Truth, scores: Scores) -> Diagnosis:
     """Diagnose the labels of a rule that is given."""
     rule = thresholds.ThresholdRule(np.full(scores.shape[1], 1.0, scores.dtype))
     return thresholds.diagnose(truth, scores, rule, n_jobs=THREADS)
 
 
-def cross_fit(truth: Truth, scores: Scores, average: str = "macro", **options: Any) -> thresholds.CrossFit:
+def cross_fit(truth: Truth, scores: Scores, average: str = "macro", **options: Any) -> CrossFit:
     """Fit and judge in folds."""
     return thresholds.cross_fit(truth, scores, average, cv=N_FOLDS, n_jobs=THREADS, **options)  # type: ignore[arg-type]
 
 
-def calibrate(truth: Truth, scores: Scores, method: str) -> thresholds.Calibrator:
+def calibrate(truth: Truth, scores: Scores, method: str) -> Calibrator:
     """Fit curves of probabilities, drawn towards those of all labels."""
     return thresholds.calibrate(truth, scores, method, n_jobs=THREADS)  # type: ignore[arg-type]
 
 
-def compare_rules(truth: Truth, scores: Scores) -> thresholds.Comparison:
+def compare_rules(truth: Truth, scores: Scores) -> Comparison:
     """Fit all rules on one half of the rows, and compare them on the other."""
     return thresholds.compare("all", truth, scores)  # type: ignore[arg-type]
 

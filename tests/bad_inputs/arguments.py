@@ -36,7 +36,10 @@ from tests.bad_inputs.matrices import (
     nan,
     spoiled,
 )
+from thresholds.calibration.base_rates import BaseRates
 from thresholds.calibration.by_class import N_BINS, N_EDGES, ScoresByClass
+from thresholds.calibration.calibrator import Calibrator
+from thresholds.comparison.result import Comparison
 
 NAMES = ("cat", "dog")
 RULE = thresholds.ThresholdRule([0.5, 0.25], label_names=NAMES)
@@ -58,8 +61,8 @@ OF_CALIBRATOR = {
 LINE = {"scale": 1.0, "centre": 0.0, "slope": 2.0, "intercept": 0.0, "missing": 0.0}
 KNOTS = {"scores": [0.1, 0.4, 0.6], "probabilities": [0.0, 0.2, 0.8]}
 LIMITS = [5e-324, 1 - 2**-53]
-PLATT = thresholds.Calibrator.from_dict({"method": "platt", "curves": [LINE, LINE], "limits": LIMITS} | OF_CALIBRATOR)
-ISOTONIC = thresholds.Calibrator.from_dict({"method": "isotonic", "curves": [KNOTS, KNOTS]} | OF_CALIBRATOR)
+PLATT = Calibrator.from_dict({"method": "platt", "curves": [LINE, LINE], "limits": LIMITS} | OF_CALIBRATOR)
+ISOTONIC = Calibrator.from_dict({"method": "isotonic", "curves": [KNOTS, KNOTS]} | OF_CALIBRATOR)
 BY_CLASS = ScoresByClass(
     edges=np.tile(np.linspace(0.1, 0.7, N_EDGES), (2, 1)),
     positives=np.tile(np.arange(1.0, N_BINS + 1), (2, 1)),
@@ -198,12 +201,12 @@ def predict_from_samples(label_draws: object = DRAWS, **given: object) -> object
     return INSTANCE.predict_from_samples(label_draws, **given)
 
 
-def calibrate(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.Calibrator:
+def calibrate(y_true: object = Y, y_score: object = S, **given: object) -> Calibrator:
     """A map from scores to probabilities."""
     return thresholds.calibrate(y_true, y_score, **given)
 
 
-def estimate_base_rates(calibrator: object = ..., new_scores: object = S, **given: object) -> thresholds.BaseRates:
+def estimate_base_rates(calibrator: object = ..., new_scores: object = S, **given: object) -> BaseRates:
     """Base rates without labels."""
     return thresholds.estimate_base_rates(COUNTED if calibrator is ... else calibrator, new_scores, **given)
 
@@ -213,7 +216,7 @@ def fit_adapted(calibrator: object = ..., new_scores: object = S, **given: objec
     return thresholds.fit_adapted(COUNTED if calibrator is ... else calibrator, new_scores, **given)
 
 
-def for_base_rates(rates: object) -> thresholds.Calibrator:
+def for_base_rates(rates: object) -> Calibrator:
     """A calibrator for other base rates."""
     return COUNTED.for_base_rates(rates)
 
@@ -244,7 +247,7 @@ def compare(rules: object = ..., y_true: object = Y, y_score: object = S, **give
 
 
 @cache
-def compared() -> thresholds.Comparison:
+def compared() -> Comparison:
     """Two rules side by side."""
     return thresholds.compare({"instance": INSTANCE, "top": TOP}, Y, S)
 

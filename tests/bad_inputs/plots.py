@@ -17,17 +17,9 @@ from tests.bad_inputs.arguments import (
     every,
 )
 from tests.bad_inputs.matrices import S, Y
-from thresholds import (
-    Comparison,
-    Diagnosis,
-    FixedRule,
-    ThresholdBootstrap,
-    bootstrap_thresholds,
-    compare,
-    diagnose,
-    diff_rules,
-    fit_empirical,
-)
+from thresholds import FixedRule, bootstrap_thresholds, compare, diagnose, diff_rules, fit_empirical
+from thresholds.comparison.result import Comparison
+from thresholds.diagnosis.result import Diagnosis
 from thresholds.plots import (
     AgreementDisplay,
     BootstrapDisplay,
@@ -40,6 +32,7 @@ from thresholds.plots import (
     ReliabilityDisplay,
     ThresholdsDisplay,
 )
+from thresholds.validation.bootstrap import ThresholdBootstrap
 
 P = 1 / (1 + np.exp(-S))
 FITTED = fit_empirical(Y, S, label_names=NAMES)

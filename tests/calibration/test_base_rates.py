@@ -15,8 +15,9 @@ from scipy.special import expit
 import thresholds
 from tests.naive.base_rates import Means, by_em, moved, square_of_gap
 from tests.rules import same
-from thresholds import BaseRates, Calibrator, calibrate, estimate_base_rates
-from thresholds.calibration.base_rates import CHANGED, EITHER, MOVED, SAME, UNKNOWN
+from thresholds import calibrate, estimate_base_rates
+from thresholds.calibration.base_rates import CHANGED, EITHER, MOVED, SAME, UNKNOWN, BaseRates
+from thresholds.calibration.calibrator import Calibrator
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]

@@ -18,7 +18,6 @@ from tests.naive import exhaustive as naive
 from tests.naive import expected as witness
 from thresholds import (
     CalibratedRule,
-    Calibrator,
     FixedRule,
     InstanceRule,
     ThresholdRule,
@@ -31,6 +30,7 @@ from thresholds import (
     measure_calibration,
 )
 from thresholds._engine.problem import Problem
+from thresholds.calibration.calibrator import Calibrator
 from thresholds.comparison.fitted_rules import fit_rules
 from thresholds.rule import Rule
 

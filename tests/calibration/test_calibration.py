@@ -624,7 +624,7 @@ Y, S = draw(20, 2, seed=19)
 
 
 @cache
-def named() -> thresholds.Calibrator:
+def named() -> Calibrator:
     """A calibrator of two labels with names."""
     return calibrate(Y, S, label_names=["cat", "dog"])
 

@@ -12,6 +12,7 @@ import thresholds
 from tests.rules import MadeWhenAsked
 from tests.words import flat
 from thresholds import ThresholdRule, cli
+from thresholds.diagnosis.result import Diagnosis
 
 NAMES = ("ant", "bee", "cat", "dog")
 RNG = np.random.default_rng(5)
@@ -26,7 +27,7 @@ RULES = MadeWhenAsked(
 WITHOUT_THRESHOLDS = KINDS[1:]
 
 
-def as_thresholds(decided: Any) -> thresholds.Diagnosis:
+def as_thresholds(decided: Any) -> Diagnosis:
     """The diagnosis of a rule of thresholds that decides the same, on scores with these decisions in front."""
     return thresholds.diagnose(TRUTH[HALF[1]], decided, thresholds.FixedRule(0.5, 4, label_names=NAMES))
 

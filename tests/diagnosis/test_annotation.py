@@ -11,12 +11,13 @@ from scipy import sparse
 
 import thresholds
 from tests.words import flat
-from thresholds import AnnotationPlan, FixedRule, ThresholdRule, fit_empirical, plan_annotation
+from thresholds import FixedRule, ThresholdRule, fit_empirical, plan_annotation
 from thresholds._engine.problem import Problem
 from thresholds.diagnosis.annotation import rows_to_first
 from thresholds.diagnosis.bars import Marked
 from thresholds.diagnosis.deciding import LEVELS, TEST, in_positives_and_rows, more_needed, precision_test
 from thresholds.diagnosis.learning import learn
+from thresholds.diagnosis.plan import AnnotationPlan
 from thresholds.guarantees.exact_tests import positives_needed
 
 Array = NDArray[np.float64]

@@ -30,6 +30,8 @@ from thresholds import (
     fit_empirical,
 )
 from thresholds._kernels.evidence import p_value_of_best_f1
+from thresholds.diagnosis.result import Diagnosis
+from thresholds.diagnosis.without_labels import ExpectedDiagnosis
 from thresholds.significance import rejected
 
 pytestmark = pytest.mark.each_value
@@ -79,9 +81,7 @@ def rules_of(truth: Array, scores: Array) -> dict[str, object]:
     }
 
 
-def assert_as_defined(
-    found: thresholds.Diagnosis, y_true: Array, y_score: Array, y_pred: Array, **options: float
-) -> None:
+def assert_as_defined(found: Diagnosis, y_true: Array, y_score: Array, y_pred: Array, **options: float) -> None:
     """The table is that of the twin; what follows from p-values follows from those of the library."""
     table = found.table
     rows = witness.diagnosis(y_true, y_score, y_pred, **options)
@@ -710,7 +710,7 @@ BELIEVED = (
 )
 
 
-def believed(probabilities: Array, rule: object, bound: float = 3.0) -> thresholds.ExpectedDiagnosis:
+def believed(probabilities: Array, rule: object, bound: float = 3.0) -> ExpectedDiagnosis:
     """The diagnosis, checked against the definitions."""
     found = thresholds.diagnose(None, probabilities, rule, overprediction=bound)
     dense = probabilities.toarray() if sparse.issparse(probabilities) else probabilities

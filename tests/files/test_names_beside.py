@@ -10,7 +10,8 @@ import pytest
 
 import thresholds
 from tests.naive.exhaustive import best_known_macro
-from thresholds import InputError, ScoreFile, cli
+from thresholds import InputError, cli
+from thresholds.files.score_file import ScoreFile
 
 Scored = Mapping[str, float]  # the scores of a row, by label, the likeliest first
 

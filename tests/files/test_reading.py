@@ -11,6 +11,7 @@ import thresholds
 from tests.words import flat
 from thresholds import InputError
 from thresholds.files import gather, open_scores, read_labelled
+from thresholds.files.score_file import ScoreFile
 
 NAMES = ("cat", "dog", "emu")
 RNG = np.random.default_rng(3)
@@ -27,7 +28,7 @@ def archive(path: Path, **more: Any) -> Path:
 def test_what_is_in_a_file_is_what_is_fitted(tmp_path: Path) -> None:
     splits = {"calib_idx": np.arange(30), "test_idx": np.arange(30, 50)}
     data = thresholds.read(archive(tmp_path / "s.npz", who=np.arange(50) // 2, **splits), groups="who")
-    assert isinstance(data, thresholds.ScoreFile)
+    assert isinstance(data, ScoreFile)
     np.testing.assert_array_equal(data.y_score, SCORES)
     np.testing.assert_array_equal(data.y_true, TRUTH)
     assert data.y_score.dtype == np.float32

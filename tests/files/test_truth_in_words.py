@@ -9,7 +9,8 @@ import pytest
 
 import thresholds
 from tests.naive.exhaustive import best_known_macro
-from thresholds import InputError, ScoreFile
+from thresholds import InputError
+from thresholds.files.score_file import ScoreFile
 
 
 @pytest.fixture(autouse=True)

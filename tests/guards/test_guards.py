@@ -26,6 +26,7 @@ from thresholds.guards import fitting
 from thresholds.guards.base import BaseGuard, GuardedCuts, GuardInput
 from thresholds.guards.cuts import cut_at_ranks
 from thresholds.guards.shrink import means_of_siblings
+from thresholds.rule.guard_report import GuardReport
 
 pytestmark = pytest.mark.each_value
 
@@ -540,7 +541,7 @@ def test_a_rare_label_of_random_scores_is_predicted_far_less_than_by_the_plain_o
 
 def test_labels_that_moved_furthest_come_first_from_none_as_from_a_half() -> None:
     before, after = np.array([2, 0]), np.array([7, 2])
-    report = thresholds.GuardReport("shrink", *np.zeros((2, 2)), before, after, *np.zeros((2, 2)), np.array(["", ""]))
+    report = GuardReport("shrink", *np.zeros((2, 2)), before, after, *np.zeros((2, 2)), np.array(["", ""]))
     assert [line.split()[0] for line in str(report).splitlines()[-2:]] == ["1", "0"]
 
 
@@ -588,7 +589,7 @@ def test_names_of_limits_are_whole() -> None:
 
 def test_a_report_counts_millions_in_full() -> None:
     before, after = np.array([2_000_000]), np.array([1_234_567])
-    report = thresholds.GuardReport("shrink", *np.zeros((2, 1)), before, after, *np.zeros((2, 1)), np.array([""]))
+    report = GuardReport("shrink", *np.zeros((2, 1)), before, after, *np.zeros((2, 1)), np.array([""]))
     assert "predicts 1,234,567 instead of 2,000,000" in str(report)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import thresholds
-from thresholds import InputError, ScoreFile
+from thresholds import InputError
+from thresholds.files.score_file import ScoreFile
 
 pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
 

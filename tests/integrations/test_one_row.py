@@ -5,16 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thresholds import (
-    CalibratedRule,
-    Calibrator,
-    FixedRule,
-    InstanceRule,
-    RegionRule,
-    ThresholdRule,
-    TopKRule,
-    calibrate,
-)
+from thresholds import CalibratedRule, FixedRule, InstanceRule, RegionRule, ThresholdRule, TopKRule, calibrate
+from thresholds.calibration.calibrator import Calibrator
 
 NAMES = ("cat", "dog", "emu")
 SCORES = np.float32([0.5, 0.1, 0.25])

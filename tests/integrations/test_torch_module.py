@@ -18,7 +18,8 @@ import pytest
 
 import thresholds
 from tests.rules import RULES
-from thresholds import Calibrator, InputError, InstanceRule, RegionRule, ThresholdRule, TopKRule
+from thresholds import InputError, InstanceRule, RegionRule, ThresholdRule, TopKRule
+from thresholds.calibration.calibrator import Calibrator
 from thresholds.calibration.curves import CalibrationCurves, Knots
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.rule import Rule

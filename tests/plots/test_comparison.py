@@ -6,7 +6,7 @@ from matplotlib import pyplot
 from matplotlib.collections import LineCollection, PathCollection
 
 import thresholds
-from thresholds import Comparison
+from thresholds.comparison.result import Comparison
 from thresholds.plots import AgreementDisplay, ComparisonDisplay
 
 CUTS = {"low $x": 0.3, "high": 0.9, "middle": 0.5, "middle too": 0.502}

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 
 import thresholds
-from thresholds import ThresholdBootstrap
 from thresholds._results.result import rows_of
 from thresholds.plots import BootstrapDisplay, OptimismDisplay
+from thresholds.validation.bootstrap import ThresholdBootstrap
 
 
 def display_of(positives: np.ndarray, optimism: np.ndarray) -> OptimismDisplay:

@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse, stats
 
 import thresholds
-from thresholds import CrossFit, FixedRule, Rule, ThresholdRule, TopKRule, make_report, metrics
+from thresholds import FixedRule, Rule, ThresholdRule, TopKRule, make_report, metrics
 from thresholds.report.content import BORDER, DISTRUSTED, LABELS, OPEN, TRUSTED, Content
+from thresholds.validation.cross_fit import CrossFit
 
 NAMES = ("cough", "fever", "rash", "noise", "rare", "absent")
 RATES = (0.3, 0.1, 0.05, 0.03, 0.006, 0.0)

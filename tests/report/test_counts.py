@@ -8,11 +8,13 @@ import pytest
 
 import thresholds
 from tests.report.test_content import NAMES, NOISY, rows
-from thresholds import CrossFit, Report, make_report
+from thresholds import make_report
 from thresholds._results.words import percent
 from thresholds.metrics.intervals import share_interval
 from thresholds.report.content import DISTRUSTED
+from thresholds.report.report import Report
 from thresholds.report.wording import good_enough
+from thresholds.validation.cross_fit import CrossFit
 
 OTHERS = re.compile("rules, which had not seen|rules that had not seen|a rule had not seen")
 

@@ -11,7 +11,8 @@ import pytest
 
 import thresholds
 from tests.rules import AWKWARD
-from thresholds import Report, ThresholdRule, make_report
+from thresholds import ThresholdRule, make_report
+from thresholds.report.report import Report
 
 NAMES = ("cat", "dog")
 

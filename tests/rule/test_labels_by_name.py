@@ -33,7 +33,7 @@ from thresholds import (
     fit_top_k,
 )
 from thresholds.cli import main
-from thresholds.comparison.result import Measures
+from thresholds.comparison.result import Comparison, Measures
 from thresholds.rule import Rule
 
 NAMES = ["cat", "dog", "emu", "fox"]
@@ -129,7 +129,7 @@ def test_compare(form: str, weights: np.ndarray | None) -> None:
         assert str(found) == str(expected)
 
 
-def figures(comparison: thresholds.Comparison) -> dict[str, float]:
+def figures(comparison: Comparison) -> dict[str, float]:
     """All numbers of a comparison; the two of probabilities are sums over all cells, in the order of the calibrator."""
     measures = {f"{row.rule}: {name}": getattr(row, name) for row in comparison.measures for name in NUMBERS}
     for row in comparison.measures:

