@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import hypergeom, ttest_ind_from_stats
 
 from tests.naive import profiles
-from thresholds.significance import effective_rows, p_of_best, p_of_means, p_of_z, z_of_more
+from thresholds._significance import effective_rows, p_of_best, p_of_means, p_of_z, z_of_more
 
 
 @pytest.mark.each_value

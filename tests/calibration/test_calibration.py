@@ -28,9 +28,9 @@ from thresholds import InputError
 from thresholds._engine.histograms import histograms
 from thresholds._engine.problem import Problem
 from thresholds._kernels.choosing import upper_hulls
+from thresholds._log_odds import log_odds
 from thresholds.calibration import CalibrationMeasures, Calibrator, calibrate, measure_calibration
 from thresholds.calibration.curves import CalibrationCurves, Knots
-from thresholds.log_odds import log_odds
 
 pytestmark = pytest.mark.each_value
 

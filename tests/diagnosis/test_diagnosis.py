@@ -30,9 +30,9 @@ from thresholds import (
     fit_empirical,
 )
 from thresholds._kernels.evidence import p_value_of_best_f1
+from thresholds._significance import rejected
 from thresholds.diagnosis.result import Diagnosis
 from thresholds.diagnosis.without_labels import ExpectedDiagnosis
-from thresholds.significance import rejected
 
 pytestmark = pytest.mark.each_value
 

@@ -10,8 +10,8 @@ from scipy import sparse
 import thresholds
 from tests.naive import odds as naive
 from thresholds._engine.problem import Problem
+from thresholds._log_odds import log_odds
 from thresholds.fitting.odds import cells_in_bins, odds_by_score, rounded
-from thresholds.log_odds import log_odds
 from thresholds.rule.odds import OddsByScore
 
 RNG = np.random.default_rng(5)

@@ -27,7 +27,7 @@ from thresholds import (
     expected_f,
     fit_expected,
 )
-from thresholds.devices import expecting
+from thresholds._devices import expecting
 
 pytestmark = pytest.mark.each_value
 

@@ -98,7 +98,7 @@ def test_a_rule_is_loaded_with_few_modules_of_the_package() -> None:
     [
         "_checks.frame_libraries",
         "calibration",
-        "devices.cells",
+        "_devices.cells",
         "expectation",
         "files",
         "fitting.capping",

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from thresholds import _checks, devices
+from thresholds import _checks, _devices
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.libraries import is_dask_array
@@ -194,8 +194,8 @@ class Calibrator(Result):
         row = as_row(y_score, self)
         if row is not None:
             return like_row(self.transform(row), y_score, self)
-        if devices.namespace_on_device(y_score) is not None:
-            cells = devices.checked_scores(y_score, label_names=self.label_names)
+        if _devices.namespace_on_device(y_score) is not None:
+            cells = _devices.checked_scores(y_score, label_names=self.label_names)
             self.validate(cells)
             probabilities = self.transform_on_device(cells)
             return probabilities if y_score.ndim == 2 else probabilities[:, 0]  # type: ignore[attr-defined]
@@ -358,7 +358,7 @@ class Calibrator(Result):
 
     def _check_range(self, scores: Any) -> None:
         """Refuse scores outside [0, 1], but for those that no curve is read at."""
-        on_device = devices.namespace_on_device(scores) is not None
+        on_device = _devices.namespace_on_device(scores) is not None
         missing = self.missing if on_device else np.float64(self.missing)
 
         def is_bad(cells: Any) -> Any:
@@ -368,7 +368,7 @@ class Calibrator(Result):
 
         bad = None
         if on_device:
-            bad = devices.bad_cell_in_words(scores, is_bad(scores), self.label_names)
+            bad = _devices.bad_cell_in_words(scores, is_bad(scores), self.label_names)
         elif is_bad(stored_cells(scores)).any():
             bad = first_bad_cell(scores, is_bad, self.label_names)
         if bad is not None:

@@ -27,12 +27,12 @@ import numpy as np
 
 from thresholds._arrays.dtypes import least_positive
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints
+from thresholds._devices.cells import BLOCK, row_blocks
+from thresholds._devices.namespaces import Array, Namespace, beside, best_float, own
 from thresholds._engine.histograms import Histograms
+from thresholds._log_odds import Values, log_odds, sigmoid
 from thresholds._results.fields import Record, record
 from thresholds.calibration.points import map_labels
-from thresholds.devices.cells import BLOCK, row_blocks
-from thresholds.devices.namespaces import Array, Namespace, beside, best_float, own
-from thresholds.log_odds import Values, log_odds, sigmoid
 
 Method = Literal["isotonic", "platt"]
 By = Literal["shrink", "label", "pooled"]

@@ -27,11 +27,11 @@ from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Floats
 from thresholds._engine.histograms import Histograms
 from thresholds._kernels.choosing import upper_hulls
+from thresholds._log_odds import log_odds
 from thresholds.calibration.curves import CalibrationCurves, Knots
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.calibration.platt import limits_of
 from thresholds.calibration.points import Points
-from thresholds.log_odds import log_odds
 
 _FINER_BITS = 10
 _WEIGHT_BITS = 60  # of all weights together

@@ -16,6 +16,7 @@ from thresholds._engine.problem import Problem
 from thresholds._results.result import names_of, rows_of
 from thresholds._results.text import first_names
 from thresholds._results.words import counted
+from thresholds._significance import p_of_z, rejected
 from thresholds.calibration.base_rates import (
     CHANGED,
     EITHER,
@@ -42,7 +43,6 @@ from thresholds.calibration.mixtures import (
 from thresholds.calibration.points import Points, map_labels
 from thresholds.calibration.shifts import followed_rates, unexplained
 from thresholds.rule.watching.noticing import ScoreChangeWarning
-from thresholds.significance import p_of_z, rejected
 
 # What the table says of a label of which nothing can be told.
 _NOTHING_TOLD: dict[str, Any] = {

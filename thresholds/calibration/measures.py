@@ -11,13 +11,13 @@ from thresholds._arrays import threads
 from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.problem import Problem
 from thresholds._kernels.calibration import fit_logistic
+from thresholds._log_odds import log_odds
 from thresholds._results.fields import record, value
 from thresholds._results.plain import values_of
 from thresholds._results.result import Result
 from thresholds._results.tables import Column
 from thresholds.calibration.binned import binned
 from thresholds.calibration.points import Points
-from thresholds.log_odds import log_odds
 
 _N_BINS = 20
 

@@ -26,10 +26,10 @@ from thresholds._arrays.dtypes import least_positive, threshold_dtype
 from thresholds._arrays.grouped import sums_of_groups
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
+from thresholds._log_odds import log_odds
 from thresholds.calibration.curves import LARGEST, CalibrationCurves, Limits
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.calibration.points import Points, map_labels
-from thresholds.log_odds import log_odds
 
 # Sums over groups, (n_groups,) each: of all cells, of positives, of missing cells, of the positives of those.
 Weights: TypeAlias = tuple[Ints, ...]

@@ -7,8 +7,8 @@ from typing import cast
 import numpy as np
 import torch
 
+from thresholds._devices.namespaces import best_float, own
 from thresholds.calibration.curves import CalibrationCurves, in_dtype, read
-from thresholds.devices.namespaces import best_float, own
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.serving.torch import InstanceModule, RuleModule, ScoresModule
 

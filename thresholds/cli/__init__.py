@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from thresholds._atomic import refuse_no_place
 from thresholds._checks import InputError
-from thresholds.atomic import refuse_no_place
 from thresholds.cli import printing
 from thresholds.cli.commands import COMMANDS
 from thresholds.cli.parser import parse

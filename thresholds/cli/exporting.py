@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
+from thresholds._atomic import write_atomically
 from thresholds._checks import InputError
-from thresholds.atomic import write_atomically
 from thresholds.cli.printing import finish
 
 _SUFFIX = ".onnx"

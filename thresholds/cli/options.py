@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from thresholds._checks import InputError, texts
 from thresholds._checks.options import EXPECTED
 from thresholds._checks.unknown import unknown_values
-from thresholds.devices.cells import FLOATS
+from thresholds._devices.cells import FLOATS
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
     FIT_OPTIONS,

@@ -32,13 +32,13 @@ from thresholds._results.result import Drawable, Result, rows_of
 from thresholds._results.tables import Column, Table, count, tabulate
 from thresholds._results.text import first_names
 from thresholds._results.words import counted, in_percent
+from thresholds._significance import rejected
 from thresholds.calibration import BaseRates, CalibratedRule
 from thresholds.calibration.label_shift import rates_of
 from thresholds.fitting.odds import change_between
 from thresholds.metrics.judging import as_csr, stacked_rows
 from thresholds.rule import RegionRule, Rule, ThresholdRule
 from thresholds.rule.region import region_in_words
-from thresholds.significance import rejected
 
 NEWS = "news"
 NOISE = "noise"

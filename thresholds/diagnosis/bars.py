@@ -23,9 +23,9 @@ import numpy as np
 
 from thresholds._arrays.types import Floats, Numbers
 from thresholds._engine.f_measure import f_of_counts
+from thresholds._significance import rejected
 from thresholds.diagnosis.evidence import Criteria
 from thresholds.metrics.intervals import p_at_least, p_at_most, rows_needed
-from thresholds.significance import rejected
 
 _CLEARLY = 0.1  # of F, that another cut must reach above the rule
 _HALVINGS = 30

@@ -44,7 +44,7 @@ from thresholds._kernels.evidence import (
     p_values_of_rank_sums,
     rank_statistics,
 )
-from thresholds.significance import rejected
+from thresholds._significance import rejected
 
 FEWEST = 5  # positives, and negatives, for a test of AUROC
 

@@ -25,6 +25,7 @@ from thresholds._results.plain import objects_of
 from thresholds._results.result import Result, names_of, rows_of
 from thresholds._results.tables import Column, Table, count, tabulate, tenths
 from thresholds._results.words import counted, in_percent, n_more
+from thresholds._significance import rejected
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
 from thresholds.diagnosis.evidence import Criteria, LabelEvidence, shown_of
 from thresholds.diagnosis.sentences import (
@@ -37,7 +38,6 @@ from thresholds.diagnosis.sentences import (
 from thresholds.metrics.clusters import IndependentShares
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.intervals import score_interval, share_interval
-from thresholds.significance import rejected
 
 VERDICTS = tuple(MEANINGS)
 

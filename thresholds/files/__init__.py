@@ -8,7 +8,7 @@ them are scores, truth, groups, weights and keys is found out for all alike (`ta
 matrices gives a `Source`.
 """
 
-from thresholds.atomic import write_atomically
+from thresholds._atomic import write_atomically
 from thresholds.files.converting import in_dtype
 from thresholds.files.opening import (
     open_scores,

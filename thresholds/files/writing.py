@@ -19,8 +19,8 @@ from numpy.lib import format as npy
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Matrix
+from thresholds._atomic import write_atomically
 from thresholds._checks import InputError
-from thresholds.atomic import write_atomically
 from thresholds.data import label_lists
 from thresholds.errors import need
 from thresholds.files.source import USUAL_DIALECT, Dialect

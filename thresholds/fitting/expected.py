@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from thresholds import _checks, devices
+from thresholds import _checks, _devices
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, Average, InputError
+from thresholds._devices import expecting
 from thresholds._engine.problem import Problem
 from thresholds._engine.shared_cut import best_shared_cut
-from thresholds.devices import expecting
 from thresholds.expectation import outcomes
 from thresholds.expectation.counts import Probabilities, best_cuts, counts_above
 from thresholds.expectation.value import refuse_weights, value_of_decisions
@@ -123,7 +123,7 @@ def fit_expected(
             " per_label=True"
         )
     workers(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
-    if devices.namespace_on_device(probabilities) is not None:
+    if _devices.namespace_on_device(probabilities) is not None:
         return _fit_on_device(
             probabilities,
             average,
@@ -279,7 +279,7 @@ def _fit_on_device(
             " known: copy them to host memory"
         )
     names = None if label_names is None else _checks.names_of_labels(label_names)
-    cells = devices.checked_probabilities(probabilities, label_names=names)
+    cells = _devices.checked_probabilities(probabilities, label_names=names)
     _checks.one_name_each(names, cells.shape[1])
     if average == "samples":
         _, expected = expecting.best_sets(cells, beta, zero_division)
@@ -288,7 +288,7 @@ def _fit_on_device(
     counts, nothing, dtype = (
         ConfusionCounts(sums, cells.shape[0]),
         sums[2] == 0,
-        devices.dtype_name(cells),
+        _devices.dtype_name(cells),
     )
     cuts = (
         rounded_up(cuts, np.dtype("float32" if dtype == "bfloat16" else dtype))

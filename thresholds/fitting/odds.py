@@ -30,12 +30,12 @@ from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
 from thresholds._engine.unknown import known_weights
 from thresholds._kernels.calibration import fit_logistic
+from thresholds._log_odds import log_odds
+from thresholds._significance import effective_rows
 from thresholds.calibration.points import Points
 from thresholds.data.probable import are_probable
-from thresholds.log_odds import log_odds
 from thresholds.rule import ThresholdRule
 from thresholds.rule.odds import OddsByScore
-from thresholds.significance import effective_rows
 
 # Digits that are kept of at, level, slope and their errors: enough for figures that have errors, and for scores that
 # lie far from 0.

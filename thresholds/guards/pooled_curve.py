@@ -14,7 +14,7 @@ from thresholds._engine.problem import Problem
 from thresholds._kernels import guards as kernels
 from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds.log_odds import sigmoid
+from thresholds._log_odds import sigmoid
 
 _LARGEST = float(np.finfo(np.float32).max)
 

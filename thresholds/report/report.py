@@ -9,6 +9,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Dense, Ints, Matrix
+from thresholds._atomic import write_atomically
 from thresholds._checks import InputError, group_numbers
 from thresholds._engine.problem import Problem
 from thresholds._engine.unknown import UNKNOWN, coded
@@ -17,7 +18,6 @@ from thresholds._results.plain import plain
 from thresholds._results.result import Result
 from thresholds._results.tables import Column, Table, tabulate
 from thresholds._results.words import in_percent
-from thresholds.atomic import write_atomically
 from thresholds.data.folds import SEED, fitted_and_judged, halves, usual_folds
 from thresholds.diagnosis.evidence import Criteria, checked_skill
 from thresholds.errors import need

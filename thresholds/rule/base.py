@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from thresholds import _checks, devices
+from thresholds import _checks, _devices
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
@@ -237,7 +237,7 @@ class Rule(Result, ABC):
 
     def checked_on_device(self, y_score: Any, name: str = "y_score") -> Any:
         """Check scores that are not in host memory."""
-        scores = devices.checked_scores(y_score, name, self.label_names)
+        scores = _devices.checked_scores(y_score, name, self.label_names)
         self.validate(scores)
         return scores
 

@@ -11,9 +11,9 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
+from thresholds._devices.capping import at_most, priorities
 from thresholds._results.fields import part, record, value
 from thresholds._results.words import counted
-from thresholds.devices.capping import at_most, priorities
 from thresholds.rule.base import Rule
 from thresholds.rule.gains import OF_LABELS, GainByScore
 from thresholds.rule.saving import Read

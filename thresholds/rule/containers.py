@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, devices
+from thresholds import _checks, _devices
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
@@ -36,7 +36,7 @@ def as_row(scores: Any, owner: HasLabels, name: str = "y_score") -> Any:
     """
     if owner.n_labels in (None, 1) or not _checks.is_vector(scores, name):
         return None
-    cells = scores if devices.is_tensor(scores) else _checks.plain(scores, name)  # (n_labels,)
+    cells = scores if _devices.is_tensor(scores) else _checks.plain(scores, name)  # (n_labels,)
     n_cells = cells.shape[0]
     if 0 < n_cells != owner.n_labels:
         raise InputError(
@@ -49,7 +49,7 @@ def as_row(scores: Any, owner: HasLabels, name: str = "y_score") -> Any:
 
 def like_row(values: Any, scores: Any, owner: HasLabels) -> Any:
     """Return values (1, n_labels) for `as_row` of a vector as a vector, in its kind and order."""
-    if devices.is_tensor(scores):
+    if _devices.is_tensor(scores):
         return values[0, :]
     order = _checks.places_in_row(scores, owner.label_names, "y_score")
     if order is not None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, devices
+from thresholds import _checks, _devices
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Numbers
@@ -80,7 +80,7 @@ class FittedOn(Result):
         return cls(
             n_samples=int(scores.shape[0]),
             positives=positives,
-            dtype=devices.dtype_name(scores),
+            dtype=_devices.dtype_name(scores),
             quantiles=_quantiles(cells),
             version=__version__,
             known=known,
@@ -208,8 +208,8 @@ def sampled_cells(scores: Any, missing: float) -> Dense:
         cells = scores.data[places]
         if n_stored < n_cells:
             cells = np.append(cells, np.float64(missing))
-    elif devices.namespace_on_device(scores) is not None:
-        cells = devices.sample(scores, places)
+    elif _devices.namespace_on_device(scores) is not None:
+        cells = _devices.sample(scores, places)
     elif isinstance(scores, np.ndarray) and scores.flags.c_contiguous:
         cells = scores.reshape(-1).take(places)  # .6 ms less than to divide
     else:

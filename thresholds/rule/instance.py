@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thresholds import _checks, devices
+from thresholds import _checks, _devices
 from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
@@ -111,7 +111,7 @@ class InstanceRule(Rule):
         >>> thresholds.InstanceRule().predict([[0.9, 0.44]])
         array([[1, 0]], dtype=uint8)
         """
-        if tail is not None and devices.namespace_on_device(probabilities) is not None:
+        if tail is not None and _devices.namespace_on_device(probabilities) is not None:
             where = getattr(probabilities, "device", "a device")
             raise InputError(
                 f"tail is given with probabilities on {where}, expected them in host memory"
@@ -130,7 +130,7 @@ class InstanceRule(Rule):
 
     def checked_on_device(self, y_score: Any, name: str = "probabilities") -> Any:
         """Check probabilities that are not in host memory."""
-        scores = devices.checked_probabilities(y_score, name, self.label_names)
+        scores = _devices.checked_probabilities(y_score, name, self.label_names)
         self._check_count(scores.shape, name)
         return scores
 
@@ -250,7 +250,7 @@ class InstanceRule(Rule):
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about probabilities that are not in host memory, beside them."""
-        from thresholds.devices.expecting import best_sets
+        from thresholds._devices.expecting import best_sets
 
         decided, _ = best_sets(scores, self.beta, self.zero_division)
         return decided

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from thresholds import devices
+from thresholds import _devices
 from thresholds._arrays.libraries import is_dask_array
 from thresholds.rule.containers import as_row, by_blocks, in_kind, like_row
 from thresholds.rule.protocol import Predicts
@@ -27,7 +27,7 @@ def predict(
     row = as_row(y_score, rule, name)
     if row is not None:
         return like_row(again(row), y_score, rule)
-    if devices.namespace_on_device(y_score) is not None:
+    if _devices.namespace_on_device(y_score) is not None:
         return _predict_on_device(rule, y_score, name)
     scores = rule.checked(y_score, name)
     decided = rule.decide(scores, dense=dense, **how)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thresholds import _checks, devices
+from thresholds import _checks, _devices
 from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.dtypes import key_dtype, rounded_up
 from thresholds._arrays.sparse import is_sparse
@@ -85,7 +85,7 @@ class RegionRule(ScoreRule):
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""
-        return devices.inside(scores, self.switches)
+        return _devices.inside(scores, self.switches)
 
     def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Return decisions about scores that `validate` takes."""

@@ -52,7 +52,7 @@ def refuse_within(_: Any) -> NoReturn:
 
 def save(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write plain values as JSON. A file is replaced whole or not at all."""
-    from thresholds.atomic import write_atomically  # which whoever applies a rule need not load
+    from thresholds._atomic import write_atomically  # which whoever applies a rule need not load
 
     text = as_text(values) + "\n"
     write_atomically(path, lambda stream: stream.write(text.encode()))

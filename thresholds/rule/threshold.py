@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from thresholds import _checks, devices
+from thresholds import _checks, _devices
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse, with_cells
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
@@ -182,27 +182,27 @@ class ThresholdRule(Drawable, ScoreRule):
         unit = bool(((within >= 0) & (within <= 1)).all()) and all(
             0 <= score <= 1 for score in seen
         )
-        if devices.is_tensor(y_score) and not devices.known_to_numpy(y_score):
-            cells: Any = devices.checked_scores(y_score, label_names=self.label_names)
+        if _devices.is_tensor(y_score) and not _devices.known_to_numpy(y_score):
+            cells: Any = _devices.checked_scores(y_score, label_names=self.label_names)
             self.validate(cells)
-            moved = devices.rescale(cells, self.thresholds, unit)
+            moved = _devices.rescale(cells, self.thresholds, unit)
             return moved if y_score.ndim == 2 else moved[:, 0]  # type: ignore[attr-defined]
         scores = self.checked(y_score)
         if not is_sparse(scores):
             return in_kind(
-                devices.rescale(scores, self.thresholds, unit), y_score, self.label_names
+                _devices.rescale(scores, self.thresholds, unit), y_score, self.label_names
             )
         if not unit or self.missing != 0 or self.predicts_missing:
             raise InputError(
                 "y_score is sparse, and what it leaves out would not stay 0: expected missing=0, and scores and"
                 " thresholds in (0, 1]"
             )
-        moved = devices.rescale(scores.data[np.newaxis], self.thresholds[scores.indices], unit)[0]
+        moved = _devices.rescale(scores.data[np.newaxis], self.thresholds[scores.indices], unit)[0]
         return in_kind(with_cells(scores, moved), y_score, None)
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""
-        return devices.decide(scores, self.thresholds)
+        return _devices.decide(scores, self.thresholds)
 
     def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Return decisions about scores that `validate` takes, without a word about their range."""

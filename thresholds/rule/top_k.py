@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, devices
+from thresholds import _checks, _devices
 from thresholds._arrays.blocks import by_cells, row_blocks
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, row_of_entries
@@ -42,7 +42,7 @@ class TopKRule(ScoreRule):
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""
-        return devices.highest(scores, self.k)
+        return _devices.highest(scores, self.k)
 
     def decide_in_onnx(self, scores: Any) -> Any:
         """Record decisions about scores of an ONNX graph."""

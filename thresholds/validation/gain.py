@@ -17,8 +17,8 @@ from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Floats, Numbers
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
+from thresholds._significance import effective_rows
 from thresholds.rule import ThresholdRule
-from thresholds.significance import effective_rows
 
 _LARGEST_EXACT = 1000  # rows that only one of two thresholds predicts: above, their number of true ones is normal
 

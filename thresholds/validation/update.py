@@ -28,6 +28,7 @@ from thresholds._results.result import Result, names_of, rows_of
 from thresholds._results.tables import Column, Table, tabulate
 from thresholds._results.text import first_names
 from thresholds._results.words import counted
+from thresholds._significance import rejected
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_between
@@ -42,7 +43,6 @@ from thresholds.metrics.judged_rules import JudgedRules
 from thresholds.metrics.judging import as_csr, judge
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
 from thresholds.rule.watching.describing import profile_of
-from thresholds.significance import rejected
 from thresholds.validation.cross_fit import RowsInFolds, cross_fit_rows, in_folds
 from thresholds.validation.gain import p_of_gain, rows_of_weight
 from thresholds.validation.held_out import decide_out_of_fold

@@ -12,10 +12,10 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Floats
+from thresholds._devices.capping import priorities
+from thresholds._devices.cells import FLOATS
+from thresholds._devices.expecting import SizeSearch
 from thresholds._version import __version__
-from thresholds.devices.capping import priorities
-from thresholds.devices.cells import FLOATS
-from thresholds.devices.expecting import SizeSearch
 from thresholds.rule.serving.recording import Recorder, Value
 
 OPSET = 18  # which onnxruntime has since 1.14

@@ -18,10 +18,10 @@ from thresholds import _checks
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Dense, Floats
 from thresholds._checks import InputError
-from thresholds.devices.capping import first_of_rows, in_float, priorities
-from thresholds.devices.deciding import highest_of_rows, odd, switch_table
-from thresholds.devices.expecting import best_of_rows, best_sets
-from thresholds.devices.namespaces import best_float, own
+from thresholds._devices.capping import first_of_rows, in_float, priorities
+from thresholds._devices.deciding import highest_of_rows, odd, switch_table
+from thresholds._devices.expecting import best_of_rows, best_sets
+from thresholds._devices.namespaces import best_float, own
 
 # The dtype in which scores of a dtype are compared; all that float16 and bfloat16 hold, float32 holds.
 _COMPARED = {

@@ -24,13 +24,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, devices
+from thresholds import _checks, _devices
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 from thresholds._results.fields import record, value
 from thresholds._results.result import Result, names_of, rows_of
 from thresholds._results.tables import Column, Table, tabulate
 from thresholds._results.words import counted
+from thresholds._significance import p_of_best, p_of_means, rejected, z_of_more
 from thresholds.rule.protocol import Decides, Watches
 from thresholds.rule.watching.describing import (
     n_predicted,
@@ -67,7 +68,6 @@ from thresholds.rule.watching.shift import (
     largest_distances,
     shift_of,
 )
-from thresholds.significance import p_of_best, p_of_means, rejected, z_of_more
 
 _ALPHA = 0.01
 _KINDS_OF_TESTS = 5
@@ -189,8 +189,8 @@ def profile_of_scores(rule: Decides, y_score: object) -> ScoreProfile:
 def checked_scores(rule: Decides, y_score: Any) -> Any:
     """Return scores that a rule takes, wherever they are, columns in the order of its labels."""
     scores: Any
-    if devices.namespace_on_device(y_score) is not None:
-        scores = devices.checked_scores(y_score, label_names=rule.label_names)
+    if _devices.namespace_on_device(y_score) is not None:
+        scores = _devices.checked_scores(y_score, label_names=rule.label_names)
     else:
         scores = _checks.scores(y_score, label_names=rule.label_names)
     rule.validate(scores)

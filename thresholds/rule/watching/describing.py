@@ -6,6 +6,7 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers, Places
+from thresholds._significance import effective_rows
 from thresholds.rule.protocol import Decides
 from thresholds.rule.watching.profile import LEVELS, Float32s, MeanAndSd, ScoreProfile, ranks
 from thresholds.rule.watching.sampling import (
@@ -16,7 +17,6 @@ from thresholds.rule.watching.sampling import (
     scored_cells,
     taken_rows,
 )
-from thresholds.significance import effective_rows
 
 _LOWER = LEVELS.index(0.25)
 _UPPER = LEVELS.index(0.75)

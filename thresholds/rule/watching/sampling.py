@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import devices
+from thresholds import _devices
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Floats, Matrix, Numbers, Places
 
@@ -40,8 +40,8 @@ def golden_shares(first: int, last: int) -> Floats:
 
 def taken_rows(scores: Any, places: Places) -> Matrix:
     """Copy some rows of checked scores, wherever they are, to host memory."""
-    if devices.namespace_on_device(scores) is not None:
-        return devices.rows(scores, places)
+    if _devices.namespace_on_device(scores) is not None:
+        return _devices.rows(scores, places)
     # Of columns, NumPy would copy all to take some.
     in_rows = isinstance(scores, np.ndarray) and scores.flags.c_contiguous
     return scores.take(places, axis=0) if in_rows else scores[places]

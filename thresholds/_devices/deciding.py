@@ -7,8 +7,8 @@ import numpy as np
 
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Dense, Floats
-from thresholds.devices.cells import BLOCK, FLOATS, row_blocks
-from thresholds.devices.namespaces import Array, Namespace, beside, best_float, dtype_name, own
+from thresholds._devices.cells import BLOCK, FLOATS, row_blocks
+from thresholds._devices.namespaces import Array, Namespace, beside, best_float, dtype_name, own
 
 _HALVES = ("float16", "bfloat16")  # compared, and computed with, in float32
 

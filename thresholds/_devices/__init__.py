@@ -6,18 +6,23 @@ decisions. Only figures per label, and a few sampled cells, ever leave the devic
 
 from typing import TYPE_CHECKING
 
+from thresholds._devices.namespaces import (
+    dtype_name,
+    is_tensor,
+    known_to_numpy,
+    namespace_on_device,
+)
 from thresholds._names import when_used
-from thresholds.devices.namespaces import dtype_name, is_tensor, known_to_numpy, namespace_on_device
 
 if TYPE_CHECKING:
-    from thresholds.devices.cells import (
+    from thresholds._devices.cells import (
         bad_cell_in_words,
         checked_probabilities,
         checked_scores,
         rows,
         sample,
     )
-    from thresholds.devices.deciding import decide, highest, inside, rescale
+    from thresholds._devices.deciding import decide, highest, inside, rescale
 
 __all__ = [
     "bad_cell_in_words",

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Floats
-from thresholds.devices.cells import BLOCK, row_blocks
-from thresholds.devices.deciding import highest_of_rows
-from thresholds.devices.namespaces import Array, Namespace, beside, best_float, dtype_name, own
+from thresholds._devices.cells import BLOCK, row_blocks
+from thresholds._devices.deciding import highest_of_rows
+from thresholds._devices.namespaces import Array, Namespace, beside, best_float, dtype_name, own
 
 
 def at_most(

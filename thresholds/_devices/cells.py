@@ -9,7 +9,7 @@ from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._checks import InputError
 from thresholds._checks.cells import bad_cell
-from thresholds.devices.namespaces import Array, Namespace, beside, dtype_name, own, to_host
+from thresholds._devices.namespaces import Array, Namespace, beside, dtype_name, own, to_host
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

@@ -11,9 +11,9 @@ import numpy as np
 
 from thresholds._arrays.dtypes import least_positive, rounded_up
 from thresholds._arrays.types import Floats
-from thresholds.devices.cells import BLOCK, row_blocks
-from thresholds.devices.deciding import mark_highest
-from thresholds.devices.namespaces import Array, Namespace, beside, best_float, own, to_host
+from thresholds._devices.cells import BLOCK, row_blocks
+from thresholds._devices.deciding import mark_highest
+from thresholds._devices.namespaces import Array, Namespace, beside, best_float, own, to_host
 
 # Of Gauss-Laguerre quadrature, with beta up to 1, and many above it, as in host memory.
 _N_NODES = 32
