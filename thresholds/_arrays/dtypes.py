@@ -7,6 +7,10 @@ import numpy as np
 
 from thresholds._arrays.types import Dense, Floats
 
+# Relative: numbers that differ by less count as equal. A hundred times what adding up float64 numbers can do, and far
+# below what one row more changes.
+ROUNDING = 1e-12
+
 _TINY = sys.float_info.min  # the smallest normal number of float64
 
 

@@ -12,7 +12,7 @@ from thresholds.errors import InputError
 
 _MOST_POWERS = 8
 _LARGEST_TAIL = 2.0**53
-_ROUNDING = 1e-6  # that sums of probabilities may exceed 1 by
+_EXCESS_OF_SUMS = 1e-6  # that sums of probabilities may exceed 1 by
 
 
 def power_sums(value: object, n_samples: int) -> Floats:
@@ -54,7 +54,7 @@ def joint_probabilities(joint: object, none: object) -> tuple[Floats, Floats]:
         raise InputError(
             f"P is about {cells.shape[2]} positives of {cells.shape[1]} labels, expected no more than labels"
         )
-    if cells.sum(axis=2).max() > 1 + _ROUNDING:
+    if cells.sum(axis=2).max() > 1 + _EXCESS_OF_SUMS:
         raise InputError(
             "P gives a label a probability above 1, summed over the number of positives"
         )

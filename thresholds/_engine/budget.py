@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.dtypes import ROUNDING
 from thresholds._arrays.grouped import group_of
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import Average
@@ -38,7 +39,6 @@ from thresholds._engine.staircase import Steps
 _MOST_TOTALS = 2**15  # that are gone on with from one label to the next
 # Of what is open, searched one after another: little is soon done.
 _SHARES = (2**-6, 2**-4, 2**-2, 1.0)
-_ROUNDING = 1e-12  # relative: values that differ by less count as equal
 _MARGIN = 1e-9  # relative: a bound is raised by more than what float64 loses in sums of weights
 
 
@@ -104,7 +104,7 @@ def best_within(
 
     # What lies between is searched.
     regret = np.repeat(best, np.diff(choices.starts)) - worth  # (n_choices,)
-    gap = bound - value - max(unit / 2, _ROUNDING * abs(bound))  # of what is better
+    gap = bound - value - max(unit / 2, ROUNDING * abs(bound))  # of what is better
     core = _Core(choices, regret, price, most)
     for share in _SHARES:
         found, is_complete = core.search(share * gap)
@@ -137,7 +137,7 @@ def _least_bound(choices: Choices, free: Ints, most: int) -> tuple[float, Ints, 
         predicted, value = choices.totals(chosen)
         above = (value - low_value) - price * (predicted - low_predicted)
         is_between = low_predicted < predicted < high_predicted
-        if not is_between or above <= _ROUNDING * abs(high_value):
+        if not is_between or above <= ROUNDING * abs(high_value):
             return price, low, high
         low, high = (chosen, high) if predicted <= most else (low, chosen)
 
@@ -364,7 +364,7 @@ def _least_ratio(all_tp: Choices, most: int, fixed: float, ratio: float) -> floa
         after = replace(all_tp, value=all_tp.value - ratio * all_tp.predicted)
         bound, predicted = _bound(after, most)
         higher = ratio + (bound - ratio * fixed) / max(fixed + predicted, 1)
-        if higher <= ratio * (1 + _ROUNDING):
+        if higher <= ratio * (1 + ROUNDING):
             return _raised(ratio)  # which is not below `higher`
         ratio = higher
 

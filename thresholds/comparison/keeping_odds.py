@@ -15,7 +15,7 @@ from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import ThresholdRule
 from thresholds.rule.capped import CappedRule
 
-_ROUNDING = 1e-9  # of sums of weights
+_SAME_OBJECTIVE = 1e-9  # F of the same decisions, added up in another order
 
 AnyRule = TypeVar("AnyRule", ThresholdRule, CappedRule)
 
@@ -87,7 +87,7 @@ def keep_odds(
         reached = f_measure(
             judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
         )
-        if abs(reached - rule.objective) > _ROUNDING:
+        if abs(reached - rule.objective) > _SAME_OBJECTIVE:
             raise InputError(
                 f"rule reaches an F of {reached:.6g} on y_true and y_score, expected {rule.objective:.6g}, as on the"
                 " rows of its fit: are the rows of both in the same order?"

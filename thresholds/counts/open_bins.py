@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.dtypes import ROUNDING
 from thresholds._arrays.grouped import follow, highest_of_groups, precede
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._engine.choosing import CountLimits, best_joint_steps
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.staircase import Steps
-
-_ROUNDING = 1e-12  # of the weight of a label's cells: a hundred times what rounding can do
 
 
 class _Cases(NamedTuple):
@@ -73,7 +72,7 @@ def _open_each(bins: Histograms, cases: _Cases) -> Booleans:
     """Tell in which bins the best cut of a label by itself may lie: as good a one as is known."""
     reached = np.where(cases.ends_are_cuts, _ratio(cases, cases.predicted), 0.0)
     best: Floats = highest_of_groups(bins.offsets, reached)[cases.label]
-    return cases.may_be_cut & (_ratio(cases, cases.fewest) >= best * (1 - _ROUNDING))
+    return cases.may_be_cut & (_ratio(cases, cases.fewest) >= best * (1 - ROUNDING))
 
 
 def _open_within(bins: Histograms, cases: _Cases, limits: CountLimits) -> Booleans:
@@ -82,7 +81,7 @@ def _open_within(bins: Histograms, cases: _Cases, limits: CountLimits) -> Boolea
     best = highest_of_groups(
         bins.offsets, np.where(within.ends, _ratio(cases, cases.predicted), 0.0)
     )[cases.label]
-    is_better = _ratio(cases, cases.fewest) >= best * (1 - _ROUNDING)
+    is_better = _ratio(cases, cases.fewest) >= best * (1 - ROUNDING)
     # Where no cut is known to keep them, a label may be predicted as much as is allowed.
     return np.asarray((within.may_be & is_better) | (within.is_last & (best == 0)))
 
@@ -103,7 +102,7 @@ def _within(bins: Histograms, cases: _Cases, limits: CountLimits) -> _Within:
     # The best case has all positives of the bin, and predicts nothing else of it.
     no_limit = np.full(positives.size, np.inf)
     floors = own._replace(most_over=no_limit)
-    most = np.where(np.isfinite(own.most_over), own.most_over, 0.0) * positives * (1 + _ROUNDING)
+    most = np.where(np.isfinite(own.most_over), own.most_over, 0.0) * positives * (1 + ROUNDING)
     most = np.where(np.isfinite(own.most_over), most, no_limit)
     may_be = floors.allow(cases.tp, cases.fewest, positives) & (cases.before < most)
     is_reached = (cases.before <= most) & (cases.predicted > most)
@@ -131,7 +130,7 @@ def open_near(
     is_step = within.ends & (bins.hits > 0)
     nearest = highest_of_groups(bins.offsets, np.where(is_step, -distance, -np.inf), -np.inf)
     least = np.abs(np.log(np.clip(aim, cases.before + 1, cases.predicted) / aim))
-    is_near = least <= -nearest[cases.label] * (1 + _ROUNDING)
+    is_near = least <= -nearest[cases.label] * (1 + ROUNDING)
     wanted = (within.may_be & is_near) | within.is_last
     wanted &= labels[cases.label]
     return np.asarray(wanted | follow(bins.offsets, wanted))
@@ -156,7 +155,7 @@ def _open_jointly(bins: Histograms, cases: _Cases, beta: float) -> Booleans:
     is_worse = np.ones(cases.label.size, np.bool_)
     for ratio in (np.full(bins.n_labels, low), np.full(bins.n_labels, high), between):
         worth = np.maximum(at_low[0] - ratio * at_low[1], at_high[0] - ratio * at_high[1])
-        slack = _ROUNDING * np.maximum(bins.totals, 1)
+        slack = ROUNDING * np.maximum(bins.totals, 1)
         of_bin = cases.tp - ratio[cases.label] * cases.fewest
         is_worse &= of_bin < (worth - slack)[cases.label]
     return np.asarray(cases.may_be_cut & ~is_worse)

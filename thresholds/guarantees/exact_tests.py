@@ -13,11 +13,11 @@ P(Bin(P, floor) >= P - r + 1) (docs/proofs.md).
 
 import numpy as np
 
+from thresholds._arrays.dtypes import ROUNDING
 from thresholds._arrays.types import Booleans, Floats, Numbers
 from thresholds.metrics.intervals import p_at_most
 
 _MOST_ROWS = 2.0**53  # More rows than can be counted exactly are never enough.
-_ROUNDING = 1e-12  # of hits that are whole but for it
 
 
 def p_of_floor(hits: Numbers | float, n: Numbers | float, floor: Floats | float) -> Floats:
@@ -104,7 +104,7 @@ def predictions_needed(
     )
 
     def is_enough(n: Floats) -> Booleans:
-        hits = np.floor(n * precision * (1 + _ROUNDING))
+        hits = np.floor(n * precision * (1 + ROUNDING))
         return is_shown(hits, n, floor, delta)
 
     # Doubling from the least number that is ever enough, where some number is.

@@ -40,6 +40,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.dtypes import ROUNDING
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Numbers
 from thresholds._engine.problem import Problem
 from thresholds._engine.search_options import SearchOptions
@@ -55,7 +56,6 @@ from thresholds.guarantees.bets import (
 from thresholds.guarantees.independent_rows import SamplingUnits
 from thresholds.guarantees.paths import CountsAlong, FAlong, counts_along
 
-_ROUNDING = 1e-12  # relative, of sums of recalls of rows
 _AMPLE = 2.0  # times the capital, in logarithms, that shows a floor
 _NEARLY = 0.75  # of the most that is expected
 
@@ -120,7 +120,7 @@ class RankedPositives(NamedTuple):
     def least_for(self, wanted: float) -> int | None:
         """Return the least number of positives that find so much together, None if all do not."""
         sums = self.found.cumsum()
-        enough = int(np.searchsorted(sums, wanted * (1 - _ROUNDING)))
+        enough = int(np.searchsorted(sums, wanted * (1 - ROUNDING)))
         return enough + 1 if enough < sums.size else None
 
 

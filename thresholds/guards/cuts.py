@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.dtypes import rounded_up, threshold_dtype
+from thresholds._arrays.dtypes import ROUNDING, rounded_up, threshold_dtype
 from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.histograms import Histograms
@@ -16,7 +16,6 @@ from thresholds._engine.placement import next_above
 from thresholds._engine.problem import Problem
 from thresholds.guards.base import NO_POSITIVES, SHRUNK, TIED, GuardedCuts
 
-_ROUNDING = 1e-12  # of ranks, where the unit of weights is no row
 _COUNTABLE = 2.0**53  # Larger floats are all whole, whatever was meant.
 _FIRST = 0.5  # a rank that the highest score has, whatever its weight
 
@@ -117,7 +116,7 @@ def lowest_cut_within(found: Histograms, problem: Problem, most: Floats) -> Cuts
     if problem.keep_sparse:
         allowed &= found.lowest > problem.missing
     # Predictions grow: once they are too many they remain so.
-    allowed &= found.predicted <= np.floor(most * (1 + _ROUNDING))[found.label]
+    allowed &= found.predicted <= np.floor(most * (1 + ROUNDING))[found.label]
     n_allowed = np.bincount(found.label, allowed, found.n_labels).astype(np.int64)
     return found.cuts_after(n_allowed)
 
@@ -138,12 +137,12 @@ def _scores_between(
     # A rank that is whole but for rounding is whole.
     ranks = np.minimum(ranks, present * rows_per_unit)
     nearest = np.rint(ranks)
-    ranks = np.where(np.abs(ranks - nearest) < _ROUNDING * nearest, nearest, ranks)
+    ranks = np.where(np.abs(ranks - nearest) < ROUNDING * nearest, nearest, ranks)
     whole = np.floor(ranks)
 
     # The bins at the whole ranks on both sides; the last rank has none below.
-    is_last = whole + 1 > present * rows_per_unit * (1 + _ROUNDING)
-    both = np.stack([whole, whole + ~is_last]) / rows_per_unit * (1 - _ROUNDING)  # (2, n_labels)
+    is_last = whole + 1 > present * rows_per_unit * (1 + ROUNDING)
+    both = np.stack([whole, whole + ~is_last]) / rows_per_unit * (1 - ROUNDING)  # (2, n_labels)
     both = np.maximum(np.minimum(both, present), _FIRST)
     first, second = found.bins_at(both[0]), found.bins_at(both[1])
     # What follows the whole rank is the highest of the next bin, unless it is in the same.

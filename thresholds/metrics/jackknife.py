@@ -46,7 +46,7 @@ import numpy as np
 
 from thresholds.metrics.leaving_out import LeftOut
 
-_ROUNDING = 1e-20  # of squares: less is nothing
+_LEAST_SQUARE = 1e-20  # of squares: less is nothing
 
 
 class Interval(NamedTuple):
@@ -125,7 +125,7 @@ def _mean_square(rule: LeftOut, average: str) -> float:
     """Return the mean of the squared changes; where no unit changes anything, that of `_squares_of_two_units`."""
     square = float(np.square(rule.changes[average]).mean())
     of_two = sum(_squares_of_two_units(rule, average)) / 2
-    return square if square > _ROUNDING * of_two else of_two
+    return square if square > _LEAST_SQUARE * of_two else of_two
 
 
 def _standard_error(

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.dtypes import ROUNDING
 from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._engine.f_measure import f_of_counts
@@ -31,7 +32,6 @@ AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
 SHARES = ("precision", "recall")  # of all decisions
 
 # What rounding may leave of a sum of weights when all that was added is taken away again.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +238,7 @@ def _averages(sums: Numbers, zero_division: float) -> list[Numbers]:
 def _rest(total: Numbers, part: Numbers) -> Floats:
     """Return what is left of sums of weights; rounding leaves nothing."""
     rest = total - part
-    return np.where(rest > _ROUNDING * total, rest, 0.0)
+    return np.where(rest > ROUNDING * total, rest, 0.0)
 
 
 def _ratio(top: Numbers, bottom: Numbers, otherwise: Numbers | float) -> Floats:
