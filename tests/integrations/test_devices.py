@@ -23,7 +23,7 @@ from thresholds import (
     ThresholdRule,
     TopKRule,
     _checks,
-    devices,
+    _devices,
     expected_f,
     fit_expected,
 )
@@ -103,8 +103,8 @@ def test_numpy_cannot_read_the_device_of_these_tests() -> None:
 
 
 def test_arrays_on_a_device_have_a_namespace() -> None:
-    assert devices.namespace_on_device(DEVICE.put(np.ones((1, 1)))) is strict
-    assert devices.namespace_on_device(torch.ones(1, 1, device="meta")) is not None
+    assert _devices.namespace_on_device(DEVICE.put(np.ones((1, 1)))) is strict
+    assert _devices.namespace_on_device(torch.ones(1, 1, device="meta")) is not None
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_arrays_on_a_device_have_a_namespace() -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_everything_else_has_none(value: object) -> None:
-    assert devices.namespace_on_device(value) is None
+    assert _devices.namespace_on_device(value) is None
 
 
 # Checks, in the words of host memory
@@ -169,7 +169,7 @@ def refusal(check: Callable[..., Any], value: Any, **names: Any) -> str:
 def test_scores_are_refused_in_the_same_words(value: Any, label_names: Any, place: Place) -> None:
     value = np.asarray(value)
     expected = refusal(_checks.scores, value, label_names=label_names)
-    assert refusal(devices.checked_scores, place.put(value), label_names=label_names) == expected
+    assert refusal(_devices.checked_scores, place.put(value), label_names=label_names) == expected
 
 
 @with_float64
@@ -178,12 +178,12 @@ def test_scores_are_refused_in_the_same_words(value: Any, label_names: Any, plac
 def test_probabilities_are_refused_in_the_same_words(value: Any, label_names: Any, place: Place) -> None:
     value = np.asarray(value)
     expected = refusal(_checks.probabilities, value, label_names=label_names)
-    assert refusal(devices.checked_probabilities, place.put(value), label_names=label_names) == expected
+    assert refusal(_devices.checked_probabilities, place.put(value), label_names=label_names) == expected
 
 
 @everywhere
 def test_a_refusal_has_the_digits_of_the_dtype(place: Place) -> None:
-    said = refusal(devices.checked_probabilities, place.put(np.array([[0.5, 1.2]], np.float32)))
+    said = refusal(_devices.checked_probabilities, place.put(np.array([[0.5, 1.2]], np.float32)))
     assert said.startswith("probabilities has 1.2 at row 0, label 1, expected values in [0, 1]")
 
 
@@ -200,27 +200,27 @@ def test_a_refusal_has_the_digits_of_the_dtype(place: Place) -> None:
 )
 def test_tensors_without_plain_numbers_are_refused(tensor: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        devices.checked_scores(tensor)
+        _devices.checked_scores(tensor)
 
 
 @everywhere
 def test_good_scores_stay_where_they_are(place: Place) -> None:
-    checked = devices.checked_scores(place.put(np.array([[0.5, -np.inf], [3.0, -2.0]], np.float32)))
+    checked = _devices.checked_scores(place.put(np.array([[0.5, -np.inf], [3.0, -2.0]], np.float32)))
     assert place.has(checked)
     np.testing.assert_array_equal(place.get(checked), [[0.5, -np.inf], [3.0, -2.0]])
 
 
 @everywhere
 def test_one_dimension_is_one_label(place: Place) -> None:
-    assert devices.checked_scores(place.put(np.array([1, 2, 3], np.int32))).shape == (3, 1)
-    assert devices.checked_probabilities(place.put(np.array([1, 0], np.int8))).shape == (2, 1)
+    assert _devices.checked_scores(place.put(np.array([1, 2, 3], np.int32))).shape == (3, 1)
+    assert _devices.checked_probabilities(place.put(np.array([1, 0], np.int8))).shape == (2, 1)
 
 
 def test_a_tensor_in_training_is_read_as_it_is() -> None:
     tensor = torch.tensor([[0.25, 0.75]], requires_grad=True)
-    assert not devices.checked_scores(tensor).requires_grad
-    assert devices.decide(tensor, np.array([0.5, 0.5])).tolist() == [[0, 1]]
-    assert not devices.rescale(tensor, np.array([0.5, 0.5]), False).requires_grad
+    assert not _devices.checked_scores(tensor).requires_grad
+    assert _devices.decide(tensor, np.array([0.5, 0.5])).tolist() == [[0, 1]]
+    assert not _devices.rescale(tensor, np.array([0.5, 0.5]), False).requires_grad
 
 
 # Decisions
@@ -259,7 +259,7 @@ def test_decisions_are_exact_in_every_dtype(dtype: str, place: Place) -> None:
     if dtype == "float16" and place in (PLACES["strict"], DEVICE):
         pytest.skip("the array API has no float16")
     scores = scores_around(CUTS, dtype)
-    decided = devices.decide(devices.checked_scores(place.put(scores)), np.array(CUTS))
+    decided = _devices.decide(_devices.checked_scores(place.put(scores)), np.array(CUTS))
     assert place.has(decided)
     assert place.get(decided).dtype == np.uint8
     assert place.get(decided).tolist() == reached(scores, CUTS)
@@ -272,21 +272,21 @@ def test_decisions_are_exact_without_float64(dtype: str, place: Place) -> None:
     cuts = [cut for cut in CUTS if cut == 0 or abs(cut) > 1e-30]
     scores = scores_around(cuts, dtype)
     scores = scores[(scores[:, 0] == 0) | (np.abs(scores[:, 0]) > 1e-30)]  # JAX takes subnormal numbers for 0.
-    assert place.get(devices.decide(place.put(scores), np.array(cuts))).tolist() == reached(scores, cuts)
+    assert place.get(_devices.decide(place.put(scores), np.array(cuts))).tolist() == reached(scores, cuts)
 
 
 def test_decisions_are_exact_in_bfloat16() -> None:
     scores = torch.tensor(np.random.default_rng(0).normal(size=(200, 4))).to(torch.bfloat16)
     attained = scores[3, 1].item()
     cuts = np.array([np.nextafter(attained, 9), attained, np.nextafter(attained, -9), NEVER])
-    assert devices.decide(scores, cuts).tolist() == reached(scores.double().numpy(), cuts)
+    assert _devices.decide(scores, cuts).tolist() == reached(scores.double().numpy(), cuts)
 
 
 @everywhere
 def test_booleans_are_numbers(place: Place) -> None:
     scores = place.put(np.array([[True], [False]]))
-    for cells in (scores, devices.checked_scores(scores)):
-        assert place.get(devices.decide(cells, np.array([0.5]))).tolist() == [[1], [0]]
+    for cells in (scores, _devices.checked_scores(scores)):
+        assert place.get(_devices.decide(cells, np.array([0.5]))).tolist() == [[1], [0]]
 
 
 @with_float64
@@ -295,7 +295,7 @@ def test_regions_are_those_of_host_memory(dtype: str, place: Place) -> None:
     switches = [[0.1], [], [-1.5, 0.0, 0.25], [ALWAYS, 2.0], [1.0, 1.0 + 2.0**-52, 3.0, 4.0]]
     rule = RegionRule([np.array(of_label) for of_label in switches])
     scores = scores_around([0.1, 0.0, -1.5, 0.25, 1.0, 1 + 2.0**-52, 2.0, 3.0], dtype)[:, :5]
-    inside = devices.inside(place.put(scores), rule.switches)
+    inside = _devices.inside(place.put(scores), rule.switches)
     assert place.has(inside)
     np.testing.assert_array_equal(place.get(inside), rule.predict(scores))
 
@@ -306,7 +306,7 @@ def test_the_highest_scores_are_those_of_host_memory(k: int, place: Place) -> No
     rng = np.random.default_rng(3)
     cells = rng.choice([-np.inf, -1, 0, 0.5, 2], (40, 6)), rng.integers(0, 4, (40, 6)), rng.normal(size=(40, 6))
     for scores in (cells[0].astype(np.float32), cells[1].astype(np.uint8), cells[2].astype(np.float32)):
-        marks = devices.highest(place.put(scores), k, block=100)
+        marks = _devices.highest(place.put(scores), k, block=100)
         assert place.has(marks)
         np.testing.assert_array_equal(place.get(marks), TopKRule(k).predict(scores))
 
@@ -340,7 +340,7 @@ def assert_rescaled(scores: Array, cuts: Floats, mapped: Array) -> None:
 def test_rescaled_probabilities_keep_decisions_and_order(name: str, dtype: Any, cells: Floats, cuts: Floats) -> None:
     scores, place = cells.astype(dtype), PLACES[name]
     scores[0] = np.where(np.abs(cuts) <= 1, cuts, 0.5)  # At the threshold, or rounded to either side of it.
-    mapped = devices.rescale(place.put(scores), cuts, True)
+    mapped = _devices.rescale(place.put(scores), cuts, True)
     assert place.get(mapped).dtype == dtype
     assert_rescaled(scores, cuts, place.get(mapped))
 
@@ -357,7 +357,7 @@ def test_rescaled_scores_keep_decisions_and_order(name: str, dtype: Any, cells: 
     with np.errstate(over="ignore"):
         scores, place = cells.astype(dtype), PLACES[name]
     scores[np.isposinf(scores)] = 0
-    mapped = devices.rescale(place.put(scores), cuts, False)
+    mapped = _devices.rescale(place.put(scores), cuts, False)
     assert place.get(mapped).dtype == dtype
     assert_rescaled(scores, cuts, place.get(mapped))
 
@@ -365,7 +365,7 @@ def test_rescaled_scores_keep_decisions_and_order(name: str, dtype: Any, cells: 
 @everywhere
 def test_probabilities_are_rescaled_by_two_lines(place: Place) -> None:
     scores = np.array([[0.0, 0.0, 0.25], [0.125, 0.5, 0.5], [0.25, 0.875, 1.0], [0.625, 1.0, 0.0]], np.float32)
-    mapped = devices.rescale(place.put(scores), np.array([0.25, 1.0, NEVER]), True)
+    mapped = _devices.rescale(place.put(scores), np.array([0.25, 1.0, NEVER]), True)
     below = float(np.nextafter(np.float32(0.5), np.float32(0)))
     assert place.has(mapped)
     assert place.get(mapped).tolist() == [[0, 0, 0.125], [0.25, 0.25, 0.25], [0.5, 0.4375, below], [0.75, 0.5, 0]]
@@ -374,7 +374,7 @@ def test_probabilities_are_rescaled_by_two_lines(place: Place) -> None:
 @everywhere
 def test_scores_are_rescaled_by_the_logistic_function(place: Place) -> None:
     scores = np.array([[-1.0, -1.0, -1.0], [2.0, -np.inf, -np.inf], [3.5, 40.0, 40.0]], np.float32)
-    mapped = devices.rescale(place.put(scores), np.array([2.0, NEVER, ALWAYS]), False)
+    mapped = _devices.rescale(place.put(scores), np.array([2.0, NEVER, ALWAYS]), False)
     e = np.exp
     expected = [
         [1 / (1 + e(3)), 0.5 / (1 + e(1)), 0.5 + 0.5 / (1 + e(1))],
@@ -389,7 +389,7 @@ def test_scores_are_rescaled_by_the_logistic_function(place: Place) -> None:
 @pytest.mark.parametrize(("name", "dtype"), [("device1", np.float64), ("torch", np.float64), ("no_x64", np.float32)])
 def test_integers_are_rescaled_to_the_best_floats(name: str, dtype: Any) -> None:
     place, scores = PLACES[name], np.array([[-3], [0], [1], [2]], np.int32)
-    mapped = place.get(devices.rescale(place.put(scores), np.array([0.5]), False))
+    mapped = place.get(_devices.rescale(place.put(scores), np.array([0.5]), False))
     assert mapped.dtype == dtype
     assert (mapped >= 0.5).tolist() == [[False], [False], [True], [True]]
 
@@ -398,7 +398,7 @@ def test_bfloat16_is_rescaled() -> None:
     scores = torch.tensor(np.random.default_rng(1).random((400, 3))).to(torch.bfloat16)
     for unit_interval in (True, False):
         cuts = np.array([0.3, scores[5, 1].item(), NEVER])
-        mapped = devices.rescale(scores, cuts, unit_interval)
+        mapped = _devices.rescale(scores, cuts, unit_interval)
         assert mapped.dtype == torch.bfloat16
         assert_rescaled(scores.double().numpy(), cuts, mapped.double().numpy())
 
@@ -418,7 +418,7 @@ def test_cuts_are_those_of_host_memory(beta: float, average: str, place: Place) 
     supported = positives > 0
     np.testing.assert_allclose(cuts[supported], rule.thresholds[supported], rtol=1e-12)
     decided = rule.predict(p)[:, supported]
-    np.testing.assert_array_equal(place.get(devices.decide(place.put(p), cuts))[:, supported], decided)
+    np.testing.assert_array_equal(place.get(_devices.decide(place.put(p), cuts))[:, supported], decided)
     np.testing.assert_allclose(positives, p.sum(axis=0), rtol=1e-13)
     np.testing.assert_allclose(tp[supported], (p[:, supported] * decided).sum(axis=0), rtol=1e-13)
     assert predicted[supported].tolist() == decided.sum(axis=0).tolist()
@@ -548,11 +548,11 @@ def test_sets_of_tensors_of_other_dtypes(dtype: Any) -> None:
 @everywhere
 def test_sampled_cells_are_read_row_by_row(place: Place) -> None:
     scores = np.arange(12, dtype=np.float32).reshape(4, 3)
-    found = devices.sample(place.put(scores), np.array([0, 4, 11, 4]))
+    found = _devices.sample(place.put(scores), np.array([0, 4, 11, 4]))
     assert found.dtype == np.float64
     assert found.tolist() == [0, 4, 11, 4]
 
 
 def test_cells_of_half_precision_are_sampled() -> None:
-    assert devices.sample(torch.tensor([[0.5, 1.5]], dtype=torch.bfloat16), np.array([1])).tolist() == [1.5]
-    assert devices.sample(torch.tensor([[0.5], [2.0]], dtype=torch.float16), np.array([1])).tolist() == [2]
+    assert _devices.sample(torch.tensor([[0.5, 1.5]], dtype=torch.bfloat16), np.array([1])).tolist() == [1.5]
+    assert _devices.sample(torch.tensor([[0.5], [2.0]], dtype=torch.float16), np.array([1])).tolist() == [2]
