@@ -1,7 +1,7 @@
 """Reading saved rules."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,6 @@ from thresholds._checks.boundary import reading
 from thresholds._checks.strict_json import read_json
 from thresholds.rule.base import Rule
 from thresholds.rule.saving import built, check_header
-
-_KINDS = ("thresholds", "top_k", "region", "instance", "capped", "calibrated")
 
 
 def load_rule(path: str | os.PathLike[str] | Mapping[str, Any]) -> Rule:
@@ -39,6 +37,10 @@ def load_rule(path: str | os.PathLike[str] | Mapping[str, Any]) -> Rule:
     """
     if isinstance(path, Mapping):
         return rule_of(path, "values")
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(
+            f"path is {_checks.shown(path)}, expected that of a file, or the values of to_dict"
+        )
     with reading(path):
         try:
             values = read_json(Path(path).read_bytes())
@@ -52,33 +54,53 @@ def load_rule(path: str | os.PathLike[str] | Mapping[str, Any]) -> Rule:
 def rule_of(values: Any, name: str) -> Rule:
     """Build a rule from what its `to_dict` gave; `name` is what has the values, for an error."""
     check_header(values, name)
-    kind = _checks.option(values.get("kind"), f"the kind of {name}", _KINDS)
-    rule: Rule = built(_class_of(kind), values, name, lambda within: rule_of(within, "rule"))
+    kind = _checks.option(values.get("kind"), f"the kind of {name}", tuple(_KINDS))
+    rule: Rule = built(_KINDS[kind](), values, name, lambda within: rule_of(within, "rule"))
     return rule
 
 
-def _class_of(kind: str) -> type[Rule]:
-    """Return the class of a kind of rule; whoever has one kind loads no other."""
-    if kind == "thresholds":
-        from thresholds.rule.threshold import ThresholdRule
+def _thresholds() -> type[Rule]:
+    from thresholds.rule.threshold import ThresholdRule
 
-        return ThresholdRule
-    if kind == "top_k":
-        from thresholds.rule.top_k import TopKRule
+    return ThresholdRule
 
-        return TopKRule
-    if kind == "region":
-        from thresholds.rule.region import RegionRule
 
-        return RegionRule
-    if kind == "instance":
-        from thresholds.rule.instance import InstanceRule
+def _top_k() -> type[Rule]:
+    from thresholds.rule.top_k import TopKRule
 
-        return InstanceRule
-    if kind == "capped":
-        from thresholds.rule.capped import CappedRule
+    return TopKRule
 
-        return CappedRule
+
+def _region() -> type[Rule]:
+    from thresholds.rule.region import RegionRule
+
+    return RegionRule
+
+
+def _instance() -> type[Rule]:
+    from thresholds.rule.instance import InstanceRule
+
+    return InstanceRule
+
+
+def _capped() -> type[Rule]:
+    from thresholds.rule.capped import CappedRule
+
+    return CappedRule
+
+
+def _calibrated() -> type[Rule]:
     from thresholds.calibration.rule import CalibratedRule
 
     return CalibratedRule
+
+
+# Classes of rules by their kind, imported when a file has one: whoever has one kind loads no other.
+_KINDS: Mapping[str, Callable[[], type[Rule]]] = {
+    "thresholds": _thresholds,
+    "top_k": _top_k,
+    "region": _region,
+    "instance": _instance,
+    "capped": _capped,
+    "calibrated": _calibrated,
+}

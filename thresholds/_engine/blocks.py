@@ -1,4 +1,4 @@
-"""Dense cells a block of rows at a time, on threads: the only walker over rows."""
+"""Dense cells a block of rows at a time, on threads: what asks whole rows of a problem walks here."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -200,13 +200,8 @@ class Record:
                 found[item.name] = plain(own, about.form)
         return found
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build it from what `to_dict` gave; what is wrong with that is said in a sentence."""
-        return cls(**read_fields(cls, values))
-
     def __eq__(self, other: object) -> bool:
-        """Whether all values are equal, NaN and NaN too; what is only known of a fit does not count."""
+        """Whether all values that are compared are equal, NaN and NaN too."""
         if type(other) is not type(self):
             return NotImplemented
         names = (item.name for item in fields(self) if item.compare)
@@ -222,6 +217,15 @@ class Record:
         from thresholds._results.brief import in_brief
 
         return in_brief(self)
+
+
+class SavedRecord(Record):
+    """A record that a saved rule has, and that is built again from its plain values."""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build it from what `to_dict` gave; unknown fields, and values that are none of theirs, are refused."""
+        return cls(**read_fields(cls, values))
 
 
 def read_fields(cls: type, values: Mapping[str, Any], also: Iterable[str] = ()) -> dict[str, Any]:

@@ -16,7 +16,7 @@ _LATEX = {character: f"\\{character}" for character in "{}$&#%_"} | {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "''",
     "[": "{[}",
 }
 

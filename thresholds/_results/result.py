@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._results.fields import Record, described
+from thresholds._results.fields import Record, SavedRecord, described
 from thresholds.errors import need
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Result(Record):
             yield tabulate(self._rows(), self._columns, k)
 
     def to_text(self, k: int | None = None) -> str:
-        """Return what `str` does, with at most k rows of labels (or of rows, or rules) in a table."""
+        """Return text, with at most k rows of labels (or of rows, or rules) in a table; None: as many as is usual."""
         from thresholds._results.text import wrapped
 
         return "\n\n".join(
@@ -100,6 +100,10 @@ class Result(Record):
     def _n_shown(self, k: int | None) -> int:
         """Return how many rows of a table are shown."""
         return self._shown if k is None else _checks.count(k, "k", 0)
+
+
+class SavedResult(SavedRecord, Result):
+    """What a saved rule has, and is shown as well."""
 
 
 class Drawable:

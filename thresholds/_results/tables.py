@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._results.text import Lines, aligned, wrapped
-from thresholds._results.words import figure, n_more
+from thresholds._results.words import n_more
 
 Rows = Mapping[str, Any] | npt.NDArray[Any] | Sequence[Any]
 
@@ -132,6 +132,3 @@ def p_value(value: float) -> str:
     if np.isnan(value):
         return ""
     return "< 1e-15" if value < 1e-15 else f"{value:.2g}"
-
-
-f_measure = figure

@@ -23,7 +23,7 @@ from thresholds._engine.columns import Memory, over_labels
 from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
 from thresholds._engine.staircase import Columns
-from thresholds._results.fields import Record, of_labels, record
+from thresholds._results.fields import SavedRecord, of_labels, record
 
 # Shares of a label's scores from which bins begin upwards.
 _SHARES_ABOVE = np.array(
@@ -34,7 +34,7 @@ N_BINS = N_EDGES + 1
 
 
 @record
-class ScoresByClass(Record):
+class ScoresByClass(SavedRecord):
     """Counts of the positives and negatives of the fit in bins of scores; bin k is from `edges[k - 1]` to `edges[k]`.
 
     Counts of weighted rows are of as many rows of equal weight as tell as much, for positives and negatives each:

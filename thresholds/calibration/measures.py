@@ -14,7 +14,7 @@ from thresholds._kernels.calibration import fit_logistic
 from thresholds._log_odds import log_odds
 from thresholds._results.fields import record, value
 from thresholds._results.plain import values_of
-from thresholds._results.result import Result
+from thresholds._results.result import SavedResult
 from thresholds._results.tables import Column
 from thresholds.calibration.binned import binned
 from thresholds.calibration.points import Points
@@ -28,7 +28,7 @@ def _number(value: float) -> str:
 
 
 @record
-class CalibrationMeasures(Result):
+class CalibrationMeasures(SavedResult):
     """How good probabilities p are for outcomes y, over all cells; means and sums are weighted.
 
     Attributes

@@ -37,7 +37,7 @@ import numpy as np
 
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.types import Booleans, Floats, Ints
-from thresholds._results.fields import Record, of_labels, part, record
+from thresholds._results.fields import Record, SavedRecord, of_labels, part, record
 from thresholds.calibration.by_class import ScoresByClass
 
 ROUNDING = 1e-9  # of rates; those that are known stay as far from 0 and 1
@@ -48,7 +48,7 @@ _FEWEST_IN_BIN = 10.0  # rows, in the calibration and expected among the new one
 
 
 @record
-class ClassInBins(Record):
+class ClassInBins(SavedRecord):
     """The positives, or the negatives, of the calibration in bins of scores."""
 
     shares: Floats = of_labels()  # (n_labels, n_bins), adding up to 1

@@ -16,13 +16,13 @@ from thresholds._results.tables import (
     Column,
     Table,
     count,
-    f_measure,
     number,
     p_value,
     share,
     tabulate,
 )
 from thresholds._results.text import first_names
+from thresholds._results.words import figure
 from thresholds.diagnosis.states import (
     FLAGGED,
     MEANINGS_OF_STATES,
@@ -38,7 +38,7 @@ from thresholds.rule import ThresholdRule
 _MOST_PREDICTED = (
     Column("name", "most predicted", is_words=True),
     Column("predicted_positive", "count", count),
-    Column("best_f", "max F1", f_measure),
+    Column("best_f", "max F1", figure),
     Column("threshold", write=number),
     Column("state", "state", lambda state: "" if state == NOT_OVER else str(state), True),
 )

@@ -18,7 +18,8 @@ from thresholds._checks import InputError
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._results.fields import record
 from thresholds._results.result import Result
-from thresholds._results.tables import Column, count, f_measure
+from thresholds._results.tables import Column, count
+from thresholds._results.words import figure
 
 Labels: TypeAlias = range | list[int] | list[str]
 
@@ -28,7 +29,7 @@ _MOST = 2**62  # that sums of int64 may reach
 _COLUMNS = (
     Column("label", is_words=True),
     *(Column(name, name, count) for name in ("tp", "fp", "fn", "tn")),
-    *(Column(name, name, f_measure) for name in ("precision", "recall", "f1")),
+    *(Column(name, name, figure) for name in ("precision", "recall", "f1")),
 )
 
 

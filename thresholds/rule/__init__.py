@@ -2,9 +2,9 @@
 
 A `ThresholdRule` predicts label j of an instance iff `score[j] >= threshold[j]`, a `RegionRule` iff the score lies in
 one of several intervals; a `TopKRule` predicts the k highest scores of each row; an `InstanceRule` finds the best set
-for the probabilities of each row. A `FixedRule` is a `ThresholdRule` with a constructor of its own: one threshold, and
-the number of labels. A `CalibratedRule` turns scores into probabilities first: it is in `calibration/rule.py`, as
-calibration is a room above this one.
+for the probabilities of each row. A `CappedRule` keeps the first few labels of another rule. `FixedRule` makes a
+`ThresholdRule` of one threshold and a number of labels. A `CalibratedRule` turns scores into probabilities first: it is
+in `calibration/rule.py`, as calibration is a room above this one.
 """
 
 from typing import TYPE_CHECKING

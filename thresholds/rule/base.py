@@ -19,7 +19,7 @@ from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.predicting import predict
 from thresholds.rule.saving import HEADER, Read, built, refuse_within, save
-from thresholds.rule.watching.noticing import warn_if_changed
+from thresholds.rule.watching.noticing import WARNED, warn_if_changed
 
 if TYPE_CHECKING:
     from thresholds.rule.watching.check import ScoreCheck
@@ -72,7 +72,8 @@ class Rule(Result, ABC):
 
     _shown: ClassVar[int] = 10
 
-    # What every rule may know of its fit: rules that decide alike are equal, whatever they know of it.
+    # What every rule may know of its fit. Rules are equal if they decide alike, and were made alike: what is known of
+    # the rows does not count.
     objective: float | None = value(_objective, default=None, kw_only=True)
     fitted_on: FittedOn | None = part(
         FittedOn.from_dict, default=None, later=True, compare=False, repr=False, kw_only=True
@@ -201,7 +202,8 @@ class Rule(Result, ABC):
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
-        return replace(self, label_names=tuple(label_names))  # type: ignore[call-arg]
+        names_given = _checks.names_of_labels(label_names)
+        return replace(self, label_names=names_given)  # type: ignore[call-arg]
 
     def switch_scores(self) -> Sequence[Floats] | None:
         """Return the rising scores at which each label begins, ends, ... to be predicted, none for never.
@@ -465,8 +467,12 @@ class Rule(Result, ABC):
         """Say what the rule does and what it reached, in a sentence."""
 
     def columns_of_labels(self) -> dict[str, Any]:
-        """Return, by its name, what decides about each label by its score alone, (n_labels,); else nothing."""
+        """Return, by its name, what a table shows of each label, (n_labels,): the threshold, the region, or nothing."""
         return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the values to copy, or to pickle: not whether this one has warned."""
+        return {name: own for name, own in vars(self).items() if name != WARNED}
 
     def __str__(self) -> str:
         """Return `in_words()`, of several lines where it is long."""

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from thresholds import _checks
 from thresholds._checks import InputError
 from thresholds._results.fields import record, value
-from thresholds._results.result import Result
+from thresholds._results.result import SavedResult
 
 
 @record
-class Budget(Result):
+class Budget(SavedResult):
     """How a fit kept `max_predicted`, the most cells that it might predict on its rows.
 
     Attributes

@@ -123,6 +123,8 @@ class CappedRule(Rule):
         >>> thresholds.CappedRule.around(rule, 1, "margin").predict([[0.6, 0.4]])
         array([[0, 1]], dtype=uint8)
         """
+        if not isinstance(rule, Rule):
+            raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
         profile = None if rule.profile is None else rule.profile.of_other_decisions()
         known: dict[str, Any] = {"fitted_on": rule.fitted_on, "profile": profile}
         if isinstance(rule, CappedRule) and order in (None, rule.order):
@@ -238,7 +240,7 @@ class CappedRule(Rule):
 
     @cached_property
     def _table(self) -> list[Floats]:
-        """The numbers of labels by which cells are ordered, as `devices.capping` takes them."""
+        """The numbers of labels by which cells are ordered, as `_devices.capping` takes them."""
         if self.gains is not None:
             return [np.array(getattr(self.gains, name)) for name in OF_LABELS]
         if self.order == "margin":

@@ -13,7 +13,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Numbers
 from thresholds._checks import InputError
 from thresholds._results.fields import of_labels, part, record, value
-from thresholds._results.result import Result
+from thresholds._results.result import SavedResult
 from thresholds._results.words import counted
 from thresholds._version import __version__
 
@@ -34,7 +34,7 @@ def _weights(values: Any, name: str) -> Numbers:
 
 
 @record
-class FittedOn(Result):
+class FittedOn(SavedResult):
     """The data of a fit, in brief.
 
     Attributes
@@ -104,7 +104,7 @@ class FittedOn(Result):
 
 
 @record
-class LabelCounts(Result):
+class LabelCounts(SavedResult):
     """Decisions about rows, counted label by label: numbers of rows, or sums of their weights.
 
     Attributes
@@ -161,7 +161,7 @@ def _where_from(text: Any, name: str) -> str:
 
 
 @record
-class OutOfFold(Result):
+class OutOfFold(SavedResult):
     """The F-measure of `cross_fit`: of all decisions about rows that the deciding rule was not fitted on.
 
     Attributes

@@ -6,14 +6,14 @@ from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
 from thresholds._results.fields import of_labels, record, value
-from thresholds._results.result import Result
+from thresholds._results.result import SavedResult
 from thresholds._results.words import counted
 
 OF_LABELS = ("at", "level", "slope", "worth", "even")
 
 
 @record
-class GainByScore(Result):
+class GainByScore(SavedResult):
     """What predicting a label at a score adds to the F that is maximised.
 
         gain = worth (p - even),    p = sigmoid(level + slope (x - at))

@@ -11,7 +11,7 @@ from thresholds._arrays.types import Booleans, Floats, Texts
 from thresholds._checks import InputError, shown
 from thresholds._checks.options import FAMILIES
 from thresholds._results.fields import names, of_labels, record, value
-from thresholds._results.result import Result
+from thresholds._results.result import SavedResult
 from thresholds._results.tables import Column, Table, tabulate
 from thresholds._results.words import are, counted, in_percent, n_more
 
@@ -85,7 +85,7 @@ _NOT_SHOWN = (
 
 
 @record
-class Guarantees(Result):
+class Guarantees(SavedResult):
     """Floors of labels that hold on new rows with a stated probability; one entry a label.
 
     The probability is over the rows of the fit: of many fits, each on rows of its own, at most 1 - confidence break a

@@ -6,6 +6,7 @@ import numpy as np
 
 from thresholds import _checks, _devices
 from thresholds._arrays import threads
+from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Ints, Matrix
@@ -115,6 +116,10 @@ class InstanceRule(Rule):
             where = getattr(probabilities, "device", "a device")
             raise InputError(
                 f"tail is given with probabilities on {where}, expected them in host memory"
+            )
+        if tail is not None and is_dask_array(probabilities):
+            raise InputError(
+                "tail is given with a Dask array, expected probabilities in host memory: tails are of single rows"
             )
         if tail is not None:
             tail = _checks.aligned_rows(tail, "tail", probabilities=probabilities)

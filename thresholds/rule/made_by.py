@@ -10,7 +10,7 @@ from typing import Any, Self
 from thresholds import _checks
 from thresholds._checks import InputError, shown
 from thresholds._results.fields import record, value
-from thresholds._results.result import Result
+from thresholds._results.result import SavedResult
 
 _WITHOUT_EFFECT = {"n_jobs", "progress"}  # on what is fitted
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -38,7 +38,7 @@ def _options(given: Any, name: str) -> dict[str, Any]:
 
 
 @record
-class MadeBy(Result):
+class MadeBy(SavedResult):
     """What made a rule. Which version of the library it was is in `fitted_on`, as are number and kind of the scores.
 
     There is no checksum of the file. Scores may be a folder of shards, and truth another file; to read all of it once

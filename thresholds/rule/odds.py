@@ -10,7 +10,7 @@ from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
 from thresholds._results.fields import of_labels, record, value
-from thresholds._results.result import Result
+from thresholds._results.result import SavedResult
 from thresholds._results.words import counted
 
 
@@ -25,7 +25,7 @@ def _errors(values: Any, name: str) -> Floats:
 
 
 @record
-class OddsByScore(Result):
+class OddsByScore(SavedResult):
     """How often each label is true at a score, on the rows of a fit: a logistic curve, and how well it is known.
 
         log odds of truth at x = level + slope (x - at),    its variance = level_error^2 + slope_error^2 (x - at)^2

@@ -16,13 +16,13 @@ def predict(
 ) -> Any:
     """Check scores, have a rule decide, warn of scores that have changed gravely, and answer in the caller's kind.
 
-    `how` goes to `rule.decide`. An error calls the scores by `name`.
+    `how` goes to `rule.decide`, for scores in host memory. An error calls the scores by `name`.
     """
 
     def again(part: object) -> Any:
         return predict(rule, part, name=name, dense=dense, **how)
 
-    if is_dask_array(y_score) and how.get("tail") is None:
+    if is_dask_array(y_score):
         return by_blocks(again, y_score, np.uint8, rule, "rule")
     row = as_row(y_score, rule, name)
     if row is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._checks.options import EXPECTED
 from thresholds._results.fields import record, value
-from thresholds._results.result import Result
+from thresholds._results.result import SavedResult
 from thresholds._results.words import counted, in_percent
 from thresholds.rule.guarantees import (
     ALWAYS,
@@ -42,7 +42,7 @@ def _needed(given: Any, name: str) -> float:
 
 
 @record
-class RowGuarantees(Result):
+class RowGuarantees(SavedResult):
     """Floors of all labels together that hold on new rows: of micro precision and recall, or of their means over rows.
 
     What is promised is the precision and the recall among all rows that may come, not those of a sample of them.

@@ -18,7 +18,7 @@ HEADER: Mapping[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION}  # of 
 
 def check_header(values: object, name: str) -> None:
     """Refuse what does not begin as a saved rule does; `name` is what has the values, for an error."""
-    if not isinstance(values, dict) or values.get("format") != FORMAT:
+    if not isinstance(values, Mapping) or values.get("format") != FORMAT:
         raise InputError(f"{name} is not a rule: expected a JSON object with format {FORMAT!r}")
     if type(values.get("version")) is not int or values["version"] != FORMAT_VERSION:
         raise InputError(

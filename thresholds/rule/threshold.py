@@ -258,6 +258,10 @@ class ThresholdRule(Drawable, ScoreRule):
         >>> rule.replace({"dog": float("inf")}).thresholds
         array([0.5, inf])
         """
+        if not isinstance(thresholds, Mapping):
+            raise InputError(
+                f"thresholds is {shown(thresholds)}, expected thresholds by label name or position"
+            )
         changed = self.thresholds.copy()
         for label, threshold in thresholds.items():
             changed[self.index_of(label)] = _checks.real(
@@ -282,7 +286,7 @@ class ThresholdRule(Drawable, ScoreRule):
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
-        names_given = tuple(label_names)
+        names_given = _checks.names_of_labels(label_names)
         guarantees = self.guarantees
         if guarantees is not None:
             guarantees = guarantees.with_names(names_given)

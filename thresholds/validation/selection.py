@@ -36,8 +36,8 @@ from thresholds._arrays.types import Ints
 from thresholds._checks import AVERAGES, Average, InputError, group_numbers
 from thresholds._results.fields import record, value
 from thresholds._results.result import Result, rows_of
-from thresholds._results.tables import Column, Table, f_measure, tabulate
-from thresholds._results.words import counted, n_more
+from thresholds._results.tables import Column, Table, tabulate
+from thresholds._results.words import counted, figure, n_more
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.fitting.by_name import Calibrators, why_not
 from thresholds.fitting.options import (
@@ -105,9 +105,9 @@ class RuleSelection(Result):
         order = self._best(k)
         columns = (
             Column("name", f"by {self._measure}", is_words=True),
-            Column("out_of_fold", ("out of", "fold"), f_measure),
+            Column("out_of_fold", ("out of", "fold"), figure),
             Column("gain", ("gain over", self.reference), _signed),
-            Column("standard_error", ("standard", "error"), f_measure),
+            Column("standard_error", ("standard", "error"), figure),
             Column("lowest", ("lower bound", "(95 %)"), _signed),
             Column("why", ("",), is_words=True),
         )

@@ -30,7 +30,7 @@ FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is loo
 _MOST = 0.5  # of the scores outside the range of the fit, above which to warn
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 
-_WARNED = "_has_warned"  # an attribute of a rule
+WARNED = "_has_warned"  # an attribute of a rule
 
 _QUICK_CELLS = 2**16  # that `predict` looks at
 _OF_NOISE = 1.25  # times the distance that chance makes: less is no reason to look closer
@@ -52,13 +52,13 @@ def change_to_warn_of(
     rule: Watches, scores: Any, decided: Any = None, order: Ints | None = None
 ) -> str | None:
     """Return what `grave_change` says, for those who warn of it later; None where that was warned of before."""
-    return None if vars(rule).get(_WARNED) else grave_change(rule, scores, decided, order)
+    return None if vars(rule).get(WARNED) else grave_change(rule, scores, decided, order)
 
 
 def warn_of(rule: Watches, message: str | None) -> None:
     """Warn of a grave change, if there is one, and remember that."""
     if message is not None:
-        vars(rule)[_WARNED] = True
+        vars(rule)[WARNED] = True
         _checks.warn_caller(message, ScoreChangeWarning)
 
 
