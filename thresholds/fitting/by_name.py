@@ -120,10 +120,10 @@ def fit(
     y_score : same shape, real scores, dense or scipy.sparse; for "..., label-free" calibrated probabilities
     rule : the name of a rule, one of `thresholds.RULES` (docs/rules.md); case does not matter
         "macro" (default), which is "macro, shrink": a threshold for each label, for the mean of the labels' F1, guarded
-        for new rows. No guard is its own where there is a budget (`max_predicted`).
-        "micro", which is "micro, pool": the same for all decisions counted together. No guard is its own where floors
-        are guaranteed. "weighted" is "weighted, shrink".
-        "macro, in-sample", "weighted, in-sample", "micro, in-sample": the best on the rows of the fit.
+        for new rows. So "weighted" is "weighted, shrink".
+        "micro", which is "micro, pool": the same for all decisions counted together.
+        "macro, in-sample", "weighted, in-sample", "micro, in-sample": the best on the rows of the fit. "macro" is that
+        with `guard=None`, with a budget (`max_predicted`), and "micro" with a `confidence`, which no guard keeps.
         "instance, platt": the best set of labels for each row, for the mean of the rows' F1.
     sample_weight, groups, missing, unknown, label_names : as in `fit_empirical`
     options : those of fits that the rule takes, `beta` and `zero_division` mostly, as in `fit_empirical`
