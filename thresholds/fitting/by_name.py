@@ -107,7 +107,7 @@ def fit(
     label_names: object = None,
     **options: Unpack[FitArguments],
 ) -> Rule:
-    """Fit any rule by its name, as `compare` shows it; what is to be maximised by itself, "macro", has its guard.
+    """Fit any rule by its name, as `compare` shows it.
 
     Thresholds are fitted for rows that the fit has not seen: "macro" is "macro, shrink", "micro" is "micro, pool". The
     best thresholds on the rows of the fit are "macro, in-sample", or "macro" with `guard=None` (docs/guards.md).

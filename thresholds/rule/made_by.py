@@ -13,11 +13,8 @@ from thresholds._results.fields import record, value
 from thresholds._results.result import Result
 
 _WITHOUT_EFFECT = {"n_jobs", "progress"}  # on what is fitted
-_WITHOUT_GUARD = (
-    "macro",
-    "weighted",
-    "micro",
-)  # names, until version 1.3, of rules that have no guard
+# Names, in earlier versions, of rules without a guard.
+_WITHOUT_GUARD = ("macro", "weighted", "micro")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
