@@ -49,7 +49,7 @@ def old_rule() -> Any:
 
 def two_rules() -> Any:
     return {
-        "fitted": thresholds.fit(OTHER, OTHER_SCORES, "macro"),
+        "fitted": thresholds.fit(OTHER, OTHER_SCORES, "macro, in-sample"),
         "fixed": thresholds.FixedRule(0.5, N_LABELS),
     }
 
@@ -256,7 +256,7 @@ def by_label(table: Any, label: int, *names: str) -> list[Any]:
 
 GRID = np.linspace(0, 1, 31)[:, np.newaxis]
 PER_LABEL: dict[str, Callable[..., Any]] = {
-    "thresholds": lambda y, s, label, **given: thresholds.fit(y, s, "macro", **given).thresholds[label],
+    "thresholds": lambda y, s, label, **given: thresholds.fit(y, s, "macro, in-sample", **given).thresholds[label],
     "limits": lambda y, s, label, **given: thresholds.fit_empirical(y, s, min_recall=0.7, **given).thresholds[label],
     "regions": lambda y, s, label, **given: thresholds.fit_regions(y, s, **given).switches[label],
     "isotonic": lambda y, s, label, **given: calibrate(y, s, "isotonic", "label", **given).transform(
@@ -352,7 +352,7 @@ def test_the_folds_of_a_label_are_fitted_on_its_known_rows() -> None:
 
 def test_micro_is_the_best_of_all_ways_to_cut_the_known_cells() -> None:
     truth, scores, hidden = drawn(2, 12, 3)
-    rule = thresholds.fit(np.where(hidden, -1, truth), scores, "micro", unknown=-1)
+    rule = thresholds.fit(np.where(hidden, -1, truth), scores, "micro, in-sample", unknown=-1)
     best = 0.0
     for cuts in product(*(np.append(np.unique(column), np.inf) for column in scores.T)):
         predicted = (scores >= np.array(cuts)) & ~hidden
@@ -465,7 +465,7 @@ def test_such_a_label_is_tested_beside_others(label: int) -> None:
 def test_such_a_label_is_unsupported() -> None:
     y_true = Y.copy()
     y_true[:, 2] = np.nan
-    rule = thresholds.fit(y_true, SCORES, "macro", unknown="nan")
+    rule = thresholds.fit(y_true, SCORES, "macro, in-sample", unknown="nan")
     assert rule.unsupported.tolist() == [False, False, True, False]
     assert rule.thresholds[2] == np.inf
     assert np.isnan(metrics.auroc(y_true, SCORES, unknown="nan")[2])
@@ -491,18 +491,18 @@ def test_every_function_that_takes_truth_takes_the_option() -> None:
 
 
 def test_a_rule_keeps_in_how_many_rows_each_label_was_known() -> None:
-    rule = thresholds.fit(Y, SCORES, "macro", unknown="nan")
+    rule = thresholds.fit(Y, SCORES, "macro, in-sample", unknown="nan")
     known = (~HIDDEN).sum(axis=0)
     assert rule.fitted_on.known.tolist() == known.tolist()
     assert rule.fitted_on.base_rates.tolist() == (np.where(HIDDEN, 0, TRUTH).sum(axis=0) / known).tolist()
     turned = rule.reordered(np.array([3, 2, 1, 0])).fitted_on
     assert turned.known.tolist() == rule.fitted_on.known[::-1].tolist()
     assert type(turned).from_dict(turned.to_dict()) == turned
-    assert "known" not in thresholds.fit(TRUTH, SCORES, "macro").fitted_on.to_dict()
+    assert "known" not in thresholds.fit(TRUTH, SCORES, "macro, in-sample").fitted_on.to_dict()
 
 
 def test_rows_of_its_own_fit_are_recognised() -> None:
-    rule = thresholds.fit(Y, SCORES, "macro", unknown="nan")
+    rule = thresholds.fit(Y, SCORES, "macro, in-sample", unknown="nan")
     assert thresholds.diagnose(Y, SCORES, rule, unknown="nan").verdicts.on_own_rows
     assert not thresholds.diagnose(np.where(HIDDEN, 0, TRUTH), SCORES, rule).verdicts.on_own_rows
 

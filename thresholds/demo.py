@@ -19,7 +19,8 @@ from thresholds.metrics import f1_score
 from thresholds.rule import Rule
 
 _SHOWN = 6  # labels in the table of the most over-predicted
-_BESIDE = ("macro", "macro, shrink", "micro")  # rules there
+_MACRO, _GUARDED, _MICRO = "macro, in-sample", "macro, shrink", "micro, in-sample"  # rules there
+_BESIDE = (_MACRO, _GUARDED, _MICRO)
 
 
 def load_demo() -> LabelledFile:
@@ -54,7 +55,7 @@ def _platypus(
         name: f1_score(truth, cells, average=None, zero_division=0)
         for name, cells in decided.items()
     }
-    order = np.argsort(-share["macro"] / base)
+    order = np.argsort(-share[_MACRO] / base)
     body = [
         (
             names[j],
@@ -64,23 +65,25 @@ def _platypus(
         )
         for j in order[:_SHOWN]
     ]
+    names_of_rules = [name.split(", ") for name in _BESIDE]
     head = [
+        ("", "", *(text for average, _ in names_of_rules for text in (f"{average},", "")), ""),
         (
             "most over-predicted",
             "true",
-            *(text for name in _BESIDE for text in (name, "")),
+            *(text for _, how in names_of_rules for text in (how, "")),
             "F1 of",
         ),
         ("labels", "on", *(text for _ in _BESIDE for text in ("predicts on", "F1")), "always"),
     ]
     worst = order[0]
-    found = diagnose(truth, scores, rules["macro"])
+    found = diagnose(truth, scores, rules[_MACRO])
     return (
         f"{aligned(head, body)}\n\n"
         f'The platypus: the pixels say nothing about "{names[worst]}", so predicting it nearly always is as\n'
-        f"good as its F1 gets. Macro-F1 predicts it on {share['macro'][worst]:.0%} of the images, and the average"
+        f"good as its F1 gets. Macro-F1 predicts it on {share[_MACRO][worst]:.0%} of the images, and the average"
         " hides it;\n"
-        f"micro-F1 on {share['micro'][worst]:.0%}.\n"
+        f"micro-F1 on {share[_MICRO][worst]:.0%}.\n"
         f"`diagnose` calls it a {found.table['state'][worst]}:\n{found.table['reason'][worst]}.\n"
-        f'The guard "shrink", which `thresholds fit` uses, predicts it on {share["macro, shrink"][worst]:.0%}.'
+        f'The guard "shrink", which `thresholds fit` uses, predicts it on {share[_GUARDED][worst]:.0%}.'
     )

@@ -34,11 +34,11 @@ def displays() -> dict[str, Display]:
     data = load_demo()
     fit, judge, _ = data.halves()
     y_true, y_score, names = data.y_true, data.y_score, data.label_names
-    rule = thresholds.fit(y_true[fit], y_score[fit], "macro", label_names=names)
+    rule = thresholds.fit(y_true[fit], y_score[fit], "macro, in-sample", label_names=names)
     calibrator = thresholds.calibrate(y_true[fit], y_score[fit], label_names=names)
     diagnosis = thresholds.diagnose(y_true[judge], y_score[judge], rule)
-    rules = {"macro": rule, "at 0.5": thresholds.FixedRule(0.5, rule.n_labels)}
-    for name in ("macro, shared", "micro", "samples, shared"):
+    rules = {"macro, in-sample": rule, "at 0.5": thresholds.FixedRule(0.5, rule.n_labels)}
+    for name in ("macro, shared", "micro, in-sample", "samples, shared"):
         rules[name] = thresholds.fit(y_true[fit], y_score[fit], name, label_names=names)
     comparison = thresholds.compare(rules, y_true[judge], y_score[judge])
     return {

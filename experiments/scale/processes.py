@@ -47,12 +47,12 @@ def main(n: int, n_runs: int) -> None:
         edges = np.linspace(0, n, N_SHARDS + 1).astype(int).tolist()
         shards = [partial(read, folder, *ends) for ends in pairwise(edges)]
         ways: dict[str, Callable[[], Any]] = {
-            "one process, by counts": lambda: thresholds.fit_chunks(shards, map=here),
-            "two processes, by counts": lambda: thresholds.fit_chunks(shards, map=pool.map),
-            "mapped arrays, all threads": lambda: thresholds.fit_chunks(rows),
+            "one process, by counts": lambda: thresholds.fit_chunks(shards, map=here, guard=None),
+            "two processes, by counts": lambda: thresholds.fit_chunks(shards, map=pool.map, guard=None),
+            "mapped arrays, all threads": lambda: thresholds.fit_chunks(rows, guard=None),
         }
         costs: dict[str, list[Cost]] = {way: [] for way in ways}
-        fitted = thresholds.fit_chunks(rows)
+        fitted = thresholds.fit_chunks(rows, guard=None)
         for run in range(n_runs + 1):
             for way, call in ways.items():
                 cost, rule = cost_of(call)

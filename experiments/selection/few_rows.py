@@ -1,12 +1,13 @@
-"""Which rule should a choice by micro F1 begin with? "micro" against "micro, pool" where rows are few.
+"""Which rule should a choice by micro F1 begin with? "micro, in-sample" against "micro, pool" where rows are few.
 
     python experiments/selection/few_rows.py FOLDER [--repeats 6]
 
 Of each file of dense scores in FOLDER, random rows of one half (`calib_idx`) are fitted, and the other half
 (`test_idx`) judges by micro F1. The first table is what both rules reach there; in the second a rule is chosen among
-"micro, pool", "micro", "micro, shared" and "micro, platt" as `select_rule` does, with either of the two first as the
-reference. Means over samples, in points. `few_rows.txt` has what was printed last. The exit status is 1 unless "micro,
-pool" is ahead in most cells, and the choice that begins with it on average.
+"micro, pool", "micro, in-sample", "micro, shared" and "micro, platt" as `select_rule` does, with either of the two
+first as the reference. Means over samples, in points. `few_rows.txt` has what was printed last, when "micro, in-sample"
+was called "micro". The exit status is 1 unless "micro, pool" is ahead in most cells, and the choice that begins with it
+on average.
 """
 
 import argparse
@@ -31,8 +32,8 @@ from thresholds.validation.held_out import decide_out_of_fold, rules_of_folds
 from thresholds.validation.selection import guarded_form
 
 SIZES = (60, 100, 300)
-NAMES = ("micro, pool", "micro", "micro, shared", "micro, platt")
-REFERENCES = ("micro", "micro, pool")
+NAMES = ("micro, pool", "micro, in-sample", "micro, shared", "micro, platt")
+REFERENCES = ("micro, in-sample", "micro, pool")
 
 
 def judged(truth: Any, scores: Any, rest: tuple[Any, Any]) -> dict[str, float]:
@@ -102,7 +103,8 @@ def main() -> int:
         ("", "", "", "", "gain", *REFERENCES, "gain"),
     ]
     print(aligned(head, body), "\n")
-    for what, gain in zip(('"micro, pool" over "micro"', "choice from it"), np.transpose(gains), strict=True):
+    of_what = ('"micro, pool" over "micro, in-sample"', "choice from it")
+    for what, gain in zip(of_what, np.transpose(gains), strict=True):
         print(
             f"{what}: ahead in {(gain > 0).sum()} of {gain.size} cells, behind in {(gain < 0).sum()};"
             f" {gain.mean():+.1f} points on average, {gain.min():+.1f} to {gain.max():+.1f}"

@@ -40,7 +40,8 @@ def rules_of(truth: np.ndarray, scores: np.ndarray) -> dict[str, Rule]:
     """Fit a rule of each kind, and behind each kind of calibration."""
     names = [f"label {j}" for j in range(N_LABELS)]
     rules: dict[str, Rule] = {"fixed": thresholds.FixedRule(0.5, N_LABELS)}
-    for name in ("macro, shrink", "micro", "micro, shared", "macro, regions", "top-k", "instance, label-free"):
+    of_thresholds = ("macro, shrink", "micro, in-sample", "micro, shared")
+    for name in (*of_thresholds, "macro, regions", "top-k", "instance, label-free"):
         rules[name] = thresholds.fit(truth, scores, name, label_names=names)
     for method in METHODS:
         for by in BYS:

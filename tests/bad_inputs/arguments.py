@@ -322,14 +322,16 @@ def bootstrap(y_true: object = Y, y_score: object = S, **given: object) -> objec
     return thresholds.bootstrap_thresholds(y_true, y_score, **given)
 
 
-def fit_by_name(rule: object = "macro", y_true: object = Y, y_score: object = S, **given: object) -> object:
+def fit_by_name(rule: object = "macro, in-sample", y_true: object = Y, y_score: object = S, **given: object) -> object:
     """A rule of the list."""
     return thresholds.fit(y_true, y_score, rule, **given)
 
 
 def select_rule(y_true: object = Y, y_score: object = S, **given: object) -> object:
     """The rule that is best for an average."""
-    return thresholds.select_rule(y_true, y_score, **({"cv": 2, "rules": ["macro", "macro, shrink"]} | given))
+    return thresholds.select_rule(
+        y_true, y_score, **({"cv": 2, "rules": ["macro, in-sample", "macro, shrink"]} | given)
+    )
 
 
 FIT, FITS = {"fit": fit}, {"fit": fit, "fit_top_k": fit_top_k}
@@ -530,10 +532,20 @@ OPTIONS = [
         [np.multiply(S, 10)],
         r"rule is 'macro, label-free', which does not apply: scores lie outside \[0, 1\]",
     ),
-    *each(BY_NAME, "y_true", [None], "y_true is None with rule 'macro', which is fitted on labels; expected labels"),
-    *each(BY_NAME, "average", ["micro"], "average is 'micro' with rule 'macro', which is for 'macro'; expected a rule"),
-    *each(BY_NAME, "per_label", [False], "per_label is False with rule 'macro'; expected a rule with one threshold"),
-    *each(BY_NAME, "guard", ["shrink"], "guard is 'shrink' with rule 'macro'; expected a rule with that guard: 'macro"),
+    *each(
+        BY_NAME,
+        "y_true",
+        [None],
+        "y_true is None with rule 'macro, in-sample', which is fitted on labels; expected labels",
+    ),
+    *each(BY_NAME, "average", ["micro"], "average is 'micro' with rule 'macro, in-sample', which is for 'macro'; exp"),
+    *each(BY_NAME, "per_label", [False], "per_label is False with rule 'macro, in-sample'; expected a rule with one"),
+    *each(
+        BY_NAME,
+        "guard",
+        ["shrink"],
+        "guard is 'shrink' with rule 'macro, in-sample'; expected a rule with that guard: ",
+    ),
     *each({"fit by name, top-k": partial(fit_by_name, "top-k")}, "min_recall", [0.5], "min_recall is 0.5 with rule 't"),
     *each(FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
     *every(FIT, "per_label", BAD_FLAGS),
@@ -1225,7 +1237,12 @@ SELECTIONS = [
     *each(SELECT_RULE, "rules", [3, "macro", b"macro", True], "rules is .*, expected names of rules, 'all'"),
     *each(SELECT_RULE, "rules", [[], {}, ()], "rules is empty, expected at least one name"),
     *each(SELECT_RULE, "rules", [["macor"], [None], [0.5], ["macro", ""]], "rules is .*, expected the name of a rule"),
-    *each(SELECT_RULE, "rules", [["macro", "Macro"]], "rules has 'macro' twice, expected each rule once"),
+    *each(
+        SELECT_RULE,
+        "rules",
+        [["macro", "Macro"], ["macro, shrink", "macro"]],
+        "rules has 'macro, shrink' twice, .* 'macro, in-sample'",
+    ),
     *every(SELECT_RULE, "cv", BAD_FOLDS),
     *every(SELECT_RULE, "verdicts", BAD_FLAGS),
     *every(SELECT_RULE, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),

@@ -90,7 +90,7 @@ def test_compare_json_equals_the_library(tmp_path: Path, capsys: pytest.CaptureF
         data["y_true"][judge], rule.predict(data["y_score"][judge]), beta=2.0, average="micro"
     )
     measured = {row["rule"]: row for row in printed["measures"]}
-    assert measured["micro"]["micro"] == expected
+    assert measured["micro, in-sample"]["micro"] == expected
     assert printed["n_fitted"] == printed["n_judged"] == 30
 
 
@@ -839,8 +839,9 @@ def test_rows_that_a_saved_rule_is_judged_on(
     ("more", "settings"),
     [
         ([], {"guard": "auto"}),
-        (["--rule", "macro"], {}),
-        (["--rule", " Micro"], {"average": "micro"}),
+        (["--rule", "macro, in-sample"], {}),
+        (["--rule", " Micro"], {"average": "micro", "guard": "pool"}),
+        (["--rule", " Micro,IN-sample"], {"average": "micro"}),
     ],
 )
 @pytest.mark.parametrize("csr", [False, True])
@@ -860,7 +861,8 @@ def test_a_rule_of_a_name_is_fitted_on_other_rows(
     assert [label["name"] for label in printed["labels"]] == NAMES.tolist()
     assert printed["rows"] == "fitted on 30 rows, judged on 30 others: calib_idx and test_idx of the file"
     assert run("diagnose", path, *more) == 0
-    assert "guard shrink" in capsys.readouterr().out or settings.get("guard") is None
+    guard = {None: "", "auto": "guard shrink", "pool": "guard pool"}[settings.get("guard")]
+    assert guard in capsys.readouterr().out
 
 
 def test_a_file_that_names_no_rows_is_fitted_on_one_half_and_judged_on_the_other(
@@ -897,7 +899,7 @@ def test_saved_rules_and_names_stand_side_by_side(tmp_path: Path, capsys: pytest
     assert run("compare", path, *given, "--fail-on", "macro=-1", "--json") == 0
     printed = strict_json(capsys.readouterr().out)
     saved, fitted, other = printed["measures"]
-    assert [row["rule"] for row in printed["measures"]] == [str(rule), "micro", "instance, platt"]
+    assert [row["rule"] for row in printed["measures"]] == [str(rule), "micro, pool", "instance, platt"]
     averages = ("micro", "macro", "weighted", "samples")
     assert [saved[name] for name in averages] == [fitted[name] for name in averages]
     assert other["micro"] != fitted["micro"]

@@ -43,11 +43,11 @@ def test_fit_shows_both_figures_of_which_the_optimism_is_the_difference(
     [
         (
             ["--rule", "micro", "--average", "macro"],
-            "average is 'macro' with rule 'micro', which is for 'micro'; expected a rule for 'macro': 'macro', ",
+            "average is 'macro' with rule 'micro, pool', which is for 'micro'; expected a rule for 'macro': 'macro, ",
         ),
         (
             ["--rule", "macro, shrink", "--guard", "none"],
-            "guard is None with rule 'macro, shrink'; expected a rule without a guard, as 'macro'",
+            "guard is None with rule 'macro, shrink'; expected a rule without a guard, as 'macro, in-sample'",
         ),
     ],
 )

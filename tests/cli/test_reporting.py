@@ -35,7 +35,7 @@ def test_without_a_rule_one_is_fitted_on_the_calibration_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, page = make(tmp_path / "s.npz"), tmp_path / "report.html"
-    assert run("report", path, "-o", page, "--title", "Four animals", "--rule", "macro") == 0
+    assert run("report", path, "-o", page, "--title", "Four animals", "--rule", "macro, in-sample") == 0
     data = read_labelled(path)
     found = thresholds.cross_fit(data.y_true[::2], data.y_score[::2], guard=None, label_names=NAMES.tolist())
     expected = thresholds.make_report(data.y_true[1::2], data.y_score[1::2], found.rule, title="Four animals")

@@ -58,7 +58,7 @@ def test_all_rules_or_some_are_fitted_by_name() -> None:
     everything = thresholds.compare("all", TRUTH, SCORES, zero_division=1.0)
     assert [row.rule for row in everything.measures] == list(thresholds.RULES)
     some = thresholds.compare(["Instance,Platt", "micro"], TRUTH, SCORES, zero_division=1.0)
-    assert [row.rule for row in some.measures] == ["instance, platt", "micro"]
+    assert [row.rule for row in some.measures] == ["instance, platt", "micro, pool"]
     for row in some.measures:
         assert row in everything.measures
     assert "neither positives nor predictions counts as F 1" in str(some)
@@ -95,8 +95,8 @@ def test_zero_division_is_that_of_fits_and_figures() -> None:
 
 
 def test_rules_that_cannot_be_had_are_named_with_the_reason() -> None:
-    found = thresholds.compare(["macro", "micro, label-free"], TRUTH, SCORES - 0.5)
-    assert [row.rule for row in found.measures] == ["macro"]
+    found = thresholds.compare(["macro, in-sample", "micro, label-free"], TRUTH, SCORES - 0.5)
+    assert [row.rule for row in found.measures] == ["macro, in-sample"]
     assert "left out, as scores lie outside [0, 1], and probabilities are needed: micro, label-free" in str(found)
     assert found.to_dict()["left_out"] == dict(found.left_out)
     with pytest.raises(

@@ -90,7 +90,8 @@ def added(rows: Rows, rng: Generator, ranges: ScoreRanges | None = None, most: i
 
 
 def fitted(rows: Rows, rng: Generator, average: str, most: int | None = None, **options: Any) -> Any:
-    """The rule of two passes over the rows."""
+    """The rule of two passes over the rows, without a guard unless one is asked for."""
+    options = {"guard": None, **options}
     counts = added(rows, rng, most=most)
     needed = counts.needed_for(average, **options)
     if needed is not None:

@@ -42,10 +42,10 @@ def test_labels_are_known_by_name() -> None:
     others = ["eel", "cat", "dog"]
     halves = [(y_true[:900], y_score[:900]), (y_true[900:][others], y_score[900:][others])]
     counts = sum(Counts.of(*half) for half in halves)
-    needed = counts.needed_for()
+    needed = counts.needed_for(guard=None)
     counts = counts.with_scores(sum(Counts.of(*half, needed) for half in halves))
     expected = fit_empirical(y_true, y_score)
-    rule = counts.fit()
+    rule = counts.fit(guard=None)
     assert (rule.label_names, rule.objective) == (expected.label_names, expected.objective)
     np.testing.assert_array_equal(rule.thresholds, expected.thresholds)
 
@@ -58,16 +58,16 @@ def test_a_part_may_have_no_rows(make: Any) -> None:
     counts = sum(Counts.of(y_true[rows], y_score[rows]) for rows in parts)
     assert counts.n_samples == 4
     assert counts.label_names == (("0", "1") if make is pd.DataFrame else None)
-    assert counts.fit("micro").objective == fit_empirical(y_true, y_score, "micro").objective
+    assert counts.fit("micro", guard=None).objective == fit_empirical(y_true, y_score, "micro").objective
     with pytest.raises(InputError, match="the counts have no rows"):
-        Counts.of(y_true[:0], y_score[:0]).fit()
+        Counts.of(y_true[:0], y_score[:0]).fit(guard=None)
 
 
 def test_weights_are_multiples_of_a_unit() -> None:
     y_true, y_score, weights = np.eye(4, 2), np.arange(8.0).reshape(4, 2), [0.5, 1.25, 0, 0.75]
     counts = Counts.of(y_true, y_score, sample_weight=weights, weight_unit=0.25)
     expected = fit_empirical(y_true, y_score, sample_weight=weights)
-    assert counts.fit().objective == expected.objective
+    assert counts.fit(guard=None).objective == expected.objective
     assert counts.positives.tolist() == [0.5, 1.25]
     with pytest.raises(InputError, match=r"^sample_weight has 0.5 at row 0, expected whole numbers, or another"):
         Counts.of(y_true, y_score, sample_weight=weights)
@@ -79,7 +79,7 @@ def test_weights_are_multiples_of_a_unit() -> None:
 
 def test_weights_may_be_as_large_as_in_fits_of_rows() -> None:
     y_true, y_score, weights = [[0], [1], [1]], [[0.1], [0.2], [0.3]], [2**53, 2**53 - 1, 2**53]
-    rule = Counts.of(y_true, y_score, sample_weight=weights).fit()
+    rule = Counts.of(y_true, y_score, sample_weight=weights).fit(guard=None)
     assert rule.objective == fit_empirical(y_true, y_score, sample_weight=weights).objective
     heavy = Counts.of([[1]], [[1.0]], sample_weight=[2**60])
     with pytest.raises(InputError, match=r"^sample_weight adds up to .* units, expected less than 2\*\*61"):
@@ -120,7 +120,7 @@ def wide(n_rows: int = 3000, seed: int = 0) -> tuple[Any, Any]:
 def test_scores_in_ranges_are_those_of_the_same_rows() -> None:
     y_true, y_score = wide()
     counts = Counts.of(y_true, y_score)
-    needed = counts.needed_for()
+    needed = counts.needed_for(guard=None)
     assert needed is not None
     again = Counts.of(y_true, y_score, needed)
     moved = y_score.copy()
@@ -135,22 +135,22 @@ def test_scores_in_ranges_are_those_of_the_same_rows() -> None:
         r"^scores has other scores or truth in its ranges than were counted before": Counts.of(y_true, moved, needed),
         r"^scores has other scores or truth": Counts.of(~y_true, y_score, needed),
         r"^scores has float32 scores, expected float64": Counts.of(
-            y_true, y_score.astype(np.float32), Counts.of(y_true, y_score.astype(np.float32)).needed_for()
+            y_true, y_score.astype(np.float32), Counts.of(y_true, y_score.astype(np.float32)).needed_for(guard=None)
         ),
     }
     for message, found in wrong.items():
         with pytest.raises(InputError, match=message):
             counts.with_scores(found)
     closed = counts.with_scores(again)
-    assert closed.needed_for() is None
+    assert closed.needed_for(guard=None) is None
     with pytest.raises(InputError, match=r"^counts have scores where they are needed, expected counts of all rows"):
         closed + counts
     with pytest.raises(InputError, match=r"^these counts are of all scores, and other of some ranges of them"):
         counts + again
     with pytest.raises(InputError, match=r"^other is counted in other ranges of scores, expected the same as here"):
-        again + Counts.of(*wide(seed=1), Counts.of(*wide(seed=1)).needed_for())
+        again + Counts.of(*wide(seed=1), Counts.of(*wide(seed=1)).needed_for(guard=None))
     with pytest.raises(InputError, match=r"^counts are of some ranges of scores alone, expected those of all"):
-        again.fit()
+        again.fit(guard=None)
     with pytest.raises(InputError, match=r"^ranges is 'all', expected what needed_for returns, or None"):
         Counts.of(y_true, y_score, "all")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"^y_score has 2 labels, expected 1 as here"):
@@ -160,7 +160,7 @@ def test_scores_in_ranges_are_those_of_the_same_rows() -> None:
 def test_counts_say_what_they_are() -> None:
     y_true, y_score = wide()
     counts = Counts.of(y_true, y_score)
-    needed = counts.needed_for()
+    needed = counts.needed_for(guard=None)
     found = Counts.of(y_true, y_score, needed)
     assert repr(counts) == f"Counts(3,000 rows, 1 label, {counts.bins.lowest.size:,} bins)"
     assert repr(found) == f"Counts(3,000 rows, 1 label, {found.bins.lowest.size:,} scores in ranges)"

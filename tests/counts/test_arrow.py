@@ -38,9 +38,9 @@ def test_so_do_scores_in_ranges() -> None:
     y_true, y_score = wide()
     halves = [slice(0, 1000), slice(1000, 3000)]
     counts = Counts.from_arrow([Counts.of(y_true[rows], y_score[rows]).to_arrow() for rows in halves])
-    needed = counts.needed_for("micro")
+    needed = counts.needed_for("micro", guard=None)
     found = Counts.from_arrow([Counts.of(y_true[rows], y_score[rows], needed).to_arrow() for rows in halves])
-    rule, expected = counts.with_scores(found).fit("micro"), fit_empirical(y_true, y_score, "micro")
+    rule, expected = counts.with_scores(found).fit("micro", guard=None), fit_empirical(y_true, y_score, "micro")
     assert (rule.objective, rule.thresholds.tolist()) == (expected.objective, expected.thresholds.tolist())
 
 
@@ -122,6 +122,6 @@ def test_what_is_no_table_of_counts_is_refused(name: str) -> None:
 def test_counts_that_can_be_fitted_are_not_sent() -> None:
     y_true, y_score = wide()
     counts = Counts.of(y_true, y_score)
-    closed = counts.with_scores(Counts.of(y_true, y_score, counts.needed_for()))
+    closed = counts.with_scores(Counts.of(y_true, y_score, counts.needed_for(guard=None)))
     with pytest.raises(InputError, match=r"^counts have scores where they are needed, expected those before"):
         closed.to_arrow()

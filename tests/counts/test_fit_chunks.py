@@ -57,11 +57,15 @@ def test_blocks_in_shards_are_fitted_as_all_rows_are(kind: str, how: str) -> Non
         rng = np.random.default_rng(seed)
         rows = draw(kind, rng, None if seed else 3000)
         average = AVERAGES[seed % 3]
-        rule = fit_chunks(shards_of(rows, rng), average, **rows.about, **HOW[how])
+        rule = fit_chunks(shards_of(rows, rng), average, guard=None, **rows.about, **HOW[how])
         assert_same(rule, of_rows(rows, average))
 
 
-@pytest.mark.parametrize("options", [{"guard": "shrink"}, {"max_overprediction": 1.5}, {"min_precision": 0.5}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{"guard": "shrink"}, {"guard": None, "max_overprediction": 1.5}, {"guard": None, "min_precision": 0.5}],
+    ids=str,
+)
 @pytest.mark.parametrize("how", HOW)
 def test_options_are_those_of_a_fit(how: str, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)
@@ -74,7 +78,11 @@ def test_what_looks_at_rows_is_fitted_where_rows_are_gathered() -> None:
     rows = draw("dense", rng, 300)
     shards = shards_of(rows, rng)
     order = np.concatenate([shard.some for shard in shards])
-    for options in ({"average": "samples", "per_label": False}, {"max_predicted_per_row": 1}, {"max_predicted": 20}):
+    for options in (
+        {"average": "samples", "per_label": False},
+        {"max_predicted_per_row": 1, "guard": None},
+        {"max_predicted": 20},
+    ):
         rule = fit_chunks(shards, **options)
         expected = fit_empirical(rows.y_true[order], rows.y_score[order], **options)
         assert rule.objective == expected.objective
@@ -90,7 +98,7 @@ def test_memory_maps_and_files_are_shared_out(tmp_path: Path, monkeypatch: pytes
         mapped.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
     np.savez_compressed(tmp_path / "rows.npz", y_true=rows.y_true, y_score=rows.y_score)
     for source in (rows[:2], tuple(mapped), tmp_path / "rows.npz"):
-        assert_same(fit_chunks(source, map=backwards), of_rows(rows, "macro"))
+        assert_same(fit_chunks(source, map=backwards, guard=None), of_rows(rows, "macro"))
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -121,7 +129,7 @@ def test_processes_read_shards(tmp_path: Path) -> None:
     for path, some in zip(paths, np.array_split(np.arange(3000), 4), strict=True):
         np.savez(path, y_true=rows.y_true[some], y_score=rows.y_score[some])
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        rule = fit_chunks([partial(read, path) for path in paths], map=pool.map)
+        rule = fit_chunks([partial(read, path) for path in paths], map=pool.map, guard=None)
     assert_same(rule, of_rows(rows, "macro"))
 
 
@@ -242,7 +250,7 @@ def test_what_counts_do_not_tell_of_rows_is_refused() -> None:
         ),
         r"source has groups, which a guard looks at and counts do not tell": (
             {"groups": [1, 1, 2, 2]},
-            {"guard": "shrink"},
+            {},
         ),
     }
     for message, (beside, options) in blocks.items():
@@ -250,7 +258,7 @@ def test_what_counts_do_not_tell_of_rows_is_refused() -> None:
         with pytest.raises(InputError, match=f"^{message}"):
             fit_chunks([lambda block=block: block], map=backwards, **options)
     grouped = {"y_true": y_true, "y_score": y_score, "groups": [1, 1, 2, 2]}
-    assert fit_chunks([lambda: grouped], map=backwards).objective == 1.0  # Nothing looks at groups.
+    assert fit_chunks([lambda: grouped], map=backwards, guard=None).objective == 1.0  # Nothing looks at groups.
 
 
 def test_labels_of_shards_are_put_in_the_order_of_the_first() -> None:
@@ -261,7 +269,7 @@ def test_labels_of_shards_are_put_in_the_order_of_the_first() -> None:
     others = ["dog", "cat"]
     shards = [lambda: (y_true[:900], y_score[:900]), lambda: (y_true[900:][others], y_score[900:][others])]
     for how in (on_threads, backwards):  # whichever shard is read first
-        assert_same(fit_chunks(shards, map=how), fit_empirical(y_true, y_score))
+        assert_same(fit_chunks(shards, map=how), fit_empirical(y_true, y_score, guard="shrink"))
 
 
 def test_values_of_rows_come_with_the_rows() -> None:

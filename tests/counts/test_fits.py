@@ -104,7 +104,7 @@ def test_few_of_many_scores_are_collected() -> None:
     y_true = rng.random((50_000, 2)) < 0.02
     y_score = (rng.normal(size=y_true.shape) + 2 * y_true).astype(np.float32)
     counts = Counts.of(y_true, y_score)
-    needed = counts.needed_for("macro")
+    needed = counts.needed_for("macro", guard=None)
     assert needed is not None
     assert Counts.of(y_true, y_score, needed).bins.weights.sum() < 0.05 * y_score.size
     assert counts.nbytes < 2 * 26_000
@@ -114,7 +114,7 @@ def test_few_of_many_scores_are_collected() -> None:
 def test_what_is_open_is_refused() -> None:
     counts = added(draw("dense", np.random.default_rng(0), 2000), np.random.default_rng(0))
     with pytest.raises(InputError, match=r"^counts are in bins, in some of which the best thresholds may lie"):
-        counts.fit()
+        counts.fit(guard=None)
 
 
 REFUSED = {
@@ -171,10 +171,10 @@ def test_other_options_may_need_other_scores() -> None:
     rows = draw("dense", rng, 5000)
     counts = added(rows, rng)
     for options in ({"average": "macro"}, {"average": "micro"}, {"average": "macro", "max_overprediction": 1.5}):
-        needed = counts.needed_for(**options)
+        needed = counts.needed_for(**{"guard": None, **options})
         if needed is not None:
             counts = counts.with_scores(added(rows, rng, needed))
-        assert_same(counts.fit(**options), of_rows(rows, **options))
-        again = added(rows, rng).needed_for(**options)
+        assert_same(counts.fit(**{"guard": None, **options}), of_rows(rows, **options))
+        again = added(rows, rng).needed_for(**{"guard": None, **options})
         counts = counts if again is None else counts.with_scores(added(rows, rng, again))
-        assert_same(counts.fit(**options), of_rows(rows, **options))
+        assert_same(counts.fit(**{"guard": None, **options}), of_rows(rows, **options))

@@ -24,7 +24,14 @@ def groups_of(y_true: Any, y_score: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"average": "micro"}, {"guard": "shrink"}, {"max_overprediction": 1.5}], ids=str
+    "options",
+    [
+        {"guard": None},
+        {"average": "micro", "guard": None},
+        {"guard": "shrink"},
+        {"guard": None, "max_overprediction": 1.5},
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("n_rows", [200, 3000])
 def test_groups_are_what_rows_are(n_rows: int, options: dict[str, Any]) -> None:
@@ -45,7 +52,7 @@ def test_groups_of_parts_add_up() -> None:
     rng = np.random.default_rng(1)
     y_true, y_score = rng.random((3000, 2)) < 0.2, rng.random((3000, 2)).round(4)
     parts = [Counts.from_tie_groups(*groups_of(y_true[part::3], y_score[part::3])) for part in range(3)]
-    assert_same(sum(parts).fit("micro"), fit_empirical(y_true, y_score, "micro"))
+    assert_same(sum(parts).fit("micro"), fit_empirical(y_true, y_score, "micro", guard="pool"))
     # Beside counts in bins they are put into bins.
     counts = parts[0] + Counts.of(y_true[1::3], y_score[1::3]) + parts[2]
     np.testing.assert_array_equal(counts.bins.weights, Counts.of(y_true, y_score).bins.weights)
@@ -59,7 +66,7 @@ def test_rows_without_a_group_have_the_missing_score() -> None:
         label=[0, 0, 1, 1], score=[0.5, 0.75, 0.25, 0.5], positives=[1, 1, 1, 0], rows=[1, 1, 1, 1], n_samples=4
     )
     for options in ({}, {"keep_sparse": True}):
-        assert_same(counts.fit("micro", **options), fit_empirical(y_true, y_score, "micro", **options))
+        assert_same(counts.fit("micro", guard=None, **options), fit_empirical(y_true, y_score, "micro", **options))
 
 
 def test_labels_of_fewer_rows_are_those_of_unknown_truth() -> None:
@@ -67,7 +74,7 @@ def test_labels_of_fewer_rows_are_those_of_unknown_truth() -> None:
     y_true = np.array([[1, 1], [0, -1], [0, 0], [1, -1]])
     y_score = np.array([[0.5, 0.5], [0.25, 0.75], [0.75, 0.25], [0.75, 0.5]])
     counts = Counts.from_tie_groups([0, 0, 0, 1, 1], [0.5, 0.25, 0.75, 0.5, 0.25], [1, 0, 1, 1, 0], [1, 1, 2, 1, 1])
-    assert_same(counts.fit(), fit_empirical(y_true, y_score, unknown=-1))
+    assert_same(counts.fit(guard=None), fit_empirical(y_true, y_score, unknown=-1))
 
 
 GROUPS: dict[str, Any] = {"label": [0, 1], "score": [0.5, 0.25], "positives": [1, 0], "rows": [1, 2]}

@@ -91,7 +91,7 @@ def test_case_and_spaces_do_not_matter(written: str) -> None:
         ("macro shrink", "rule is 'macro shrink', expected the name of a rule, as 'macro, shrink'"),
         ("micro, guard", "rule is 'micro, guard', expected the name of a rule, as 'micro, "),
         ("scut", "rule is 'scut', expected the name of a rule, as "),
-        ("", "rule is '', expected the name of a rule, as 'fixed 0.5', 'top-k', 'macro'"),
+        ("", "rule is '', expected the name of a rule, as 'fixed 0.5', 'top-k', 'macro, in-sample'"),
         (3, "rule is 3, expected the name of a rule"),
         (None, "rule is None, expected the name of a rule"),
         (["macro"], r"rule is \['macro'\], expected the name of a rule"),
@@ -126,7 +126,7 @@ def calibrated_for(average: Any, method: Any) -> Callable[..., Rule]:
 DIRECT: Mapping[str, Callable[..., Rule]] = {
     "fixed 0.5": lambda y, s, **options: ThresholdRule(np.full(s.shape[1], 0.5), per_label=False, **options),
     "top-k": fit_top_k,
-    "macro": thresholds_on(average="macro"),
+    "macro, in-sample": thresholds_on(average="macro"),
     "macro, shrink": thresholds_on(average="macro", guard="shrink"),
     "macro, shared": thresholds_on(average="macro", per_label=False),
     "macro, regions": lambda y, s, **more: fit_regions(y, s, "macro", **more),
@@ -134,10 +134,10 @@ DIRECT: Mapping[str, Callable[..., Rule]] = {
     "macro, exact, label-free": expected_of("macro", exact=True),
     "macro, platt": calibrated_for("macro", "platt"),
     "macro, isotonic": calibrated_for("macro", "isotonic"),
-    "weighted": thresholds_on(average="weighted"),
+    "weighted, in-sample": thresholds_on(average="weighted"),
     "weighted, shrink": thresholds_on(average="weighted", guard="shrink"),
     "weighted, shared": thresholds_on(average="weighted", per_label=False),
-    "micro": thresholds_on(average="micro"),
+    "micro, in-sample": thresholds_on(average="micro"),
     "micro, pool": thresholds_on(average="micro", guard="pool"),
     "micro, shared": thresholds_on(average="micro", per_label=False),
     "micro, regions": lambda y, s, **more: fit_regions(y, s, "micro", **more),
@@ -195,7 +195,7 @@ def test_a_rule_maximises_what_it_says(name: str) -> None:
 
 def test_a_best_rule_reaches_more_than_others_of_its_average() -> None:
     for average in ("macro", "weighted", "micro"):
-        best = fitted(average).objective
+        best = fitted(f"{average}, in-sample").objective
         for how in ("shared", "shrink" if average != "micro" else "pool"):
             assert fitted(f"{average}, {how}").objective <= best + 1e-12
 
@@ -278,7 +278,7 @@ def test_the_guard_of_a_name_may_have_options() -> None:
     [
         (
             {"average": "micro"},
-            "average is 'micro' with rule 'macro, shrink', which is for 'macro'; expected a rule for 'micro': 'micro',",
+            "average is 'micro' with rule 'macro, shrink', which is for 'macro'; expected a rule for 'micro': 'micro, ",
         ),
         (
             {"per_label": False},
@@ -290,7 +290,7 @@ def test_the_guard_of_a_name_may_have_options() -> None:
         ),
         (
             {"guard": None},
-            "guard is None with rule 'macro, shrink'; expected a rule without a guard, as 'macro'$",
+            "guard is None with rule 'macro, shrink'; expected a rule without a guard, as 'macro, in-sample'$",
         ),
     ],
 )
@@ -395,11 +395,11 @@ def test_cross_fit_refits_the_rule_by_folds(name: str, options: Options) -> None
     assert found.in_sample == pytest.approx(reached, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", [*KINDS, "macro", "micro, shared"])
+@pytest.mark.parametrize("name", [*KINDS, "macro, in-sample", "micro, shared"])
 def test_alternatives_are_those_of_thresholds(name: str) -> None:
     found = cross_fit(Y, P, rule=name, cv=3, alternatives=True, n_jobs=1)
     expected = {
-        "macro": ["one threshold for all labels", "the guard shrink"],
+        "macro, in-sample": ["one threshold for all labels", "the guard shrink"],
         "micro, pool": ["one threshold for all labels"],
     }
     assert [other.name for other in found.alternatives] == expected.get(name, [])

@@ -15,7 +15,7 @@ from thresholds.cli.commands import COMMANDS
 from thresholds.cli.options import OF_FITS, OPTIONS, of_fit
 from thresholds.cli.parser import parse
 from thresholds.fitting import options as options_of_fits
-from thresholds.fitting.options import DEFAULTS, DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, FitArguments, FitOptions
+from thresholds.fitting.options import DEFAULTS, FIT_OPTIONS, FitArguments, FitOptions
 from thresholds.fitting.rules import rules_that_take
 from thresholds.guards.base import Guard
 from thresholds.guards.names import GUARD_NAMES, GUARDS, GuardName, class_of
@@ -87,7 +87,8 @@ def defaults(function: Any, own: set[str]) -> dict[str, Any]:
 
 
 def test_fit_empirical_writes_out_the_list() -> None:
-    assert defaults(thresholds.fit_empirical, DATA) == without(NOT_OF_FIT_EMPIRICAL, DEFAULTS)
+    expected = without(NOT_OF_FIT_EMPIRICAL, {**DEFAULTS, "guard": None})  # the one default that differs
+    assert defaults(thresholds.fit_empirical, DATA) == expected
     hints = get_type_hints(thresholds.fit_empirical, None, TYPES | {"CappedRule": thresholds.CappedRule})
     listed = without(NOT_OF_FIT_EMPIRICAL, get_type_hints(FitOptions, TYPES))
     assert {name: hints[name] for name in listed} == listed
@@ -103,7 +104,6 @@ def test_every_option_has_a_check_a_help_text_and_a_sentence_in_the_docstring() 
         assert option.metadata["help"]
         assert name in NOT_OF_FIT_EMPIRICAL or name in described.replace(",", " ").split()
     assert FIT_OPTIONS["guard"].metadata["choices"] == (*GUARD_NAMES, None)
-    assert DEFAULTS_FOR_NEW_ROWS == {**DEFAULTS, "guard": "auto"}, "the one default that differs, and is said to"
 
 
 def test_every_guard_has_a_name_and_works_without_options() -> None:
@@ -120,7 +120,7 @@ def test_type_checkers_know_the_same_options() -> None:
 
 
 def test_cross_fit_and_accumulators_take_the_list() -> None:
-    assert defaults(thresholds.cross_fit, DATA | OF_FOLDS | OF_REPORTS) == DEFAULTS_FOR_NEW_ROWS
+    assert defaults(thresholds.cross_fit, DATA | OF_FOLDS | OF_REPORTS) == DEFAULTS
     assert defaults(thresholds.Accumulator.compute, set()) == DEFAULTS
     for call in (accumulate, cross_fit):
         with pytest.raises(TypeError, match="minimum_recall"):
@@ -129,7 +129,7 @@ def test_cross_fit_and_accumulators_take_the_list() -> None:
 
 def test_the_estimator_takes_the_list() -> None:
     taken = defaults(MultilabelThresholdClassifierCV, set())
-    expected = {name: DEFAULTS_FOR_NEW_ROWS[name] for name in FIT_OPTIONS if name not in NOT_OF_THE_ESTIMATOR}
+    expected = {name: DEFAULTS[name] for name in FIT_OPTIONS if name not in NOT_OF_THE_ESTIMATOR}
     lacking = sorted(set(expected) - set(taken))
     assert not lacking, f"arguments that MultilabelThresholdClassifierCV lacks: {lacking}"
     assert {name: taken[name] for name in expected} == expected
@@ -144,7 +144,7 @@ def test_the_command_line_takes_the_list(capsys: pytest.CaptureFixture[str]) -> 
     assert list(OF_FITS) == ON_THE_COMMAND_LINE
     assert of_fit(given()) == {"progress": False}, "what is not given is left to fits"
     shown = vars(given())
-    assert {name: shown[name] for name in OF_FITS} == without(NOT_ON_THE_COMMAND_LINE, dict(DEFAULTS_FOR_NEW_ROWS))
+    assert {name: shown[name] for name in OF_FITS} == without(NOT_ON_THE_COMMAND_LINE, dict(DEFAULTS))
     with pytest.raises(SystemExit):
         parse(["fit", "--help"])
     words = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
@@ -241,7 +241,7 @@ def tables_of_the_page() -> list[list[str]]:
         takers = rules_that_take(name)
         taken = "all" if len(takers) == len(thresholds.RULES) else "; ".join(takers) or "its name says it"
         help_text = option.metadata["help"]
-        of_fits.append(f"| `{name}` | {flag} | {DEFAULTS_FOR_NEW_ROWS[name]} | {help_text} | {taken} |")
+        of_fits.append(f"| `{name}` | {flag} | {DEFAULTS[name]} | {help_text} | {taken} |")
     of_commands = []
     for name, command in COMMANDS.items():
         own = [option for option in command.options.values() if option.heading != "files"]

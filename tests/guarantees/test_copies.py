@@ -23,7 +23,7 @@ def test_most_rows_being_copies_is_warned_of() -> None:
     truth, scores, number = drawn(3)
     for fitted in (
         lambda **given: fit_empirical(truth, scores, **given),
-        lambda **given: fit(truth, scores, "macro", **given),
+        lambda **given: fit(truth, scores, "macro, in-sample", **given),
         lambda **given: cross_fit(truth, scores, guard=None, cv=2, **given),
     ):
         with pytest.warns(UserWarning, match=r"^180 of 180 rows are copies of others, in scores and truth"):

@@ -127,7 +127,7 @@ OFFERED: tuple[Options, ...] = (
     {"rule": "instance, isotonic", "zero_division": 1.0, "beta": 2.0},
     {"rule": "top-k", "zero_division": 1.0},
     {"average": "samples", "per_label": False, "zero_division": 1.0},
-    {"rule": "micro", "placement": "mid", "beta": 0.5},
+    {"rule": "micro, in-sample", "placement": "mid", "beta": 0.5},
     # promises, budgets
     {"average": "macro", "guard": "auto", "min_recall": 0.3, "confidence": 0.8, "family": "all"},
     {"rule": "micro, shared", "min_recall": 0.5, "confidence": 0.8},
@@ -159,7 +159,7 @@ REFUSED: tuple[tuple[Options, str, str], ...] = (  # options, what is wrong, whi
     (
         {"average": "micro", "max_overprediction": 2.0},
         "max_overprediction is 2.0 with average 'micro', per_label=True",
-        "'macro', 'macro, shrink', 'weighted', 'weighted, shrink'$",
+        "'macro, in-sample', 'macro, shrink', 'weighted, in-sample', 'weighted, shrink'$",
     ),
     (
         {"average": "samples", "per_label": False, "min_recall": 0.5},
@@ -169,17 +169,29 @@ REFUSED: tuple[tuple[Options, str, str], ...] = (  # options, what is wrong, whi
     (
         {"rule": "instance, platt", "min_precision": 0.5},
         "min_precision is 0.5 with rule 'instance, platt'",
-        "'macro', 'macro, shrink', 'weighted', 'weighted, shrink', 'micro' and 2 more$",
+        "'macro, in-sample', 'macro, shrink', 'weighted, in-sample', 'weighted, shrink', 'micro, in-s",
     ),
-    ({"rule": "top-k", "placement": "mid"}, "placement is 'mid' with rule 'top-k'", "'low', or .* 'macro', 'macro, s"),
-    ({"rule": "fixed 0.5", "placement": "mid"}, "placement is 'mid' with rule 'fixed 0.5'", "'macro', 'macro, shrink'"),
+    (
+        {"rule": "top-k", "placement": "mid"},
+        "placement is 'mid' with rule 'top-k'",
+        "'low', or .* 'macro, in-sample', 'macro, s",
+    ),
+    (
+        {"rule": "fixed 0.5", "placement": "mid"},
+        "placement is 'mid' with rule 'fixed 0.5'",
+        "'macro, in-sample', 'macro, shrink'",
+    ),
     (
         {"rule": "macro, regions", "guard": "shrink"},
         "guard is 'shrink' with rule 'macro, regions'",
         "'macro, shrink', 'weighted, shrink'$",
     ),
-    ({"rule": "macro", "per_label": False}, "per_label is False with rule 'macro'", "'macro, shared', 'weighted, sha"),
-    ({"rule": "micro", "average": "samples"}, "average is 'samples' with rule 'micro'", "which is for 'micro'"),
+    (
+        {"rule": "macro", "per_label": False},
+        "per_label is False with rule 'macro, shrink'",
+        "'macro, shared', 'weighted, sha",
+    ),
+    ({"rule": "micro", "average": "samples"}, "average is 'samples' with rule 'micro, pool'", "which is for 'micro'"),
     ({"rule": "instance"}, "rule is 'instance', expected the name of a rule", "'instance, platt'"),
 )
 

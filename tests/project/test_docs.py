@@ -277,7 +277,7 @@ def test_a_choice_that_begins_from_pool_is_shown_as_it_was_measured() -> None:
     of_rules, of_choice = re.findall(r"ahead in (\d+) of (\d+) cells.*?; \+([\d.]+) points", printed)
     page = in_one_line((ROOT / "docs" / "choosing.md").read_text())
     ahead, cells, points = of_rules
-    assert f'"micro, pool" reaches more than "micro" in {ahead} of {cells} cells, by {points} points' in page
+    assert f'"micro, pool" reaches more than "micro, in-sample" in {ahead} of {cells} cells, by {points} points' in page
     assert f"begins from it {of_choice[2]} points more" in page
 
 

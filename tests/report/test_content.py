@@ -354,7 +354,7 @@ def test_a_difference_beyond_chance_is_said_with_its_bounds() -> None:
 
 MARKS = "The rule marks the row with the label if the score"
 DESCRIBED = {
-    "macro": (f"{MARKS} reaches a threshold; each of the 6 labels has its own.", "1 label is never marked."),
+    "macro, in-sample": (f"{MARKS} reaches a threshold; each of the 6 labels has its own.", "1 label is never marked."),
     "fixed 0.5": (f"{MARKS} reaches a threshold; the 6 labels share one.",),
     "top-k": ("The rule marks each row with the label of highest score, of 6.",),
     "macro, regions": (f"{MARKS} lies in certain ranges; each of the 6 labels has its own.",),

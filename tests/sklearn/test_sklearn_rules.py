@@ -136,7 +136,7 @@ def test_rules_for_probabilities_want_probabilities_before_any_fit() -> None:
         ({"rule": "top-k", "max_overprediction": 2.0}, "max_overprediction is 2.0 with rule 'top-k', which has no use"),
         ({"rule": "micro, pool", "guard": "shrink"}, "guard is 'shrink' with rule 'micro, pool'; expected"),
         ({"rule": "instance, platt", "average": "micro"}, "average is 'micro' with rule 'instance, platt', which is f"),
-        ({"rule": "macro", "per_label": False}, "per_label is False with rule 'macro'; expected"),
+        ({"rule": "macro", "per_label": False}, "per_label is False with rule 'macro, shrink'; expected"),
         ({"average": "micro", "min_precision": 0.5}, "min_precision is 0.5 with average 'micro'"),
     ],
 )

@@ -37,7 +37,11 @@ def test_files_with_labels_in_another_order(kind: str, tmp_path: Path) -> None:
     paths = written(tmp_path, kind)
     twice = np.vstack([Y, Y]), np.vstack([S, S])
     expected = fit_empirical(*twice, label_names=NAMES)
-    for rule in (fit_empirical(paths), fit_chunks(paths), fit_chunks(paths, map=lambda f, t: [f(one) for one in t])):
+    by_chunks = [
+        fit_chunks(paths, guard=None, **how)
+        for how in ({}, {"map": lambda f, t: [f(one) for one in t]})  # type: ignore[arg-type]
+    ]
+    for rule in (fit_empirical(paths), *by_chunks):
         assert rule.label_names == tuple(NAMES)
         assert rule.objective == expected.objective
         np.testing.assert_array_equal(rule.thresholds, expected.thresholds)

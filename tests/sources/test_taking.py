@@ -203,7 +203,9 @@ def test_groups_of_a_source_are_left_out_where_nothing_looks_at_them() -> None:
     for call in ("diagnose", "calibrate", "fit_empirical"):
         function = CALLS[call] if call != "fit_empirical" else lambda *rows: bits(fit_empirical(*rows))
         assert function(GROUPED) == function(Y_TRUE, Y_SCORE)
-    assert bits(thresholds.fit(GROUPED, rule="micro")) == bits(thresholds.fit(Y_TRUE, Y_SCORE, "micro"))
+    assert bits(thresholds.fit(GROUPED, rule="micro, in-sample")) == bits(
+        thresholds.fit(Y_TRUE, Y_SCORE, "micro, in-sample")
+    )
     folds = np.arange(600) % 3
     found = thresholds.cross_fit(GROUPED, cv=folds, guard=None)
     assert found.to_dict() == thresholds.cross_fit(Y_TRUE, Y_SCORE, cv=folds, guard=None).to_dict()

@@ -91,7 +91,7 @@ def test_batches_are_fitted_as_one(
     for part in batches(600, [1, 1, 130, 257, 599]):
         rows.update(y_true[part], y_score[part], None if used is None else used[part])
     whole = fit_empirical(y_true, y_score, sample_weight=used, missing=-2.0, **fit)
-    assert rows.compute(**fit).to_dict() == whole.to_dict()
+    assert rows.compute(**{"guard": None, **fit}).to_dict() == whole.to_dict()
 
 
 @given(cases(), st.lists(st.integers(0, 8), max_size=4), st.booleans())
@@ -99,7 +99,7 @@ def test_batches_are_fitted_as_one(
 def test_any_split_gives_the_same_rule_bit_for_bit(case: Case, cuts: list[int], per_label: bool) -> None:
     cuts = [min(cut, len(case.y_true)) for cut in cuts]
     options = {"beta": case.beta, "zero_division": case.zero_division, "per_label": per_label}
-    found = filled(case, cuts).compute("macro", **options)
+    found = filled(case, cuts).compute("macro", guard=None, **options)
     whole = fit_empirical(case.y_true, case.y_score, sample_weight=case.sample_weight, **options)
     assert found.to_dict() == whole.to_dict()
     np.testing.assert_array_equal(found.thresholds.view(np.int64), whole.thresholds.view(np.int64))
@@ -122,11 +122,11 @@ def test_more_rows_may_follow_a_fit(data: tuple[Array, Array, Array]) -> None:
     y_true, y_score, _ = data
     rows = Accumulator()
     rows.update(y_true[:200], y_score[:200])
-    first = rows.compute("micro")
+    first = rows.compute("micro", guard=None)
     early = rows.y_score
     rows.update(y_true[200:], y_score[200:])
     assert first.to_dict() == fit_empirical(y_true[:200], y_score[:200], "micro").to_dict()
-    assert rows.compute("micro").to_dict() == fit_empirical(y_true, y_score, "micro").to_dict()
+    assert rows.compute("micro", guard=None).to_dict() == fit_empirical(y_true, y_score, "micro").to_dict()
     np.testing.assert_array_equal(early, y_score[:200])
 
 
@@ -149,7 +149,7 @@ def test_accumulators_merge_in_any_order(
     merged = Accumulator()
     for rank in order:
         merged.merge(ranks[rank])
-    found = merged.compute(**fit)
+    found = merged.compute(**{"guard": None, **fit})
     whole = fit_empirical(y_true, y_score, sample_weight=weights, **fit)
     np.testing.assert_array_equal(found.thresholds, whole.thresholds)
     if fit["average"] == "samples":  # a mean of as many floats as there are rows
@@ -252,7 +252,7 @@ def test_frames_are_aligned_by_name() -> None:
     rows = Accumulator()
     rows.update(pd.DataFrame({"cat": [1], "dog": [0]}), pd.DataFrame({"dog": [0.25], "cat": [0.5]}))
     rows.update(pd.DataFrame({"cat": [0], "dog": [1]}), pd.DataFrame({"cat": [0.125], "dog": [0.75]}))
-    rule = rows.compute(placement="score")
+    rule = rows.compute(guard=None, placement="score")
     assert rule.label_names == rows.label_names == ("dog", "cat")
     assert rule.thresholds.tolist() == [0.75, 0.5]
     rows.reset()
@@ -425,7 +425,7 @@ def test_weights_may_all_be_zero_until_the_fit() -> None:
     with pytest.raises(InputError, match="sample_weight is 0 for every row"):
         rows.compute()
     rows.update([1], [0.75], [1])
-    assert rows.compute(placement="score").thresholds == [0.75]
+    assert rows.compute(guard=None, placement="score").thresholds == [0.75]
 
 
 def test_options_that_it_has_itself_are_not_options_of_the_fit() -> None:
@@ -585,12 +585,12 @@ def test_batches_of_which_a_part_is_not_known_are_fitted_as_one(
     assert rows.unknown == -1
 
     whole = fit_empirical(partly_known, as_dense(y_score), sample_weight=weights, unknown=-1, **fit)
-    rule = rows.compute(**fit)
+    rule = rows.compute(**{"guard": None, **fit})
     np.testing.assert_array_equal(rule.thresholds, whole.thresholds)
     assert rule.objective == whole.objective
     again = pickle.loads(pickle.dumps(rows))
     again.merge(Accumulator(unknown="nan"))
-    assert again.compute(**fit).to_dict() == rule.to_dict()
+    assert again.compute(**{"guard": None, **fit}).to_dict() == rule.to_dict()
 
 
 def test_rows_that_may_not_be_known_are_not_merged_with_others(partly_known: Array, data: tuple[Array, ...]) -> None:

@@ -18,10 +18,10 @@ from thresholds.validation.selection import REFERENCES, RuleSelection, guarded_f
 N, M = 150, 4
 FEW = [
     "fixed 0.5",
-    "macro",
+    "macro, in-sample",
     "macro, shrink",
     "macro, shared",
-    "micro",
+    "micro, in-sample",
     "micro, pool",
     "micro, shared",
     "instance, platt",
@@ -65,7 +65,11 @@ def choice_of(found: RuleSelection) -> str:
     best = found.reference
     most = 0.0
     for row in table:
-        sibling = {"macro": "macro, shrink", "weighted": "weighted, shrink", "micro": "micro, pool"}.get(row["name"])
+        sibling = {
+            "macro, in-sample": "macro, shrink",
+            "weighted, in-sample": "weighted, shrink",
+            "micro, in-sample": "micro, pool",
+        }.get(row["name"])
         if row["lowest"] > 0 and row["gain"] > most and sibling not in table["name"]:
             best, most = str(row["name"]), row["gain"]
     return best
@@ -86,7 +90,7 @@ def test_another_rule_is_chosen_where_the_reference_is_shown_to_be_worse() -> No
     # The scores of each label lie higher than those of the one before: no threshold suits all.
     truth, scores = drawn(1, 300)
     shifted = scores + np.array([0.0, 3.0, 6.0, 9.0])
-    found = select_rule(truth, shifted, "micro", rules=["micro, shared", "macro, shrink", "macro"], cv=3)
+    found = select_rule(truth, shifted, "micro", rules=["micro, shared", "macro, shrink", "macro, in-sample"], cv=3)
     assert found.reference == "micro, shared"
     assert found.name == choice_of(found) != found.reference
     gain, _, lowest = found.candidates[found.candidates["chosen"]][["gain", "standard_error", "lowest"]][0]
@@ -102,17 +106,25 @@ def test_the_reference_is_the_usual_rule_of_the_average(average: str) -> None:
 
 
 def test_without_the_usual_rule_the_reference_is_the_first_for_the_average_or_else_the_first() -> None:
-    names = ["top-k", "macro", "micro, shared", "micro"]
-    assert [rule.name for rule in in_order(names, "micro")] == ["micro, shared", "micro", "top-k", "macro"]
-    assert [rule.name for rule in in_order(["top-k", "macro"], "micro")] == ["top-k", "macro"]
-    guarded = ["macro", "micro, shared", "macro, shrink"]
-    assert [rule.name for rule in in_order(guarded, "micro")] == ["micro, shared", "macro, shrink", "macro"]
-    assert [rule.name for rule in in_order([" MACRO ,shrink", "micro"], "micro")] == ["micro", "macro, shrink"]
+    names = ["top-k", "macro, in-sample", "micro, shared", "micro, in-sample"]
+    assert [rule.name for rule in in_order(names, "micro")] == [
+        "micro, shared",
+        "micro, in-sample",
+        "top-k",
+        "macro, in-sample",
+    ]
+    assert [rule.name for rule in in_order(["top-k", "macro, in-sample"], "micro")] == ["top-k", "macro, in-sample"]
+    guarded = ["macro, in-sample", "micro, shared", "macro, shrink"]
+    assert [rule.name for rule in in_order(guarded, "micro")] == ["micro, shared", "macro, shrink", "macro, in-sample"]
+    assert [rule.name for rule in in_order([" MACRO ,shrink", "micro, in-sample"], "micro")] == [
+        "micro, in-sample",
+        "macro, shrink",
+    ]
 
 
 def test_by_micro_f1_a_choice_of_few_rows_begins_from_the_guarded_fit() -> None:
     truth, scores = drawn(4, 60)
-    found = select_rule(truth, scores, "micro", rules=["micro", "micro, shared", "micro, pool"], cv=3)
+    found = select_rule(truth, scores, "micro", rules=["micro, in-sample", "micro, shared", "micro, pool"], cv=3)
     assert found.reference == found.name == "micro, pool"
     assert found.candidates["name"][0] == "micro, pool"
 
@@ -137,21 +149,26 @@ def test_a_fit_without_its_guard_is_not_chosen_where_the_guarded_one_takes_part(
     every = list(RULES.values())
     guarded = {rule.name: guarded_form(rule, every) for rule in every}
     assert {name: form.name for name, form in guarded.items() if form} == {
-        "macro": "macro, shrink",
-        "weighted": "weighted, shrink",
-        "micro": "micro, pool",
+        "macro, in-sample": "macro, shrink",
+        "weighted, in-sample": "weighted, shrink",
+        "micro, in-sample": "micro, pool",
     }
-    assert guarded_form(RULES["macro"], [RULES["macro"], RULES["micro, pool"], RULES["macro, shared"]]) is None
+    assert (
+        guarded_form(
+            RULES["macro, in-sample"], [RULES["macro, in-sample"], RULES["micro, pool"], RULES["macro, shared"]]
+        )
+        is None
+    )
     truth, scores = drawn(3)
-    names = ["fixed 0.5", "macro", "macro, shrink"]
+    names = ["fixed 0.5", "macro, in-sample", "macro, shrink"]
     few = {"rules": names, "cv": 3}
     found = select_rule(truth, scores / 10, "samples", **few)
     assert found.name == "macro, shrink"
-    row = found.candidates[found.candidates["name"] == "macro"][0]
+    row = found.candidates[found.candidates["name"] == "macro, in-sample"][0]
     assert row["lowest"] > 0
     assert row["why"] == "no guard: its figure is too high where labels are rare"
     alone = select_rule(truth, scores / 10, "samples", rules=names[:2], cv=3)
-    assert alone.name == "macro"
+    assert alone.name == "macro, in-sample"
 
 
 # What is had
@@ -188,7 +205,7 @@ def test_a_weight_of_two_is_a_row_that_counts_twice_in_every_figure() -> None:
     truth, scores = drawn(4, 60)
     folds = np.arange(60) % 3
     twice = np.repeat(np.arange(60), 2)
-    names = ["macro", "macro, shared", "top-k"]
+    names = ["macro, in-sample", "macro, shared", "top-k"]
     weighted = select_rule(truth, scores, rules=names, cv=folds, sample_weight=np.full(60, 2))
     repeated = select_rule(truth[twice], scores[twice], rules=names, cv=folds[twice])
     for column in ("out_of_fold", "gain"):
@@ -231,7 +248,7 @@ def test_with_weights_the_rule_that_counts_rows_takes_no_part() -> None:
 def test_limits_leave_the_rules_that_keep_them() -> None:
     found = selected("micro", max_overprediction=2)
     applies = np.isfinite(found.candidates["out_of_fold"])
-    assert set(found.candidates["name"][applies]) == {"macro", "macro, shrink"}
+    assert set(found.candidates["name"][applies]) == {"macro, in-sample", "macro, shrink"}
     assert found.reference == "macro, shrink"
     assert set(found.candidates["why"][~applies]) == {"does not apply: it does not keep max_overprediction"}
     assert found.rule.made_by.options["max_overprediction"] == 2
@@ -268,7 +285,7 @@ def test_it_says_what_is_chosen_why_and_how_far_its_figure_is_to_be_trusted() ->
 
 
 def test_a_single_rule_has_no_others_and_a_single_fold_tells_nothing_of_the_choice() -> None:
-    assert "No other rule takes part" in str(selected(rules=["micro"]))
+    assert "No other rule takes part" in str(selected(rules=["micro, in-sample"]))
     rows = np.arange(N)
     found = selected(rules=FEW[:3], cv=[(rows[:100], rows[100:])])
     assert np.isnan(found.out_of_fold_of_choice)
@@ -306,7 +323,7 @@ def test_progress_is_shown_once_for_all_rules(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("thresholds._arrays.threads._PATIENCE", 0)
-    selected(rules=["macro", "macro, shrink"], progress=True)
+    selected(rules=["macro, in-sample", "macro, shrink"], progress=True)
     shown = capfd.readouterr().err
     assert "rules [" in shown
     assert "2/2" in shown

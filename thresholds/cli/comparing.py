@@ -91,7 +91,7 @@ def _given(options: argparse.Namespace) -> "dict[str, Rule | str]":
     """Load the rules that are given, and refuse what does not go with their number."""
     from thresholds.loading import load_rule
 
-    written = options.rules or []
+    written = [name_of(text) or text for text in options.rules or []]
     for text in written:
         if written.count(text) > 1:
             raise InputError(f"--rule {text} is given twice, expected each rule once")

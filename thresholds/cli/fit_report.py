@@ -13,7 +13,7 @@ from thresholds._results.text import first_names, wrapped
 from thresholds._results.words import counted
 from thresholds.cli import reading
 from thresholds.cli.options import FILES, OPTIONS, as_word, flag, is_given, words_of
-from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS
+from thresholds.fitting.options import DEFAULTS
 
 if TYPE_CHECKING:
     from thresholds.calibration import CalibrationMeasures
@@ -169,7 +169,7 @@ def _flags(other: "Alternative", options: argparse.Namespace) -> str:
         return f"{flag('rule')} {shlex.quote(other.rule)}"
     words = []
     for name, value in other.options.items():
-        if value == DEFAULTS_FOR_NEW_ROWS[name] and not is_given(options, name):
+        if value == DEFAULTS[name] and not is_given(options, name):
             continue
         words.append(flag(name))
         if name != "per_label":

@@ -13,7 +13,7 @@ from thresholds.cli.fit_report import Fitted
 from thresholds.cli.options import OF_FITS, of_fit, refuse_given
 from thresholds.cli.printing import finish
 from thresholds.data.folds import usual_folds
-from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, SAID_BY_NAME, FitOptions
+from thresholds.fitting.options import DEFAULTS, SAID_BY_NAME, FitOptions
 from thresholds.fitting.rules import find_rule
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _fitted_alone(given: dict[str, Any], groups: Any, about_rows: dict[str, Any]
     fit: Any = fit_by_name
     if "rule" not in given:
         fit = fit_empirical
-        given = {**DEFAULTS_FOR_NEW_ROWS, **given}
+        given = {**DEFAULTS, **given}
         del given["rule"]
     used = groups if FitOptions(**given).looks_at_groups else None
     rule: Rule = fit(groups=used, **about_rows, **given)

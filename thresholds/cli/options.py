@@ -14,13 +14,12 @@ from thresholds._checks.options import EXPECTED
 from thresholds._checks.unknown import unknown_values
 from thresholds._devices.cells import FLOATS
 from thresholds.fitting.options import (
-    DEFAULTS_FOR_NEW_ROWS,
+    DEFAULTS,
     FIT_OPTIONS,
     LIMITS,
     MAXIMISED,
     OUTPUT,
     refuse_another_average,
-    refuse_without_guard,
 )
 from thresholds.fitting.rules import find_rule
 
@@ -191,7 +190,7 @@ def _of_fits() -> dict[str, Option]:
     made: dict[str, Option] = {}
     for name in OF_FITS:
         about = FIT_OPTIONS[name].metadata
-        default = DEFAULTS_FOR_NEW_ROWS[name]
+        default = DEFAULTS[name]
         if isinstance(default, bool):
             settings = {"action": "store_const", "const": not default, "help": about["unless"]}
             option = Option(settings, default, ("--shared",))
@@ -410,11 +409,8 @@ def of_fit(options: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(options, name) for name in OF_FITS if is_given(options, name)}
     if "rule" in given:
         named = find_rule(given["rule"])
-        given["rule"] = named.name
         if "average" in given:
             refuse_another_average(named, given["average"])
-        if given.get("guard", named.guard) is None:
-            refuse_without_guard(named)
     return given | {"progress": sys.stderr.isatty()}
 
 

@@ -46,13 +46,14 @@ def fit_chunks(
 ) -> ThresholdRule | CappedRule:
     """Fit thresholds on rows that come in blocks: from disk, from a generator, from the workers of an executor.
 
-    The rule is that of `fit_empirical` on all rows at once, bit for bit, however they are cut into blocks, and whoever
-    reads them.
+    The rule is that of `fit_empirical` on all rows at once with the same options, bit for bit, however they are cut
+    into blocks, and whoever reads them.
 
     Parameters
     ----------
     source : where the rows come from, as in `gather`; with `map` anything but an iterator, as it is read twice
-    average, and the options from `beta` on : as in `fit_empirical`, with its defaults; with `map`, as in `Counts.fit`
+    average, and the options from `beta` on : as in `fit_empirical`; with `map`, as in `Counts.fit`
+        But for `guard`, whose default is "auto", as in `cross_fit`; None is the best on these rows (docs/guards.md).
     map : applies a function to tasks, and returns or yields the results, in any order: `map(function, tasks)`
         The built-in one (default): this process reads the rows, and keeps them as `gather` does.
         That of an executor, `Client.map` followed by `gather`, and the like: workers read the shards of the source, a
@@ -85,7 +86,7 @@ def fit_chunks(
     ...         yield y_true, rng.normal(size=(100, 3)) + y_true
     >>> rule = thresholds.fit_chunks(blocks)
     >>> print(f"{rule.objective:.4f}")
-    0.5161
+    0.5112
     """
     if not callable(map):
         raise InputError(
@@ -99,6 +100,7 @@ def fit_chunks(
         return _fit_counted(source, map, about, fit_options)
     run: Any = {"n_jobs": fit_options.n_jobs, "progress": fit_options.progress}
     rows = gather(source, spill=spill, **about._asdict(), **run)
+    options["guard"] = fit_options.guard
     return fit_empirical(rows, average=average, **options)
 
 
@@ -206,7 +208,8 @@ def _refuse_rows(block: Rows, *, at_groups: bool) -> None:
     """Refuse what counts do not tell of rows."""
     if at_groups and block.groups is not None:
         raise InputError(
-            "source has groups, which a guard looks at and counts do not tell; expected none with map, or no map"
+            "source has groups, which a guard looks at and counts do not tell; expected none with map, guard=None, or"
+            " no map"
         )
     weights = None if block.sample_weight is None else numbers(block.sample_weight, "sample_weight")
     if weights is not None and (weights % 1).any():

@@ -61,7 +61,7 @@ class Counts:
     >>> needed = counts.needed_for("macro")
     >>> counts = counts.with_scores(sum(Counts.of(y_true[rows], y_score[rows], needed) for rows in parts))
     >>> rule = counts.fit("macro")
-    >>> rule.objective == thresholds.fit_empirical(y_true, y_score).objective
+    >>> rule.objective == thresholds.fit_empirical(y_true, y_score, guard="auto").objective
     True
     """
 
@@ -182,7 +182,7 @@ class Counts:
         ...     positives=[1, 8, 3, 0],
         ...     rows=[90, 10, 4, 96],
         ... )
-        >>> counts.fit("macro", placement="score").thresholds
+        >>> counts.fit("macro", guard=None, placement="score").thresholds
         array([0.75, 0.5 ])
         """
         from thresholds.counts.groups import counted_groups
@@ -307,7 +307,7 @@ class Counts:
 
         Parameters
         ----------
-        average, and the options : as in `fit_empirical`, with its defaults, and as `fit` will get them
+        average, and the options : as `fit` will get them
 
         Returns
         -------
@@ -322,20 +322,22 @@ class Counts:
 
     @with_fit_options(DEFAULTS)
     def fit(self, average: Average = "macro", **options: Unpack[FitArguments]) -> ThresholdRule:
-        """Fit the thresholds that maximise F-beta on all rows that were counted, exactly.
+        """Fit thresholds for F-beta on all rows that were counted: those of `fit_empirical` on the rows, exactly.
 
         Parameters
         ----------
-        average, and the options : as in `fit_empirical`, with its defaults
+        average, and the options : as in `fit_empirical`
+            But for `guard`, whose default is "auto", as in `cross_fit`; None is the best on these rows
+            (docs/guards.md).
             What looks at rows is refused: average "samples", `max_predicted_per_row`; and what looks at the scores of
             all labels together, or tests them one by one: `per_label=False`, `max_predicted`, `confidence`.
 
         Returns
         -------
         ThresholdRule
-            Thresholds and objective are those of `fit_empirical` on the rows; those of a guard, too, as guards read the
-            same bins. `made_by` says "Counts.fit", `fitted_on` has quantiles of bins, and there is no `profile`, which
-            takes rows.
+            Thresholds and objective are those of `fit_empirical` with the same options on the rows; those of a guard,
+            too, as guards read the same bins. `made_by` says "Counts.fit", `fitted_on` has quantiles of bins, and there
+            is no `profile`, which takes rows.
 
         Raises
         ------

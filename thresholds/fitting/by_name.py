@@ -98,7 +98,7 @@ class Shared:
 def fit(
     y_true: object,
     y_score: object = None,
-    rule: str = "macro, shrink",
+    rule: str = "macro",
     *,
     sample_weight: object = None,
     groups: object = None,
@@ -109,6 +109,9 @@ def fit(
 ) -> Rule:
     """Fit any rule by its name, as `compare` shows it.
 
+    Thresholds are fitted for rows that the fit has not seen: "macro" is "macro, shrink", "micro" is "micro, pool". The
+    best thresholds on the rows of the fit are "macro, in-sample", or "macro" with `guard=None` (docs/guards.md).
+
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
@@ -116,8 +119,11 @@ def fit(
         None for a rule that looks at no labels: "..., label-free" and "fixed 0.5".
     y_score : same shape, real scores, dense or scipy.sparse; for "..., label-free" calibrated probabilities
     rule : the name of a rule, one of `thresholds.RULES` (docs/rules.md); case does not matter
-        "macro, shrink" (default): a threshold for each label, for the mean of the labels' F1, guarded for new rows.
-        "micro, pool": the same for all decisions counted together.
+        "macro" (default), which is "macro, shrink": a threshold for each label, for the mean of the labels' F1, guarded
+        for new rows. So "weighted" is "weighted, shrink".
+        "micro", which is "micro, pool": the same for all decisions counted together.
+        "macro, in-sample", "weighted, in-sample", "micro, in-sample": the best on the rows of the fit. "macro" is that
+        with `guard=None`, with a budget (`max_predicted`), and "micro" with a `confidence`, which no guard keeps.
         "instance, platt": the best set of labels for each row, for the mean of the rows' F1.
     sample_weight, groups, missing, unknown, label_names : as in `fit_empirical`
     options : those of fits that the rule takes, `beta` and `zero_division` mostly, as in `fit_empirical`
@@ -142,10 +148,11 @@ def fit(
     >>> y_score = [[0.9, 0.2], [0.6, 0.1], [0.7, 0.4], [0.1, 0.3]]
     >>> print(thresholds.fit(y_true, y_score, "top-k"))
     the highest score of each row: samples F1 0.5000
-    >>> thresholds.fit(y_true, y_score, "macro", placement="score").thresholds
+    >>> thresholds.fit(y_true, y_score, "macro, in-sample", placement="score").thresholds
     array([0.6, 0.4])
     """
-    fit_options = FitOptions(rule=find_rule(rule).name, **options)
+    find_rule(rule)  # Refuses None, too, which options take for no rule.
+    fit_options = FitOptions(rule=rule, **options)
     named = fit_options.named
     if y_true is None:
         if named.needs_labels:

@@ -108,6 +108,9 @@ def fit_empirical(
 ) -> "ThresholdRule | CappedRule":
     """Fit the thresholds that maximise F-beta on labelled data, exactly.
 
+    That is the in-sample optimum, unless a guard is given: the best on these rows, where F is higher than on rows that
+    the fit has not seen. `fit` and `cross_fit` fit for those, with a guard by default (docs/guards.md).
+
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
@@ -129,14 +132,15 @@ def fit_empirical(
         on new data, as the best cut on a sample is biased upwards; "mid" is the middle; "score" the score itself.
         Thresholds are representable in the dtype of the scores, and subnormal only if the score is.
     guard : with `per_label=True`; what it did is in `rule.guard_report`
-        None (default): the in-sample optimum.
+        None (default here): the in-sample optimum.
         "shrink", or `Shrink(...)`, for "macro" and "weighted": the number predicted is drawn towards what suits labels
         with as many positives, the more the fewer they are. The threshold lies between two scores of the guard's own
         choice, whatever `placement`; that of a label without positives lies just above its highest score.
         "pool", for "micro": each threshold is drawn towards one that all labels share, as far as pays on rows that are
         left out of the fit, one by one, or group by group. It lies between two scores of positives, of any label,
         whatever `placement`.
-        "auto": the guard for the average, None where all labels share a threshold.
+        "auto", the default elsewhere: "shrink" for "macro" and "weighted", "pool" for "micro"; None where all labels
+        share a threshold, with `max_predicted`, and for "micro" with `confidence`.
     max_overprediction, min_precision, min_recall : float or None
         Limits for each label on the rows of the fit: predictions over positives, precision, recall. For "macro" and
         "weighted" with `per_label=True`. The two floors may be a mapping by label name (labels that are not named have

@@ -2,7 +2,7 @@
 
 `fit`, `cross_fit`, `Accumulator.compute`, the training loops and the command line read their options from here.
 `fit_empirical` writes its own out, for those who read its signature, and so does the estimator of `thresholds.sklearn`,
-as scikit-learn requires; a test holds both to the list.
+as scikit-learn requires; a test holds both to the list. One default differs: `fit_empirical` has no guard.
 To add an option, add a field to `FitOptions`, its type to `FitArguments`, and an argument to `fit_empirical` and to
 `MultilabelThresholdClassifierCV` (or its name to those that these do not take); the rules that take it say so in
 `fitting/rules.py`.
@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES, check_n_jobs
@@ -23,12 +23,13 @@ from thresholds.fitting.rules import (
     OF_ALL,
     RULES,
     NamedRule,
+    bare_average,
     find_rule,
     name_of,
     rules_for,
     rules_that_take,
 )
-from thresholds.guards.names import GUARD_NAMES
+from thresholds.guards.names import GUARD_NAMES, guard_of
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
     from thresholds.guards.base import BaseGuard, Guard
@@ -51,7 +52,7 @@ def _about(
     value: str = "number",
     **more: Any,
 ) -> dict[str, Any]:
-    """Describe an option: `check` gets value and name; `for_new_rows` is the default where a rule meets new rows.
+    """Describe an option: `check` gets value and name.
 
     On the command line an option with `choices` takes one of them, a bool can only be switched from its default, and
     `value` says how all others are written (`cli/options.py`): "number", "whole", "floor", "probability", "name". A
@@ -75,6 +76,11 @@ def _n_jobs(value: Any, _: str) -> Any:
     """Check a number of threads."""
     check_n_jobs(value)
     return value
+
+
+def _name_of_rule(value: Any, name: str) -> Any:
+    """Check the name of a rule; a bare average stays one until all options are known."""
+    return bare_average(value) or find_rule(value, name).name
 
 
 def _guard(value: Any, _: str) -> Any:
@@ -113,7 +119,7 @@ class FitOptions:
         default=None,
         metadata=_about(
             MAXIMISED,
-            _or_none(lambda value, name: find_rule(value, name).name),
+            _or_none(_name_of_rule),
             "a rule by its name, in place of average and guard: `thresholds rules` lists all",
             value="name",
         ),
@@ -146,13 +152,13 @@ class FitOptions:
         ),
     )
     guard: "Guard" = field(
-        default=None,
+        default="auto",
         metadata=_about(
             MAXIMISED,
             _guard,
-            "against over-fitting; auto: shrink, but pool for micro",
+            "against over-fitting; auto: the one that held best on other rows, shrink for macro and weighted, pool for"
+            " micro; none: the best on the rows of the fit (docs/guards.md)",
             (*GUARD_NAMES, None),
-            for_new_rows="auto",
         ),
     )
     max_overprediction: float | None = field(
@@ -239,15 +245,6 @@ class FitOptions:
         ),
     )
 
-    @classmethod
-    def for_new_rows(
-        cls, average: Average, rule: str | None = None, **options: Unpack["FitArguments"]
-    ) -> "FitOptions":
-        """Check the options of a rule that is to meet new rows, whose default guard is "auto"."""
-        if rule is not None and options.get("guard", "auto") is None:
-            refuse_without_guard(find_rule(rule))
-        return cls(**{**DEFAULTS_FOR_NEW_ROWS, **options, "average": average, "rule": rule})
-
     def __post_init__(self) -> None:
         """Check each option that is asked for, then those that must go together."""
         asked = []
@@ -257,7 +254,7 @@ class FitOptions:
                 asked.append(name)
                 object.__setattr__(self, name, option.metadata["check"](value, name))
         if self.rule is not None:
-            self._settle_by(RULES[self.rule])
+            self._settle_by(self._found_rule(self.rule))
         elif self.average == "samples" and self.per_label:
             raise InputError(
                 "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
@@ -278,6 +275,25 @@ class FitOptions:
                 " expected a probability, as 0.95, or average 'micro' or 'samples'"
             )
 
+    def _found_rule(self, rule: str) -> NamedRule:
+        """Return the rule that is asked for; a bare average is that with the guard that these options ask for."""
+        average = bare_average(rule)
+        if average is None:
+            return find_rule(rule)
+        name = name_of(average, True, self._asked_guard(average, per_label=True))
+        return RULES.get(name, find_rule(rule))
+
+    def _asked_guard(self, average: str, per_label: bool) -> str | None:
+        """Return the name of the guard that is asked for, that of "auto" by what is maximised."""
+        if self.guard == "auto":
+            return guard_of(
+                average,
+                per_label=per_label,
+                max_predicted=self.max_predicted,
+                confidence=self.confidence,
+            )
+        return self.guard if self.guard is None or isinstance(self.guard, str) else self.guard.name
+
     def _settle_by(self, named: NamedRule) -> None:
         """Take what the name of a rule settles, and refuse what contradicts it."""
         average = named.average or self.average
@@ -289,16 +305,22 @@ class FitOptions:
                 f"per_label is False with rule {named.name!r}; expected a rule with one threshold for all labels:"
                 f" {_checks.listed(others)}"
             )
-        asked = self.guard if self.guard is None or isinstance(self.guard, str) else self.guard.name
-        if asked not in (None, "auto", named.guard):
+        asked = named.guard if self.guard == "auto" else self._asked_guard(average, named.per_label)
+        if asked is None and named.guard is not None:
+            bare = name_of(average, named.per_label, None)
+            raise InputError(
+                f"guard is None with rule {named.name!r}; expected a rule without a guard, as {bare!r}"
+            )
+        if asked != named.guard:
             others = [name for name, rule in RULES.items() if rule.guard == asked]
             raise InputError(
                 f"guard is {asked!r} with rule {named.name!r}; expected a rule with that guard:"
                 f" {_checks.listed(others)}"
             )
+        object.__setattr__(self, "rule", named.name)
         object.__setattr__(self, "average", average)
         object.__setattr__(self, "per_label", named.per_label)
-        if asked in (None, "auto"):
+        if self.guard == "auto":
             object.__setattr__(self, "guard", named.guard)
 
     def _refuse_promise_of_nothing(self) -> None:
@@ -397,16 +419,13 @@ class FitOptions:
     @cached_property
     def chosen_guard(self) -> "BaseGuard | None":
         """The guard with its options; "auto" is the one that suits what is maximised."""
-        if self.guard is None:
+        name = self._asked_guard(self.average, self.per_label)
+        if name is None:
             return None
-        from thresholds.guards.base import chosen_guard
+        from thresholds.guards.base import suitable_guard
 
-        # A guard moves thresholds: it would break a budget, and a promise of micro is one of the
-        # thresholds that were tested.
-        is_promised = self.average == "micro" and self.confidence is not None
-        moves_nothing = self.max_predicted is not None or is_promised
-        guard = None if moves_nothing and self.guard == "auto" else self.guard
-        return chosen_guard(guard, self.average, self.per_label)
+        asked = name if self.guard is None or isinstance(self.guard, str) else self.guard
+        return suitable_guard(asked, self.average, self.per_label)
 
     @property
     def looks_at_groups(self) -> bool:
@@ -476,15 +495,6 @@ def refuse_another_average(named: NamedRule, average: Average) -> None:
         )
 
 
-def refuse_without_guard(named: NamedRule) -> None:
-    """Refuse a rule with a guard where none is asked for."""
-    if named.guard is not None:
-        bare = name_of(named.average or "", named.per_label, None)
-        raise InputError(
-            f"guard is None with rule {named.name!r}; expected a rule without a guard, as {bare!r}"
-        )
-
-
 BY_LABEL = "by label"  # how floors that labels have each for themselves are written
 
 # Options that the name of a rule says.
@@ -492,10 +502,6 @@ SAID_BY_NAME = ("average", "rule", "per_label", "guard")
 
 FIT_OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(FitOptions)}
 DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in FIT_OPTIONS.items()}
-DEFAULTS_FOR_NEW_ROWS: Mapping[str, Any] = {
-    name: option.metadata.get("for_new_rows", option.default)
-    for name, option in FIT_OPTIONS.items()
-}
 
 
 def check_options(arguments: Mapping[str, Any]) -> bool:

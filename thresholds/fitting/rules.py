@@ -1,8 +1,9 @@
 """THE list of rules: what each is called, maximises, takes and costs, and to which changes of scores it is indifferent.
 
 `fit`, `cross_fit`, `compare`, `select_rule`, the scikit-learn estimator, the command line and docs/rules.md read it. A
-name says what is maximised, then how: "macro, shrink". To add a rule, add a `NamedRule` here, and the way it is fitted
-to `fitting/by_name.py` if that is new.
+name says what is maximised, then how: "macro, shrink"; "in-sample" is the best on the rows of the fit, without a guard.
+A bare average, "macro", asks for the rule with the guard that suits it. To add a rule, add a `NamedRule` here, and the
+way it is fitted to `fitting/by_name.py` if that is new.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds._results.fields import record
 from thresholds._results.result import Result
+from thresholds.guards.names import GUARDS, USUAL_GUARD, guard_of
 
 Method = Literal["thresholds", "top_k", "fixed", "regions", "expected", "calibrated"]
 Calibration = Literal["platt", "isotonic"]
@@ -31,6 +33,8 @@ LIMITS = ("max_overprediction", "min_precision", "min_recall")
 _PROMISES = ("confidence", "family")
 OF_ROWS = ("min_precision", "min_recall", "confidence")  # floors of all labels together
 _OF_CUTS = ("placement", "keep_sparse")
+
+IN_SAMPLE = "in-sample"  # how thresholds of each label without a guard are called, behind what they maximise
 
 _CALIBRATIONS = {"platt": "Platt", "isotonic": "isotonic"}  # as they are written
 
@@ -123,9 +127,9 @@ class NamedRule(Result):
         yield "\n".join(lines)
 
 
-def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
+def _thresholds(average: Average, how: str, **more: Any) -> NamedRule:
     """Describe thresholds that are fitted on labels."""
-    guard = how if how in ("shrink", "pool") else None
+    guard = how if how in GUARDS else None
     is_shared = how == "shared"
     budget = () if guard else ("max_predicted",)
     limits: tuple[str, ...] = ()
@@ -134,7 +138,7 @@ def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
     elif average in ("micro", "samples") and guard is None:
         limits = OF_ROWS
     return NamedRule(
-        name=f"{average}, {how}" if how else average,
+        name=f"{average}, {how}",
         method="thresholds",
         average=average,
         per_label=not is_shared,
@@ -207,6 +211,7 @@ _RULES = (
     ),
     _thresholds(
         "macro",
+        IN_SAMPLE,
         about="the best threshold of each label",
         exactness="the best thresholds on the rows of the fit",
         invariance=_ANY_MAP_OF_LABELS,
@@ -259,6 +264,7 @@ _RULES = (
     _calibrated("macro", "isotonic"),
     _thresholds(
         "weighted",
+        IN_SAMPLE,
         about="the best threshold of each label, as for macro F",
         exactness="the best thresholds on the rows of the fit",
         invariance=_ANY_MAP_OF_LABELS,
@@ -282,6 +288,7 @@ _RULES = (
     ),
     _thresholds(
         "micro",
+        IN_SAMPLE,
         about="thresholds of each label, the best together",
         exactness="the best thresholds on the rows of the fit",
         invariance=_ANY_MAP_OF_LABELS,
@@ -294,7 +301,7 @@ _RULES = (
         about="the best thresholds together, each drawn towards one that all labels share",
         exactness="no optimum: it is to hold on new rows",
         invariance=_LINEAR_MAP,
-        cost="n m log n, some ten times that of micro",
+        cost="n m log n, some ten times that of the rule without a guard",
         is_usual=True,
     ),
     _thresholds(
@@ -356,18 +363,30 @@ RULES: Mapping[str, NamedRule] = {rule.name: rule for rule in _RULES}
 USUAL_RULES: tuple[str, ...] = tuple(rule.name for rule in _RULES if rule.is_usual)
 
 
+def bare_average(name: object) -> str | None:
+    """Return the average that is asked for as a rule by its bare name, "macro"; None for a rule's whole name."""
+    plain = _plain(name) if isinstance(name, str) else None
+    return plain if plain in USUAL_GUARD else None
+
+
 def find_rule(name: object, argument: str = "rule") -> NamedRule:
-    """Return the rule of a name, whatever its case and spaces; refuse other names, and say which are near."""
+    """Return the rule of a name, whatever its case and spaces; refuse other names, and say which are near.
+
+    A bare average is the rule with the guard that suits it.
+    """
     if not isinstance(name, str):
         raise InputError(f"{argument} is {_checks.shown(name)}, expected the name of a rule")
+    average = bare_average(name)
+    if average is not None:
+        return RULES[name_of(average, True, guard_of(average))]
     plain = _plain(name)
     by_plain = {_plain(known): known for known in RULES}
     if plain in by_plain:
         return RULES[by_plain[plain]]
     import difflib  # which most callers do without
 
-    near = difflib.get_close_matches(plain, by_plain, n=3, cutoff=0.5)
-    names = [by_plain[close] for close in near] or list(RULES)
+    near = difflib.get_close_matches(plain, [*USUAL_GUARD, *by_plain], n=3, cutoff=0.5)
+    names = [by_plain.get(close, close) for close in near] or list(RULES)
     listed = ", ".join(map(repr, names))
     more = "" if len(names) == len(RULES) else "; the command `thresholds rules` lists all of them"
     raise InputError(
@@ -377,18 +396,22 @@ def find_rule(name: object, argument: str = "rule") -> NamedRule:
 
 def find_rules(names: Iterable[object], argument: str) -> list[NamedRule]:
     """Return the rules of some names; refuse none, and the same twice."""
+    names = list(names)
     rules = [find_rule(name, argument) for name in names]
     if not rules:
         raise InputError(f"{argument} is empty, expected at least one name")
     for k, rule in enumerate(rules):
         if rule in rules[:k]:
-            raise InputError(f"{argument} has {rule.name!r} twice, expected each rule once")
+            bare = bare_average(names[k]) or bare_average(names[rules.index(rule)])
+            other = f"; without a guard it is {name_of(bare, True, None)!r}" if bare else ""
+            raise InputError(f"{argument} has {rule.name!r} twice, expected each rule once{other}")
     return rules
 
 
 def name_of(average: str, per_label: bool, guard: str | None) -> str:
     """Return the name of the rule that options of a fit of thresholds ask for."""
-    return ", ".join(filter(None, (average, None if per_label else "shared", guard)))
+    how = guard or (IN_SAMPLE if per_label else "shared")
+    return f"{average}, {how}"
 
 
 def rules_that_take(option: str) -> list[str]:

@@ -100,17 +100,9 @@ def check_guard(guard: object) -> None:
         _checks.option(guard, "guard", (None, *GUARDS, "auto"))
 
 
-def chosen_guard(guard: object, average: str, per_label: bool) -> BaseGuard | None:
-    """Return the guard of a fit; "auto" is the one that suits what is maximised, None if there is none."""
-    check_guard(guard)
-    if guard is None:
-        return None
-    if guard == "auto":
-        kinds = map(class_of, GUARDS)
-        suitable = [kind for kind in kinds if per_label and average in kind.averages]
-        return suitable[0]() if suitable else None
-
-    chosen: BaseGuard = guard if isinstance(guard, BaseGuard) else class_of(str(guard))()
+def suitable_guard(guard: str | BaseGuard, average: str, per_label: bool) -> BaseGuard:
+    """Return a guard that is asked for, by its name or with its options; refuse one for another average."""
+    chosen: BaseGuard = guard if isinstance(guard, BaseGuard) else class_of(guard)()
     if not (per_label and average in chosen.averages):
         raise InputError(
             f"guard is {str(chosen)!r} with average {average!r}, per_label={per_label}; expected None or 'auto':"

@@ -349,7 +349,7 @@ def fit_to_judge(
         problem = Problem.of(
             truth, scores, missing=missing, unknown=unknown, label_names=label_names
         )
-        return fit_named(problem, FitOptions.for_new_rows("macro", **options))
+        return fit_named(problem, FitOptions(**options))
     found = cross_fit(
         truth,
         scores,

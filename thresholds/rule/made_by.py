@@ -13,6 +13,8 @@ from thresholds._results.fields import record, value
 from thresholds._results.result import SavedResult
 
 _WITHOUT_EFFECT = {"n_jobs", "progress"}  # on what is fitted
+# Names, in earlier versions, of rules without a guard.
+_WITHOUT_GUARD = ("macro", "weighted", "micro")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
@@ -25,7 +27,10 @@ def _day(given: Any, name: str) -> str:
 
 
 def _options(given: Any, name: str) -> dict[str, Any]:
-    """Check options by name: texts, numbers and truth values."""
+    """Check options by name: texts, numbers and truth values; a rule that an earlier version made has its present name.
+
+    A bare average is saved by no fit any more: as a rule it was the in-sample optimum, and asks for a guard now.
+    """
     if not isinstance(given, Mapping):
         raise InputError(f"{name} is {shown(given)}, expected options by name")
     for key, option in given.items():
@@ -34,7 +39,8 @@ def _options(given: Any, name: str) -> dict[str, Any]:
             _checks.text(option, f"the option {shown(key)}")
         elif not isinstance(option, bool):
             _checks.finite(option, f"the option {shown(key)}")
-    return dict(given)
+    rule = given.get("rule")
+    return dict(given) | ({"rule": f"{rule}, in-sample"} if rule in _WITHOUT_GUARD else {})
 
 
 @record

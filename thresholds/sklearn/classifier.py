@@ -63,7 +63,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         "instance, platt": the best set of labels for each row. `thresholds.RULES` has all names (docs/rules.md).
         One that takes scores for probabilities ("..., label-free") needs those of `predict_proba`.
         Options that a rule does not take are refused before any classifier is fitted.
-    guard : as in `fit_empirical`; "auto", the default here, keeps thresholds from over-fitting
+    guard : as in `fit_empirical`; "auto" is the default here, as in `cross_fit`
     max_overprediction, min_precision, min_recall : limits for each label, as in `fit_empirical`
         They hold on the out-of-fold scores that thresholds are fitted on, unless `confidence` is given.
     confidence, family : whether, and how, the floors are promised on new rows, as in `fit_empirical`
@@ -238,7 +238,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         """
         _raise_for_params(params, self, None)
         # What cannot be used is refused before any classifier is fitted.
-        options = FitOptions.for_new_rows(**self._fit_options())
+        options = FitOptions(**self._fit_options())
         for of_earlier_fit in {"cv_results_", "label_names_in_"} & vars(self).keys():
             delattr(self, of_earlier_fit)
         X, y = indexable(X, y)

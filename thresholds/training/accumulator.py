@@ -47,9 +47,9 @@ class Accumulator:
     its column. Rows are copied, so that buffers may be used again. To join them, for `compute` and the arrays, takes
     64 MiB more for a moment, and their time: once an epoch is better than once a batch.
 
-    The rule is that of `fit_empirical` on all rows, bit for bit, however they were split. In another order of rows
-    thresholds are the same, and so is the objective, but for rounding in the mean over rows ("samples") and in weights
-    that are no whole numbers. Only `fitted_on.quantiles` and `profile` come from a sample.
+    The rule is that of `fit_empirical` on all rows with the same options, bit for bit, however they were split. In
+    another order of rows thresholds are the same, and so is the objective, but for rounding in the mean over rows
+    ("samples") and in weights that are no whole numbers. Only `fitted_on.quantiles` and `profile` come from a sample.
 
     Pickles and copies hold all rows and share no later updates: ranks send theirs, one merges them. Not for several
     threads at once.
@@ -67,7 +67,7 @@ class Accumulator:
     >>> rows.merge(other_rank)
     >>> rows
     Accumulator(321 rows, 5 labels, float64 scores)
-    >>> rule = rows.compute("macro", guard="auto")
+    >>> rule = rows.compute("macro")
     >>> rule.objective == thresholds.fit_empirical(rows.y_true, rows.y_score, guard="auto").objective
     True
     """
@@ -155,7 +155,7 @@ class Accumulator:
 
         Parameters
         ----------
-        average, and the options from `beta` on : as in `fit_empirical`, with its defaults
+        average, and the options from `beta` on : as in `fit_empirical`; `guard` is "auto" by default, as in `cross_fit`
         rule : any rule by its name, as in `fit`, in place of an average, a guard and `per_label`
 
         Returns
@@ -173,10 +173,11 @@ class Accumulator:
             "unknown": self.unknown,
             "label_names": self.label_names,
         }
-        if rule is None:
-            return fit_empirical(self.y_true, self.y_score, average, **about_rows, **options)
         # An average that is not the rule's is refused.
-        FitOptions(average=average, rule=rule, **options)
+        checked = FitOptions(average=average, rule=rule, **options)
+        if rule is None:
+            options["guard"] = checked.guard
+            return fit_empirical(self.y_true, self.y_score, average, **about_rows, **options)
         return fit(self.y_true, self.y_score, rule, **about_rows, **options)
 
     def reset(self) -> None:

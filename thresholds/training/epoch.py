@@ -13,7 +13,7 @@ from thresholds._checks import Average
 from thresholds._engine.problem import Problem
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.fitting.options import (
-    DEFAULTS_FOR_NEW_ROWS,
+    DEFAULTS,
     FitArguments,
     FitOptions,
     with_fit_options,
@@ -63,7 +63,7 @@ class EpochFit:
     True
     """
 
-    @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
+    @with_fit_options(DEFAULTS)
     def __init__(
         self,
         average: Average = "macro",
@@ -73,7 +73,7 @@ class EpochFit:
         random_state: int = SEED,
         **options: Unpack[FitArguments],
     ) -> None:
-        self._options = FitOptions.for_new_rows(average, rule=rule, **options)
+        self._options = FitOptions(average=average, rule=rule, **options)
         self._given = options
         self._cv = _checks.count(cv, "cv", 2)
         self._random_state = _checks.count(random_state, "random_state", 0)

@@ -22,7 +22,7 @@ from thresholds._checks import Average, InputError
 from thresholds._checks.boundary import reading
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
-from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
+from thresholds.fitting.options import DEFAULTS, FitArguments, with_fit_options
 from thresholds.loading import rule_of
 from thresholds.rule import Rule
 from thresholds.training.accumulator import Accumulator
@@ -101,7 +101,7 @@ class ThresholdCallback(RuleOfWeights, Callback):  # type: ignore[misc]
     >>> trainer = lightning.Trainer(callbacks=[callback, best])  # doctest: +SKIP
     """
 
-    @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
+    @with_fit_options(DEFAULTS)
     def __init__(
         self,
         average: Average = "macro",

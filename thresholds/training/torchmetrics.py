@@ -11,7 +11,7 @@ from thresholds._checks import Average, InputError
 from thresholds._checks.unknown import unknown_values
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
-from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, with_fit_options
+from thresholds.fitting.options import DEFAULTS, FIT_OPTIONS, with_fit_options
 from thresholds.loading import rule_of
 from thresholds.rule import Rule
 from thresholds.training.accumulator import Accumulator
@@ -140,7 +140,7 @@ class FittedFScore(_RowsMetric):
     0.66
     """
 
-    @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
+    @with_fit_options(DEFAULTS)
     def __init__(
         self,
         average: Average = "macro",

@@ -27,7 +27,7 @@ from thresholds._engine.problem import Problem
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.errors import MissingLibraryError
-from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
+from thresholds.fitting.options import DEFAULTS, FitArguments, with_fit_options
 from thresholds.loading import load_rule
 from thresholds.training.accumulator import Accumulator
 from thresholds.training.callbacks import FittedToWeights, RuleOfWeights
@@ -106,7 +106,7 @@ class ThresholdTrainerCallback(RuleOfWeights, TrainerCallback):  # type: ignore[
     _rows: Accumulator | None  # batches so far
     _candidate: FittedToWeights | None  # fitted to all rows, whose name is not known yet
 
-    @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
+    @with_fit_options(DEFAULTS)
     def __init__(
         self,
         average: Average = "macro",

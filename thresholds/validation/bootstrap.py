@@ -222,6 +222,7 @@ def bootstrap_thresholds(
         beta=beta,
         zero_division=zero_division,
         placement=placement,
+        guard=None,
         keep_sparse=keep_sparse,
         n_jobs=n_jobs,
         progress=progress,

@@ -28,7 +28,7 @@ from thresholds.diagnosis.diagnosing import conclude_from
 from thresholds.diagnosis.evidence import Criteria, LabelTests, all_evidence, evidence_of
 from thresholds.fitting.odds import CurveFits
 from thresholds.fitting.options import (
-    DEFAULTS_FOR_NEW_ROWS,
+    DEFAULTS,
     FitArguments,
     FitOptions,
     check_options,
@@ -222,7 +222,7 @@ def _check_before_reading(arguments: Mapping[str, Any]) -> bool:
 
 
 @takes_source(_check_before_reading)
-@with_fit_options(DEFAULTS_FOR_NEW_ROWS)
+@with_fit_options(DEFAULTS)
 def cross_fit(
     y_true: object,
     y_score: object = None,
@@ -260,7 +260,8 @@ def cross_fit(
     alternatives : cross-fit one threshold for all labels, too, and, if there is no guard, with one
         That takes up to three times as long again, and says whether such a rule would do better on new rows.
     sample_weight, missing, unknown, label_names, and the options from `beta` on : as in `fit_empirical`
-        "auto" is the default `guard` here, as the rule is meant for new rows.
+        But for `guard`, whose default is "auto": the rule is fitted for rows that the fit has not seen, so by "shrink"
+        for macro and weighted F, by "pool" for micro F. None is the best on the rows of the fit (docs/guards.md).
 
     Returns
     -------
@@ -292,7 +293,7 @@ def cross_fit(
     >>> found.in_sample > found.out_of_fold
     True
     """
-    fit = FitOptions.for_new_rows(average, rule=rule, **options)
+    fit = FitOptions(average=average, rule=rule, **options)
     _checks.option(verdicts, "verdicts", (True, False))
     _checks.option(alternatives, "alternatives", (True, False))
     rows = in_folds(

@@ -13,8 +13,8 @@ On 21 real sets of scores, chosen on one half and judged on the other, both ways
 behind the rule that was best there in hindsight, on average (the reference alone .20 to .47). By macro and micro F1 it
 was never worse than the reference. Of 36 times that another rule was chosen it reached more there in 35. With other
 folds it was .12 to .25 points behind, and of 33 times 29 reached more, the others at most .03 points less
-(`experiments/selection/best.txt`, docs/choosing.md). By micro F1 the reference was "micro" then: where rows are few the
-choice that begins from "micro, pool" reaches 1.4 points more (`few_rows.txt` there).
+(`experiments/selection/best.txt`, docs/choosing.md). By micro F1 the reference was "micro, in-sample" then: where rows
+are few the choice that begins from "micro, pool" reaches 1.4 points more (`few_rows.txt` there).
 
 References
 ----------
@@ -209,10 +209,10 @@ def select_rule(
     -----
     It takes as long as six fits of each rule with five folds. The standard error is that of the jackknife, paired by
     rows or groups; each gain is tested by itself, with no allowance for the number of rules. A fit without a guard, as
-    "macro", is not chosen over the reference where the same with its guard takes part, as "macro, shrink": with many
-    rare labels its out-of-fold figure is too high. On other rows of 21 real sets of scores the choice was .12 to .25
-    points behind the best rule in hindsight, on average, and at most .03 behind the reference, which by micro F1 was
-    the fit without a guard then (docs/choosing.md).
+    "macro, in-sample", is not chosen over the reference where the same with its guard takes part, as "macro, shrink":
+    with many rare labels its out-of-fold figure is too high. On other rows of 21 real sets of scores the choice was .12
+    to .25 points behind the best rule in hindsight, on average, and at most .03 behind the reference, which by micro F1
+    was the fit without a guard then (docs/choosing.md).
 
     References
     ----------

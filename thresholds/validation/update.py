@@ -218,7 +218,7 @@ def update_rule(
         "progress": progress,
         **(given if guard != "old" else _guard_of(old) | _set(given)),
     }
-    fit = FitOptions.for_new_rows(cast(Average, old.average), **options)
+    fit = FitOptions(average=cast(Average, old.average), **options)
     rows = in_folds(
         y_true,
         y_score,

@@ -107,7 +107,7 @@ def test_accumulators_and_estimators_keep_it_too() -> None:
     rows = thresholds.Accumulator()
     for k in range(3):
         rows.update(y_true[k::3], y_score[k::3])
-    assert rows.compute().profile.predicted.tolist() == profile(y_true, y_score).predicted.tolist()
+    assert rows.compute(guard=None).profile.predicted.tolist() == profile(y_true, y_score).predicted.tolist()
 
 
 # Weights
