@@ -33,7 +33,13 @@ AWKWARD = ThresholdRule(
     unsupported=np.arange(10) == 7,
     missing=-inf,
     placement="mid",
-    fitted_on=FittedOn(3, (1.0, 2**-62) + (0.0,) * 8, "float32", (-1e-310, 0.1, 0.1, 0.2, 0.2, 0.2, 0.2), "0.1.0"),
+    fitted_on=FittedOn(
+        3,
+        (1.0, 2**-62) + (0.0,) * 8,
+        "float32",
+        "0.1.0",
+        known_quantiles=np.array([-1e-310, 0.1, 0.1, 0.2, 0.2, 0.2, 0.2]),
+    ),
     out_of_fold=OutOfFold(
         1 / 3,
         5,
@@ -58,8 +64,10 @@ def bits(value: object) -> object:
 
 
 def kept(value: object) -> list[str]:
-    """The fields of a rule, or of a part of one, that are saved."""
-    return [item.name for item in dataclasses.fields(value) if item.name not in ("_warned", "guard_report")]
+    """What a rule, or a part of one, has that is saved: its fields, and what is made of them when it is read."""
+    read_as = {"kept": "profile", "known_quantiles": "quantiles"}
+    names = [item.name for item in dataclasses.fields(value)]
+    return [read_as.get(name, name) for name in names if name not in ("scores", "guard_report")]
 
 
 def same(got: object, expected: object) -> bool:

@@ -475,7 +475,7 @@ def test_promise_is_saved_and_loaded(tmp_path: Path) -> None:
     assert rule.guarantees.n_tested == 200  # type: ignore[union-attr]
     assert "micro precision of at least 0.6 and micro recall of at least 0.6" in rule.guarantees.in_words()  # type: ignore[union-attr]
     assert rule.reordered(np.array([3, 2, 1, 0])).guarantees == rule.guarantees
-    assert rule.with_names("wxyz").guarantees == rule.guarantees
+    assert rule.with_names(list("wxyz")).guarantees == rule.guarantees
     assert rule.replace({"a": 0.25}).guarantees is None
 
 

@@ -321,7 +321,7 @@ def test_rows_whose_lines_are_in_several_shards_are_fitted_as_one(tmp_path: Path
         parquet.write_table(pa.table(some), tmp_path / f"{k}.parquet")
     data = gather(open_scores(tmp_path))
     fitted = thresholds.fit_empirical(data.y_true, data.y_score, keep_sparse=True)
-    rule = thresholds.fit_chunks(tmp_path, keep_sparse=True)
+    rule = thresholds.fit_chunks(tmp_path, guard=None, keep_sparse=True)
     assert rule.thresholds.tolist() == fitted.thresholds.tolist()
     assert rule.fitted_on is not None
     assert fitted.fitted_on is not None

@@ -79,7 +79,7 @@ def test_logits_have_a_linear_axis_and_no_band() -> None:
 
 def test_thirty_thousand_labels_become_a_density() -> None:
     fitted_on = thresholds.rule.fitted_on.FittedOn(
-        10**6, tuple(range(1, 30_001)), "float32", (0.0,) * 3 + (1.0,) * 4, "1"
+        10**6, tuple(range(1, 30_001)), "float32", "1", known_quantiles=np.array([0.0] * 3 + [1.0] * 4)
     )
     rule = thresholds.ThresholdRule(np.linspace(0.01, 0.9, 30_000), fitted_on=fitted_on)
     display = rule.plot()

@@ -100,7 +100,7 @@ def warnings_of(rule: ThresholdRule, *batches: object) -> list[warnings.WarningM
 
 def without_profile(rule: ThresholdRule) -> ThresholdRule:
     """The rule as older files have it: all it knows of the scores of its fit is their range."""
-    return dataclasses.replace(rule, profile=None)
+    return dataclasses.replace(rule, kept=None)
 
 
 def test_logits_for_probabilities_warn_once() -> None:
@@ -244,7 +244,7 @@ def test_what_a_rule_was_fitted_on_is_shown_in_brief() -> None:
     shown = repr(fitted_on)
     assert len(shown) < 500
     assert shown.startswith(f"FittedOn(n_samples=40, positives=[{fitted_on.positives[0]:.6g}, ")
-    assert "... 3,000 in all], dtype='float64', quantiles=[" in shown
+    assert "... 3,000 in all], dtype='float64', version=" in shown
 
 
 def test_a_calibrator_is_shown_in_brief() -> None:

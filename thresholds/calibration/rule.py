@@ -73,8 +73,8 @@ class CalibratedRule(Rule):
             raise _checks.InputError(
                 f"rule is about {self.rule.n_labels} labels, expected {self.n_labels} as the calibrator is"
             )
-        if self.profile is None:
-            object.__setattr__(self, "profile", self.calibrator.profile)
+        if self.kept is None:
+            object.__setattr__(self, "kept", self.calibrator.profile)
         super()._check()
         object.__setattr__(self, "rule", _in_order(self.rule, self.calibrator.label_names))
 
@@ -216,7 +216,7 @@ class CalibratedRule(Rule):
             fitted_on=self.fitted_on,
             out_of_fold=self.out_of_fold,
             made_by=self.made_by,
-            profile=self.profile,
+            kept=self.kept,
         )
 
     def _to_torch(self) -> Any:
@@ -275,9 +275,7 @@ class CalibratedRule(Rule):
     def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
         """Return the fields of a rule from plain values, `read` the rule within."""
         found = super()._read({"objective": None, **values}, read)
-        calibrator = replace(
-            Calibrator.from_dict(values["calibrator"]), profile=found.get("profile")
-        )
+        calibrator = replace(Calibrator.from_dict(values["calibrator"]), profile=found["kept"])
         return found | {"calibrator": calibrator, "rule": read(found["rule"])}
 
     def columns_of_labels(self) -> dict[str, Any]:

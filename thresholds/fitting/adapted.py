@@ -105,7 +105,7 @@ def fit_adapted(
         made_by=MadeBy.from_call(fit_adapted, options),
     )
     profile = profile_of(fitted, scores)
-    return replace(fitted, calibrator=replace(adapted, profile=profile), profile=profile)
+    return replace(fitted, calibrator=replace(adapted, profile=profile), kept=profile)
 
 
 def _refuse_too_large(scores: Matrix) -> None:

@@ -254,7 +254,7 @@ def _fixed(problem: Problem, options: FitOptions, _: Shared) -> Rule:
         zero_division=options.zero_division,
         per_label=False,
     )
-    return replace(rule, profile=profile_of(rule, problem.scores, weights=problem.sample_weight))
+    return replace(rule, kept=profile_of(rule, problem.scores, weights=problem.sample_weight))
 
 
 def _top_k(problem: Problem, options: FitOptions, _: Shared) -> Rule:
@@ -296,7 +296,7 @@ def _calibrated(problem: Problem, options: FitOptions, shared: Shared) -> Rule:
     known = blanked(probabilities, problem.unknown)
     of_probabilities = _of_probabilities(problem, options, known, with_objective=True)
     # What is known of the fit is known of the scores.
-    nothing = {"fitted_on": None, "made_by": None, "profile": None}
+    nothing = {"fitted_on": None, "made_by": None, "kept": None}
     inner: Any = replace(of_probabilities, **nothing)
     rule = CalibratedRule(calibrator, inner)
     if is_sparse(problem.scores):

@@ -47,11 +47,11 @@ def with_cap(rule: FittedRule, problem: Problem, options: FitOptions) -> FittedR
     if k is None:
         return rule
     # What is known of the fit is known of the capped decisions.
-    within: Any = replace(rule, fitted_on=None, made_by=None, profile=None)
+    within: Any = replace(rule, fitted_on=None, made_by=None, kept=None)
     if rule.average is None:
         capped = CappedRule(within, k)
         weights = problem.sample_weight
-        return replace(capped, profile=profile_of(capped, problem.scores, weights=weights))
+        return replace(capped, kept=profile_of(capped, problem.scores, weights=weights))
     if options.named.needs_labels:
         gains = _gains(problem, _counts_by_label(rule, problem), _curves(problem, options), rule)
         return with_record(CappedRule(within, k, "gain", gains), problem, rule.made_by)
@@ -75,7 +75,7 @@ def with_cap(rule: FittedRule, problem: Problem, options: FitOptions) -> FittedR
         objective=float(objective),
         fitted_on=rule.fitted_on,
         made_by=rule.made_by,
-        profile=profile_of(capped, problem.scores, weights=weights, decided=decided),
+        kept=profile_of(capped, problem.scores, weights=weights, decided=decided),
     )
 
 

@@ -22,7 +22,7 @@ from thresholds._engine.columns import over_labels
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.problem import Problem
 from thresholds.fitting.options import FitOptions, OfThresholds, check_options
-from thresholds.fitting.record import data_in_brief, fit_profile
+from thresholds.fitting.record import data_in_brief, rows_kept
 from thresholds.fitting.searches import (
     FoundCuts,
     floors_of,
@@ -291,7 +291,7 @@ def rule_of(
 ) -> ThresholdRule:
     """Make a rule of what was found.
 
-    `kept` is what it keeps of the data, `fitted_on` and `profile`; None to read that off the scores.
+    `kept` is what it keeps of the data, `fitted_on` and `kept`; None to read that off the scores.
     """
     cuts, thresholds, report, guarantees, in_budget = found
 
@@ -327,8 +327,8 @@ def rule_of(
     predicted = counts.predicted.copy()
     del counts, of_rows  # room for what is made of very many labels
     if kept is None:
-        profile = fit_profile(decider, problem, predicted)
-        kept = {"fitted_on": data_in_brief(problem, cuts.positives), "profile": profile}
+        rows = rows_kept(problem, predicted)
+        kept = {"fitted_on": data_in_brief(problem, cuts.positives), "kept": rows}
     return ThresholdRule(
         thresholds,
         label_names=problem.label_names,

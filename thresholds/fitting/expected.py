@@ -198,7 +198,7 @@ def best_expected(
             made_by=MadeBy.from_call(
                 fit_expected, options | {"exact": False}
             ),  # It is, either way.
-            profile=profile,
+            kept=profile,
         )
 
     # Find the lowest probability to predict of each label.
@@ -234,7 +234,7 @@ def best_expected(
     elif with_objective:
         objective = float(value(rule.decide(p.matrix), exact=exact))
     profile = profile_of(rule, p.matrix, weights=p.weights * p.unit, predicted=counts.predicted)
-    return replace(rule, objective=objective, profile=profile)
+    return replace(rule, objective=objective, kept=profile)
 
 
 def _rule_of_cuts(
@@ -309,4 +309,4 @@ def _fit_on_device(
             fit_expected, {"average": average, "beta": beta, "zero_division": zero_division}
         ),
     )
-    return replace(rule, profile=profile_of(rule, cells, predicted=counts.predicted))
+    return replace(rule, kept=profile_of(rule, cells, predicted=counts.predicted))

@@ -29,7 +29,7 @@ from thresholds.fitting.rules import (
     rules_for,
     rules_that_take,
 )
-from thresholds.guards.names import GUARD_NAMES, guard_of
+from thresholds.guards.names import GUARD_NAMES, GUARDS, guard_of
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
     from thresholds.guards.base import BaseGuard, Guard
@@ -83,12 +83,14 @@ def _name_of_rule(value: Any, name: str) -> Any:
     return bare_average(value) or find_rule(value, name).name
 
 
-def _guard(value: Any, _: str) -> Any:
-    """Check which guard."""
-    from thresholds.guards.base import check_guard
+def _guard(value: Any, name: str) -> Any:
+    """Check which guard; a name loads none."""
+    if value is not None and not isinstance(value, str):
+        from thresholds.guards.base import BaseGuard
 
-    check_guard(value)
-    return value
+        if isinstance(value, BaseGuard):
+            return value
+    return _checks.option(value, name, (None, *GUARDS, "auto"))
 
 
 def _confidence(value: Any, name: str) -> float | str:

@@ -7,8 +7,8 @@ from thresholds._arrays.types import Ints
 from thresholds._engine.problem import Problem
 from thresholds.rule import FittedOn, Rule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.describing import profile_of
-from thresholds.rule.watching.profile import ScoreProfile
+from thresholds.rule.watching.describing import kept_rows, profile_of
+from thresholds.rule.watching.kept_rows import KeptRows
 
 if TYPE_CHECKING:
     from thresholds.metrics.judging import Judged
@@ -23,11 +23,11 @@ def data_in_brief(problem: Problem, positives: Ints) -> FittedOn:
     )
 
 
-def fit_profile(rule: Rule, problem: Problem, predicted: Ints) -> ScoreProfile:
-    """Describe what the scores look like, and on how many rows each label is predicted: (n_labels,)."""
+def rows_kept(problem: Problem, predicted: Ints) -> KeptRows:
+    """Copy rows of which a profile is made later; on so many rows each label is predicted, (n_labels,)."""
     # What is counted on all rows is a number of rows where all truth is known.
     on_all_rows = predicted if problem.unknown is None else None
-    return profile_of(rule, problem.scores, weights=problem.sample_weight, predicted=on_all_rows)
+    return kept_rows(problem.scores, problem.sample_weight, on_all_rows)
 
 
 def with_record(
@@ -53,7 +53,7 @@ def with_record(
         "objective": objective,
         "fitted_on": data_in_brief(problem, positives_of(problem)),
         "made_by": made_by,
-        "profile": fit_profile(rule, problem, judged.by_label.predicted),
+        "kept": rows_kept(problem, judged.by_label.predicted),
     }
     return replace(rule, **record)
 
@@ -64,6 +64,6 @@ def with_brief_record(rule: FittedRule, problem: Problem) -> FittedRule:
 
     record: dict[str, Any] = {
         "fitted_on": data_in_brief(problem, positives_of(problem)),
-        "profile": profile_of(rule, problem.scores, weights=problem.sample_weight),
+        "kept": profile_of(rule, problem.scores, weights=problem.sample_weight),
     }
     return replace(rule, **record)

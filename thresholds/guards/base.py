@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from thresholds import _checks
 from thresholds._arrays.types import Booleans, Bytes, Floats, Ints
 from thresholds._checks import InputError
 from thresholds._engine.cuts import Cuts
@@ -15,7 +14,7 @@ from thresholds._engine.histograms import Histograms
 from thresholds._engine.problem import Problem
 from thresholds._engine.search_options import SearchOptions
 from thresholds.guards.groups import Alike
-from thresholds.guards.names import GUARDS, GuardName, class_of
+from thresholds.guards.names import GuardName, class_of
 
 # Why a label is cut elsewhere, as numbers: arrays of these can be compared and joined.
 REASONS = (
@@ -92,12 +91,6 @@ class BaseGuard(ABC):
 
 
 Guard: TypeAlias = GuardName | BaseGuard | None  # what callers may ask for
-
-
-def check_guard(guard: object) -> None:
-    """Refuse what is no guard."""
-    if not (guard is None or isinstance(guard, BaseGuard)):
-        _checks.option(guard, "guard", (None, *GUARDS, "auto"))
 
 
 def suitable_guard(guard: str | BaseGuard, average: str, per_label: bool) -> BaseGuard:

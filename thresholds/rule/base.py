@@ -19,6 +19,7 @@ from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.predicting import predict
 from thresholds.rule.saving import HEADER, Read, built, refuse_within, save
+from thresholds.rule.watching.kept_rows import KeptRows
 from thresholds.rule.watching.noticing import WARNED, warn_if_changed
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Rule(Result, ABC):
     made_by : MadeBy, the function and its options; None if made by hand
     guarantees : Guarantees or RowGuarantees, the floors that are promised on new rows; None where nothing is promised
     profile : ScoreProfile of the scores that the rule was fitted on; None if it keeps none
+    kept : the profile, or, until it is first read, rows of the fit of which it is made
     """
 
     kind: ClassVar[str]  # its name in JSON
@@ -84,8 +86,8 @@ class Rule(Result, ABC):
     made_by: MadeBy | None = part(
         MadeBy.from_dict, default=None, later=True, compare=False, repr=False, kw_only=True
     )
-    profile: "ScoreProfile | None" = part(
-        _profile, default=None, later=True, compare=False, repr=False, kw_only=True
+    kept: "ScoreProfile | KeptRows | None" = part(
+        _profile, default=None, saved=False, compare=False, repr=False, kw_only=True
     )
     # What it decides about.
 
@@ -123,6 +125,17 @@ class Rule(Result, ABC):
     def guarantees(self) -> Any:
         """The floors that are guaranteed on new rows, which only thresholds may have; None where nothing is."""
         return None
+
+    @property
+    def profile(self) -> "ScoreProfile | None":
+        """What the scores of the fit looked like; None if that is not known.
+
+        A fit keeps a few rows of them, `kept`, which are described, and let go, when this is first read.
+        """
+        if isinstance(self.kept, KeptRows):
+            object.__setattr__(self, "kept", self.kept.profile_of(self))
+        known: Any = self.kept
+        return known  # type: ignore[no-any-return]
 
     # How it decides.
 
@@ -340,7 +353,7 @@ class Rule(Result, ABC):
         """
         from thresholds.rule.watching.check import profile_of_scores
 
-        return replace(self, profile=profile_of_scores(self, y_score))
+        return replace(self, kept=profile_of_scores(self, y_score))
 
     def warn_if_changed(
         self, scores: Any, decided: Any = None, *, order: Ints | None = None
@@ -443,7 +456,8 @@ class Rule(Result, ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`; `load_rule` takes them."""
-        return {**HEADER, "kind": self.kind, **super().to_dict()}
+        profile = None if self.profile is None else self.profile.to_dict()
+        return {**HEADER, "kind": self.kind, **super().to_dict(), "profile": profile}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -454,7 +468,9 @@ class Rule(Result, ABC):
     @classmethod
     def _read(cls, values: Mapping[str, Any], read: Read) -> dict[str, Any]:
         """Return the fields of a rule from plain values; `read` builds a rule within it."""
-        return read_fields(cls, values, also=[*HEADER, "kind"])
+        found = read_fields(cls, values, also=[*HEADER, "kind", "profile"])
+        profile = values.get("profile")
+        return found | {"kept": None if profile is None else _profile(profile)}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
@@ -471,8 +487,9 @@ class Rule(Result, ABC):
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the values to copy, or to pickle: not whether this one has warned."""
-        return {name: own for name, own in vars(self).items() if name != WARNED}
+        """Return the values to copy, or to pickle: a profile, not the rows that it is of, nor whether it has warned."""
+        state = vars(self) | {"kept": self.profile}
+        return {name: own for name, own in state.items() if name != WARNED}
 
     def __str__(self) -> str:
         """Return `in_words()`, of several lines where it is long."""

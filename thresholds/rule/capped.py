@@ -126,7 +126,7 @@ class CappedRule(Rule):
         if not isinstance(rule, Rule):
             raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
         profile = None if rule.profile is None else rule.profile.of_other_decisions()
-        known: dict[str, Any] = {"fitted_on": rule.fitted_on, "profile": profile}
+        known: dict[str, Any] = {"fitted_on": rule.fitted_on, "kept": profile}
         if isinstance(rule, CappedRule) and order in (None, rule.order):
             return cls(rule.rule, k, rule.order, rule.gains, **known)
         return cls(rule.uncapped, k, "score" if order is None else order, **known)

@@ -1,7 +1,7 @@
 """What a rule was fitted on, in brief, and what it reached on other rows."""
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints, Numbers
 from thresholds._checks import InputError
-from thresholds._results.fields import of_labels, part, record, value
+from thresholds._results.fields import of_labels, part, read_fields, record, value
 from thresholds._results.result import SavedResult
 from thresholds._results.words import counted
 from thresholds._version import __version__
@@ -43,6 +43,8 @@ class FittedOn(SavedResult):
     positives : (n_labels,) weight of the positives of each label
     dtype : of the scores
     quantiles : of finite scores, at `QUANTILES`, from at most 65,536 cells; none without any
+        Of a fit they are made of `scores`, a copy of these cells, when they are first read: to sort them takes as long
+        as a small fit. A file has them, `known_quantiles`.
     version : of this library
     known : (n_labels,) weight of the rows in which the truth of each label was known; None where it was in all
     """
@@ -50,17 +52,44 @@ class FittedOn(SavedResult):
     n_samples: int = value(_size)
     positives: Numbers = of_labels(_weights)
     dtype: str = value(_checks.text)
-    quantiles: Floats = value(_checks.finites)
     version: str = value(_checks.text)
     known: Numbers | None = of_labels(_weights, default=None, left_out=True)
+    known_quantiles: Floats | None = value(default=None, saved=False, compare=False, repr=False)
+    scores: Dense | None = value(default=None, saved=False, compare=False, repr=False)
 
-    def _check(self) -> None:
-        """Refuse another number of quantiles, or of labels."""
-        if len(self.quantiles) not in (0, len(QUANTILES)):
+    @cached_property
+    def quantiles(self) -> Floats:
+        """Quantiles of finite scores, at `QUANTILES`."""
+        if self.known_quantiles is not None:
+            return self.known_quantiles
+        return _quantiles(np.empty(0) if self.scores is None else self.scores)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all values are equal, the quantiles too."""
+        if not isinstance(other, FittedOn) or not super().__eq__(other):
+            return False
+        return np.array_equal(self.quantiles, other.quantiles)
+
+    __hash__ = SavedResult.__hash__
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the values to copy, or to pickle: quantiles, not the scores that they are of."""
+        return vars(self) | {"known_quantiles": self.quantiles, "scores": None}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, in the form of `rule.schema.json`."""
+        return super().to_dict() | {"quantiles": self.quantiles.tolist()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build it from what `to_dict` gave."""
+        found = read_fields(cls, values, also=["quantiles"])
+        quantiles = _checks.finites(_checks.a_list(values["quantiles"], "quantiles"), "quantiles")
+        if quantiles.size not in (0, len(QUANTILES)):
             raise InputError(
-                f"quantiles has {len(self.quantiles)} values, expected {len(QUANTILES)}, or none"
+                f"quantiles has {quantiles.size} values, expected {len(QUANTILES)}, or none"
             )
-        super()._check()
+        return cls(**found, known_quantiles=quantiles)
 
     @classmethod
     def from_scores(
@@ -81,9 +110,9 @@ class FittedOn(SavedResult):
             n_samples=int(scores.shape[0]),
             positives=positives,
             dtype=_devices.dtype_name(scores),
-            quantiles=_quantiles(cells),
             version=__version__,
             known=known,
+            scores=cells,
         )
 
     @property

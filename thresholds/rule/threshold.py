@@ -276,7 +276,7 @@ class ThresholdRule(Drawable, ScoreRule):
             self,
             thresholds=changed,
             per_label=True,
-            profile=profile,
+            kept=profile,
             objective=None,
             guard_report=None,
             out_of_fold=None,

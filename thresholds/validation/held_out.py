@@ -63,7 +63,7 @@ def rules_of_folds(
 
 def _without_record(rule: Rule) -> Rule:
     """Drop what a rule keeps of the rows of its fit: of very many labels that is most of its memory."""
-    return replace(rule, fitted_on=None, profile=None)
+    return replace(rule, fitted_on=None, kept=None)
 
 
 def decide_out_of_fold(

@@ -458,7 +458,7 @@ def _updated(
         weights=problem.sample_weight,
         predicted=judged.by_label.predicted if problem.unknown is None else None,
     )
-    return replace(rule, objective=objective, profile=profile)
+    return replace(rule, objective=objective, kept=profile)
 
 
 def _by_label(known: OutOfFold, problem: Problem, sums: Floats) -> LabelCounts | None:

@@ -367,7 +367,7 @@ def test_what_is_not_known_of_decisions_has_no_interval() -> None:
     never = thresholds.FixedRule(inf, 10).watching(before).check(now)
     assert np.isnan([never.labels_per_row_ratio_low, never.labels_per_row_ratio_high]).all()
     rule = thresholds.ThresholdRule(np.full(10, 0.5)).watching(before)
-    unknown = replace(rule, profile=rule.profile.of_other_decisions()).check(now)
+    unknown = replace(rule, kept=rule.profile.of_other_decisions()).check(now)
     assert np.isnan(unknown.labels_per_row_ratio_low)
     assert np.isnan(unknown.labels["rate_ratio_low"]).all()
     assert unknown.ok

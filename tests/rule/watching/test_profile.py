@@ -216,5 +216,5 @@ def test_older_files_load_and_say_that_they_cannot_check(tmp_path: Path) -> None
 
 
 def test_a_profile_is_of_as_many_labels_as_its_rule() -> None:
-    with pytest.raises(thresholds.InputError, match="profile has 4 values, expected 2"):
-        ThresholdRule([0.5, 0.5], profile=profile(*draw()))
+    with pytest.raises(thresholds.InputError, match="kept has 4 values, expected 2"):
+        ThresholdRule([0.5, 0.5], kept=profile(*draw()))

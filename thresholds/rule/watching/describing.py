@@ -8,6 +8,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers, Places
 from thresholds._significance import effective_rows
 from thresholds.rule.protocol import Decides
+from thresholds.rule.watching.kept_rows import KeptRows
 from thresholds.rule.watching.profile import LEVELS, Float32s, MeanAndSd, ScoreProfile, ranks
 from thresholds.rule.watching.sampling import (
     evenly_spaced,
@@ -47,17 +48,37 @@ def profile_of(
     decided : (n_samples, n_labels), all decisions, where they are made already
     """
     places = sampled_rows(scores.shape, weights)  # (n_sampled,)
-    rows = taken_rows(scores, places)
-    here = None if decided is None else decided[places]
-    if here is None:
-        here = rule.decide(rows, dense=rule.needs_dense(rows))
+    return profile_of_rows(
+        rule,
+        taken_rows(scores, places),
+        n_rows=scores.shape[0],
+        predicted=predicted if _are_ones(weights) else None,  # A weighted count is none of rows.
+        decided=None if decided is None else decided[places],
+    )
 
-    # What is counted already is counted on all rows; a weighted count is none of rows.
-    n_rows = scores.shape[0]
-    if predicted is None or not _are_ones(weights):
-        n_rows = rows.shape[0]
-        predicted = n_predicted(here)
-    return _profile(rows, rule.missing, n_rows, predicted, labels_per_row(here))
+
+def kept_rows(
+    scores: Any, weights: Numbers | None = None, predicted: Numbers | None = None
+) -> KeptRows:
+    """Copy the rows of which a profile is to be made later; arguments as in `profile_of`."""
+    rows = taken_rows(scores, sampled_rows(scores.shape, weights))
+    return KeptRows(rows, scores.shape[0], predicted if _are_ones(weights) else None)
+
+
+def profile_of_rows(
+    rule: Decides,
+    rows: Matrix,
+    *,
+    n_rows: int,
+    predicted: Numbers | None,
+    decided: Matrix | None = None,
+) -> ScoreProfile:
+    """Describe rows (n_sampled, n_labels) that were sampled already; other arguments as in `profile_of`."""
+    if decided is None:
+        decided = rule.decide(rows, dense=rule.needs_dense(rows))
+    if predicted is None:
+        n_rows, predicted = rows.shape[0], n_predicted(decided)
+    return _profile(rows, rule.missing, n_rows, predicted, labels_per_row(decided))
 
 
 def profile_without_decisions(

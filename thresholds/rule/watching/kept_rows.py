@@ -1,0 +1,32 @@
+"""Rows of a fit, copied, of which its profile is made when somebody asks for it: that takes longer than a small fit."""
+
+from typing import Any, NamedTuple
+
+from thresholds._arrays.types import Ints, Matrix, Numbers
+from thresholds.rule.protocol import Decides
+
+
+class KeptRows(NamedTuple):
+    """What a rule keeps of the scores of its fit until its profile is read."""
+
+    rows: Matrix  # (n_sampled, n_labels), dense or CSR
+    n_rows: int  # of the fit
+    predicted: (
+        Numbers | None
+    )  # (n_labels,), on how many of all rows each label is predicted; None: not counted
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.rows.shape[1])
+
+    def taken(self, places: Ints) -> "KeptRows":
+        """Return the same of some labels, in that order."""
+        predicted = None if self.predicted is None else self.predicted[places]
+        return self._replace(rows=self.rows[:, places], predicted=predicted)
+
+    def profile_of(self, rule: Decides) -> Any:
+        """Describe the rows, and what a rule decides about them: a `ScoreProfile`."""
+        from thresholds.rule.watching.describing import profile_of_rows
+
+        return profile_of_rows(rule, self.rows, n_rows=self.n_rows, predicted=self.predicted)
