@@ -439,6 +439,16 @@ def test_the_arrays_of_a_result_are_read_only(name: str) -> None:
             assert not isinstance(value, np.ndarray) or name == "Repair" or not value.flags.writeable
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in MAKERS if name not in ("ConfusionCounts", "LabelledFile", "ScoreFile")]
+)
+def test_a_copy_of_a_result_is_equal(name: str) -> None:
+    """NaN and NaN, too, wherever they are."""
+    result = made(name)
+    assert pickle.loads(pickle.dumps(result)) == result
+    assert copy.deepcopy(result) == result
+
+
 @pytest.mark.parametrize("name", MAKERS)
 def test_names_break_neither_markdown_nor_latex(name: str) -> None:
     result = made(name)

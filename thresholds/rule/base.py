@@ -201,7 +201,8 @@ class Rule(Result, ABC):
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
-        return replace(self, label_names=tuple(label_names))  # type: ignore[call-arg]
+        names_given = _checks.names_of_labels(label_names)
+        return replace(self, label_names=names_given)  # type: ignore[call-arg]
 
     def switch_scores(self) -> Sequence[Floats] | None:
         """Return the rising scores at which each label begins, ends, ... to be predicted, none for never.
