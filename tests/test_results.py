@@ -18,7 +18,7 @@ import pytest
 
 import thresholds
 from tests.words import flat
-from thresholds._results.markup import html_table, latex_table, markdown_table
+from thresholds._results.markup import html_table, latex_of, latex_table, markdown_table
 from thresholds._results.plain import plain
 from thresholds._results.result import Result
 from thresholds._results.tables import Table
@@ -439,6 +439,16 @@ def test_the_arrays_of_a_result_are_read_only(name: str) -> None:
             assert not isinstance(value, np.ndarray) or name == "Repair" or not value.flags.writeable
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in MAKERS if name not in ("ConfusionCounts", "LabelledFile", "ScoreFile")]
+)
+def test_a_copy_of_a_result_is_equal(name: str) -> None:
+    """NaN and NaN, too, wherever they are."""
+    result = made(name)
+    assert pickle.loads(pickle.dumps(result)) == result
+    assert copy.deepcopy(result) == result
+
+
 @pytest.mark.parametrize("name", MAKERS)
 def test_names_break_neither_markdown_nor_latex(name: str) -> None:
     result = made(name)
@@ -449,6 +459,14 @@ def test_names_break_neither_markdown_nor_latex(name: str) -> None:
     page = result.to_latex()
     assert page.count(r"\begin{tabular}") == page.count(r"\end{tabular}") == result._repr_html_().count("<table>")
     assert re.search(r"(?<!\\)[&#%]", "".join(line for line in page.splitlines() if not line.endswith(r"\\"))) is None
+
+
+def test_latex_shows_names_as_they_are() -> None:
+    """It has no straight quote in its own encoding, and joins hyphens to dashes; a line's end takes a star."""
+    assert latex_of('"a"') == r"\char34{}a\char34{}"
+    assert latex_of("*a [b]") == "{*}a {[}b]"
+    assert latex_of("-1 a--b ---") == "-1 a-{}-b -{}-{}-"
+    assert latex_of("?`a``b''c's") == "?{}`a{}`{}`b'{}'c's"
 
 
 def test_a_table_in_markdown_and_latex() -> None:
@@ -466,7 +484,7 @@ def test_a_table_in_markdown_and_latex() -> None:
         r" & F1 \\",
         r"rule & of all \\",
         r"\hline",
-        r"a\_b & *0.5 \\",
+        r"a\_b & {*}0.5 \\",
         r"c\textbar{}d & 1 \\",
         r"\end{tabular}",
         "",

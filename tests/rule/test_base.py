@@ -9,8 +9,8 @@ from scipy import sparse
 
 import thresholds
 from tests.rules import RULES
-from thresholds import InputError, InstanceRule, ThresholdRule, TopKRule
-from thresholds.rule import Rule
+from thresholds import CappedRule, InputError, InstanceRule, ThresholdRule, TopKRule
+from thresholds.rule import FittedOn, Rule
 
 PRIVATE = re.compile(r"\b(rule|fitted|old|new|restricted|calibrator|rule_)\._[a-z]")
 
@@ -84,3 +84,31 @@ def test_other_rooms_leave_what_is_private_to_a_rule_alone() -> None:
         if PRIVATE.search(line)
     ]
     assert found == []
+
+
+def test_names_of_labels_are_checked_as_they_are_given() -> None:
+    for rule in (ThresholdRule([0.5, 0.2]), TopKRule(1), CappedRule.around(ThresholdRule([0.5, 0.2]), 1)):
+        with pytest.raises(InputError, match="label_names is 'ab', expected strings in a list"):
+            rule.with_names("ab")
+
+
+@pytest.mark.parametrize("bad", [3, "x", {}, np.zeros((2, 2))])
+def test_what_is_known_of_a_fit_is_a_record(bad: object) -> None:
+    for name in ("fitted_on", "out_of_fold", "made_by", "profile", "odds", "budget", "guarantees"):
+        with pytest.raises(InputError, match=f"{name} is .*, expected a record of this library, or None"):
+            ThresholdRule([0.5, 0.2], **{name: bad})
+
+
+@pytest.mark.parametrize("bad", ["x", None, 3, [[True, False]]])
+def test_unsupported_labels_are_one_truth_value_each(bad: object) -> None:
+    with pytest.raises(InputError, match=r"unsupported has shape \(.*\), expected one truth value for each label"):
+        ThresholdRule([0.5, 0.2], unsupported=bad)
+
+
+def test_what_was_given_stays_its_owners() -> None:
+    quantiles, positives = np.linspace(0, 1, 7), np.array([1.0, 2.0])
+    known = FittedOn(3, positives, "float64", quantiles, "0.1.0")
+    quantiles[:] = positives[:] = 0
+    assert known.quantiles[-1] == 1
+    assert known.positives[-1] == 2
+    assert not known.quantiles.flags.writeable

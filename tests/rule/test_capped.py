@@ -173,6 +173,7 @@ def test_another_cap_keeps_the_order() -> None:
             "expected a rule of another kind than CappedRule",
         ),
         (lambda: CappedRule(0.5, 1), "rule is 0.5, expected a rule"),
+        (lambda: CappedRule.around("macro", 1), "rule is 'macro', expected a rule"),
         (lambda: CappedRule(ThresholdRule([0.5]), 1, "gain", GAINS), "gains has 6 labels, expected 1"),
         (lambda: CappedRule(ThresholdRule(CUTS), 1, "score", GAINS), "order is 'score' with gains="),
         (lambda: of_order("gain", 2).predict([[0.5] * 5]), "y_score is about 5|y_score has 5"),

@@ -20,7 +20,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
-from thresholds._results.plain import Form, number_of, own_first, plain
+from thresholds._results.plain import Form, number_of, own_first, plain, values_of
 
 Check = Callable[[Any, str], Any]
 Class = TypeVar("Class")
@@ -145,6 +145,10 @@ class Record:
             given = getattr(self, name)
             if about.check is not None and not _checks.is_default(given, default):
                 object.__setattr__(self, name, about.check(given, name))
+            if about.part is not None and not (given is None or isinstance(given, Record)):
+                raise InputError(
+                    f"{name} is {_checks.shown(given)}, expected a record of this library, or None"
+                )
         self._freeze()
         self._check()
 
@@ -153,10 +157,10 @@ class Record:
         _refuse_other_lengths(self)
 
     def _freeze(self) -> None:
-        """Make the arrays read-only; those of labels are copies."""
-        for name, about, _ in described(self):
+        """Make the arrays read-only; those of described fields are copies, as others may have them."""
+        for name, _, _ in described(self):
             array = self.__dict__.get(name)
-            if about.of_labels and isinstance(array, np.ndarray) and array.flags.writeable:
+            if isinstance(array, np.ndarray) and array.flags.writeable:
                 object.__setattr__(self, name, array.copy())
         for array in self.__dict__.values():
             if isinstance(array, np.ndarray):
@@ -328,6 +332,13 @@ def _are_equal(first: Any, second: Any) -> bool:
         return False
     if isinstance(first, float) and isinstance(second, float):
         return first == second or (math.isnan(first) and math.isnan(second))
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(
+            _are_equal(first[key], second[key]) for key in first
+        )
     if isinstance(first, list | tuple) and type(first) is type(second):
         return len(first) == len(second) and all(map(_are_equal, first, second))
+    is_plain_class = dataclasses.is_dataclass(first) and not isinstance(first, Record)
+    if is_plain_class and type(first) is type(second):
+        return _are_equal(values_of(first), values_of(second))
     return bool(first == second)

@@ -9,6 +9,7 @@ from thresholds._results.tables import Table
 from thresholds._results.text import Lines, cells_on_one_line, on_one_line
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>|~&$@#!])")
+_LIGATURES = re.compile(r"([-',])(?=\1)")  # such as a dash for two hyphens
 _LATEX = {character: f"\\{character}" for character in "{}$&#%_"} | {
     "\\": r"\textbackslash{}",
     "^": r"\^{}",
@@ -16,8 +17,10 @@ _LATEX = {character: f"\\{character}" for character in "{}$&#%_"} | {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': "''",
-    "[": "{[}",
+    '"': r"\char34{}",  # \textquotedbl is unknown in LaTeX's own encoding
+    "`": "{}`",
+    "[": "{[}",  # at the beginning of a line it would be an option of the end of the line above
+    "*": "{*}",  # and this, too
 }
 
 
@@ -67,7 +70,8 @@ def markdown_table(table: Table) -> str:
 
 def latex_of(text: str) -> str:
     """Return text with what LaTeX would obey escaped."""
-    return "".join(_LATEX.get(character, character) for character in text)
+    escaped = "".join(_LATEX.get(character, character) for character in text)
+    return _LIGATURES.sub(r"\1{}", escaped)
 
 
 def latex_table(table: Table) -> str:

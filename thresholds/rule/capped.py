@@ -123,13 +123,12 @@ class CappedRule(Rule):
         >>> thresholds.CappedRule.around(rule, 1, "margin").predict([[0.6, 0.4]])
         array([[0, 1]], dtype=uint8)
         """
-        if not isinstance(rule, Rule):
-            raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
+        uncapped = _rule(rule.uncapped if isinstance(rule, Rule) else rule, "rule")
         profile = None if rule.profile is None else rule.profile.of_other_decisions()
         known: dict[str, Any] = {"fitted_on": rule.fitted_on, "kept": profile}
         if isinstance(rule, CappedRule) and order in (None, rule.order):
             return cls(rule.rule, k, rule.order, rule.gains, **known)
-        return cls(rule.uncapped, k, "score" if order is None else order, **known)
+        return cls(uncapped, k, "score" if order is None else order, **known)
 
     @property
     def label_names(self) -> tuple[str, ...] | None:

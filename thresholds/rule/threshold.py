@@ -53,9 +53,12 @@ def _guard(given: Any, name: str) -> str | None:
     return None if given is None else _checks.text(given, name)
 
 
-def _flags(given: Any, _: str) -> Booleans:
+def _flags(given: Any, name: str) -> Booleans:
     """Return truth values as an array."""
-    return np.array(given, np.bool_)
+    flags = np.array(given, np.bool_)
+    if flags.ndim != 1:
+        raise InputError(f"{name} has shape {flags.shape}, expected one truth value for each label")
+    return flags
 
 
 def _option(*known: Any) -> Any:
