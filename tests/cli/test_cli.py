@@ -904,6 +904,7 @@ def test_saved_rules_and_names_stand_side_by_side(tmp_path: Path, capsys: pytest
     assert [saved[name] for name in averages] == [fitted[name] for name in averages]
     assert other["micro"] != fitted["micro"]
     assert printed["n_fitted"] == printed["n_judged"] == 30
+    assert printed["rows"].startswith("saved rules as given, named ones fitted on 30 rows, judged on 30 others: ")
     message = "--rule 'micro, label-free' cannot be fitted on these scores: scores lie outside [0, 1]"
     logits = make(tmp_path / "logits.npz", y_score=np.load(path)["y_score"] - 0.5)
     assert message in refused(capsys, "compare", logits, "--rule", "micro, label-free", "--rule", rule)
