@@ -888,7 +888,64 @@ def test_commands_that_judge_take_no_options_of_fits(capsys: pytest.CaptureFixtu
             run(*command, "s.npz", "--average", "micro")
         assert stopped.value.code == 2
         said = "unrecognized arguments: --average micro (fit takes --average; what it saves is judged by --rule)"
-        assert said in capsys.readouterr().err
+        assert said in (printed := capsys.readouterr().err)
+        assert printed.startswith(f"usage: thresholds {command[0]} FILE ")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["diagnose", "s.npz", "--average=micro"], "--average=micro (fit takes --average; what it saves is judged by"),
+        (["update", "rule.json", "s.npz", "-o", "x.json", "--beta", "2"], "--beta 2 (fit takes --beta)\n"),
+        (["predict", "rule.json", "s.npz", "-o", "x.npz", "--rule", "micro"], "--rule micro\n"),
+    ],
+)
+def test_options_of_fits_elsewhere_are_told_as_the_command_needs(
+    words: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run(*words)
+    assert stopped.value.code == 2
+    assert f"unrecognized arguments: {hint}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [["fit", "-o", "rule.json"], ["diagnose"], ["report", "-o", "x.html"], ["annotate"]]
+)
+def test_two_rules_are_refused_where_one_is_taken(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run(*command, "s.npz", "--rule", "macro", "--rule", "micro")
+    assert stopped.value.code == 2
+    assert "argument --rule: given twice, expected one rule" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "word", "said"),
+    [
+        ("--zero-division", "0.0", "invalid choice: '0.0' (choose from '0', '1')"),
+        ("--guard", "some", "invalid choice: 'some' (choose from 'auto', 'shrink', 'pool', 'none')"),
+        ("--min-precision", "high", "'high' is no floor, expected a number, or labels, each once, as cat=0.9,dog=0.8"),
+        ("--min-recall", "cat=high", "'cat=high' is no floor, expected a number, or labels, each once, as"),
+        ("--confidence", "high", "'high' is no number, nor expected"),
+    ],
+)
+def test_values_are_refused_in_words_of_the_command_line(
+    option: str, word: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run("fit", "s.npz", "-o", "rule.json", option, word)
+    assert stopped.value.code == 2
+    assert f"argument {option}: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--help"], ["fit", "--help"], ["fit", "--help-files"], ["predict", "--help-files"]])
+def test_help_fits_a_terminal_of_80_columns(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        run(*words)
+    assert max(map(len, capsys.readouterr().out.splitlines())) < 80
 
 
 def test_saved_rules_and_names_stand_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -904,6 +961,7 @@ def test_saved_rules_and_names_stand_side_by_side(tmp_path: Path, capsys: pytest
     assert [saved[name] for name in averages] == [fitted[name] for name in averages]
     assert other["micro"] != fitted["micro"]
     assert printed["n_fitted"] == printed["n_judged"] == 30
+    assert printed["rows"].startswith("saved rules as given, named ones fitted on 30 rows, judged on 30 others: ")
     message = "--rule 'micro, label-free' cannot be fitted on these scores: scores lie outside [0, 1]"
     logits = make(tmp_path / "logits.npz", y_score=np.load(path)["y_score"] - 0.5)
     assert message in refused(capsys, "compare", logits, "--rule", "micro, label-free", "--rule", rule)

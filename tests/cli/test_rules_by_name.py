@@ -7,6 +7,7 @@ import pytest
 
 import thresholds
 from tests.cli.test_cli import make, run, strict_json
+from thresholds._results.text import unwrapped, wrapped
 
 
 def test_rules_lists_all_of_them_and_how_to_fit_one(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,6 +31,14 @@ def test_a_rule_that_is_not_fitted_has_a_figure_out_of_fold(tmp_path: Path, caps
     assert f"\nfixed 0.5, macro F1: in-sample {found.in_sample:.4f}, out of fold {found.out_of_fold:.4f} (5 folds" in (
         capsys.readouterr().out
     )
+
+
+def test_a_rule_behind_its_name_is_broken_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, file = make(tmp_path / "s.npz"), tmp_path / "rule.json"
+    assert run("fit", path, "--rule", "macro, in-sample", "-o", file) == 0
+    printed = capsys.readouterr().out
+    said = printed[printed.index("macro, in-sample: ") : printed.index("\nfolds by ")]
+    assert wrapped(unwrapped(said)) == said
 
 
 def test_alternatives_are_those_of_thresholds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

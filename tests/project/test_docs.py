@@ -41,8 +41,8 @@ def test_readme_python_runs_when_pasted(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 PAGES = [
-    *("base_rates", "choosing", "guarantees", "guards", "inputs", "metrics", "plots"),
-    *("probabilities", "report", "scale", "serving"),
+    *("annotation", "base_rates", "choosing", "files", "guarantees", "guards", "inputs", "metrics", "monitoring"),
+    *("plots", "probabilities", "report", "rules", "scale", "serving", "unknown"),
     pytest.param("scikit_learn", marks=pytest.mark.slow),
 ]
 

@@ -41,10 +41,13 @@ def compare(options: argparse.Namespace) -> None:
         rows, which = reading.judging_rows(data, options.split)
         about: dict[str, Any] = {"split": which, "n_judged": len(rows)}
         rules = saved
+        which = f"rules as given, judged on {which}"
     else:
         calibration, rows, split = _halves(options, data, given)
         rules, left_out = _fitted(options, data, calibration, given)
         which = fitted_and_judged(len(calibration), len(rows), split)
+        if saved:
+            which = f"saved rules as given, named ones {which}"
         about = {"placement": options.placement, "split": split}
         about |= {"n_fitted": len(calibration), "n_judged": len(rows)}
 

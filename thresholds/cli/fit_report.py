@@ -9,7 +9,7 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._results.plain import objects_of
 from thresholds._results.result import names_of
-from thresholds._results.text import first_names, wrapped
+from thresholds._results.text import first_names, unwrapped, wrapped
 from thresholds._results.words import counted
 from thresholds.cli import reading
 from thresholds.cli.options import FILES, OPTIONS, as_word, flag, is_given, words_of
@@ -50,7 +50,7 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
     if fitted.selection is not None:
         lines.append(f"\n{fitted.selection.to_text(_RULES_SHOWN)}\n")
     name = _name(fitted.rule)
-    lines.append(str(fitted.rule) if name is None else f"{name}: {fitted.rule}")
+    lines.append(str(fitted.rule) if name is None else f"{name}: {unwrapped(str(fitted.rule))}")
     if fitted.rule.zero_division:
         lines.append(ABOUT_ZERO_DIVISION)
 

@@ -35,6 +35,22 @@ _NOT_OFFERED = ("keep_sparse", "progress")
 OF_FITS = tuple(name for name in FIT_OPTIONS if name not in _NOT_OFFERED)
 
 
+class _Once(argparse.Action):
+    """Keep the value of an option that is written once: of two rules one would not be looked at."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep a value, unless there is one."""
+        if self.dest in namespace:
+            raise argparse.ArgumentError(self, "given twice, expected one rule")
+        setattr(namespace, self.dest, values)
+
+
 class Option(NamedTuple):
     """An option, or an argument if its flag has no dashes."""
 
@@ -120,22 +136,29 @@ def _interval(text: str) -> float | None:
 
 def _floor(text: str) -> float | dict[str, float]:
     """Read a floor: a number, or one for each of some labels, as cat=.9,dog=.8; a name may have = in it."""
-    if "=" not in text:
-        return float(text)
-    floors = {}
-    for part in text.split(","):
-        name, _, number = part.rpartition("=")
-        if not name or name in floors:
-            raise argparse.ArgumentTypeError(
-                f"{text!r} is no floor, expected a number, or labels, each once, as cat=0.9,dog=0.8"
-            )
-        floors[name] = float(number)
+    refusal = argparse.ArgumentTypeError(
+        f"{text!r} is no floor, expected a number, or labels, each once, as cat=0.9,dog=0.8"
+    )
+    floors: dict[str, float] = {}
+    try:
+        if "=" not in text:
+            return float(text)
+        for part in text.split(","):
+            name, _, number = part.rpartition("=")
+            if not name or name in floors:
+                raise refusal
+            floors[name] = float(number)
+    except ValueError:
+        raise refusal from None
     return floors
 
 
 def _probability(text: str) -> float | str:
     """Read a probability, or the word for an expectation."""
-    return EXPECTED if text == EXPECTED else float(text)
+    try:
+        return EXPECTED if text == EXPECTED else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number, nor {EXPECTED}") from None
 
 
 # Kinds of options
@@ -162,9 +185,15 @@ def _one_of(choices: tuple[Any, ...], about: str, default: Any = None, **more: A
     """Describe an option with one of a few values."""
     by_word = {as_word(choice): choice for choice in choices}
     metavar = more.pop("metavar", f"{{{','.join(by_word)}}}")
-    return _text(
-        metavar, about, lambda word: by_word.get(word, word), default, choices=choices, **more
-    )
+
+    def read(word: str) -> Any:
+        if word not in by_word:
+            raise argparse.ArgumentTypeError(
+                f"invalid choice: {word!r} (choose from {', '.join(map(repr, by_word))})"
+            )
+        return by_word[word]
+
+    return _text(metavar, about, read, default, **more)
 
 
 def _switch(about: str) -> Option:
@@ -200,6 +229,8 @@ def _of_fits() -> dict[str, Option]:
         else:
             metavar, read = _READERS[about["value"]]
             option = _text(metavar, about["help"], read, default)
+            if name == "rule":
+                option = option.but(action=_Once)
         made |= _under(about["heading"], **{name: option})
     return made
 
@@ -259,6 +290,7 @@ OPTIONS: Mapping[str, Option] = {
             default="macro, shrink",
             flags=("--rule",),
             dest="rule",
+            action=_Once,
         ),
         rules=_text(
             "RULE",

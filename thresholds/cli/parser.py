@@ -18,30 +18,39 @@ examples:
   thresholds diagnose scores.npz --rule rule.json
   thresholds report scores.npz --rule rule.json -o report.html
   thresholds compare scores.npz
-  thresholds compare scores.npz --rule rule.json --rule new_rule.json --fail-on macro=-0.005
+  thresholds compare week.npz --rule old.json --rule new.json --fail-on macro=0
 
-`thresholds COMMAND --help` has the options of a command, `thresholds COMMAND --help-files` files and their options.
+`thresholds COMMAND --help` has the options of a command,
+`thresholds COMMAND --help-files` has files and their options.
 """
 
 _ABOUT_FILES = """\
 files of scores:
-  .npz            y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
-                  y_score_indptr, y_score_shape); optionally label_names, calib_idx and test_idx
-                  or the one matrix that scipy.sparse.save_npz wrote, of scores or of truth
+  .npz            y_score and y_true (n_samples, n_labels), dense or as CSR
+                  (y_score_data, y_score_indices, y_score_indptr,
+                  y_score_shape); optionally label_names, calib_idx, test_idx;
+                  or the one matrix that scipy.sparse.save_npz wrote, of scores
+                  or of truth
   .npy            scores alone, with --truth
-  .txt            extreme classification: a header "n m" and label:score pairs; as --truth also a data set ("n d m");
-                  or a table, as .csv
+  .txt            extreme classification: a header "n m" and label:score pairs;
+                  as --truth also a data set ("n d m"); or a table, as .csv
   .svm, .svmlight, .libsvm
                   labels before features, as --truth
-  .parquet, .pq, .feather, .arrow, .orc, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl, .jsonl.gz, .ndjson
-                  a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
-                  scores also as lists beside lists of their labels, or as lists of {"label", "score"};
-                  truth as lists of label names, of positions, or of 0 and 1, as labels in one cell
-                  (--label-separator), or as words (--true-words); or one label a line, with the columns that tell its
-                  row (--key), the label (--label-column) and its score
-  a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
-predict, monitor, diff, fit --expected and fit --rule '..., label-free' need no truth. All tables, csv and JSON lines
-too, need pyarrow: pip install pyarrow. export needs onnx: pip install onnx. report needs Jinja2: pip install jinja2.
+  .parquet, .pq, .feather, .arrow, .orc, .csv, .csv.gz, .tsv, .tsv.gz, .jsonl,
+  .jsonl.gz, .ndjson
+                  a column of lists, or columns with a prefix (y_score_cat,
+                  y_score_dog), for scores and for truth; scores also as lists
+                  beside lists of their labels, or as lists of {"label",
+                  "score"}; truth as lists of label names, of positions, or of
+                  0 and 1, as labels in one cell (--label-separator), or as
+                  words (--true-words); or one label a line, with the columns
+                  that tell its row (--key), the label (--label-column) and its
+                  score
+  a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder
+  (save_to_disk)
+predict, monitor, diff, fit --expected and fit --rule '..., label-free' need no
+truth. All tables, csv and JSON lines too, need pyarrow: pip install pyarrow.
+export needs onnx: pip install onnx. report needs Jinja2: pip install jinja2.
 """
 
 _PAGE = partial(argparse.RawDescriptionHelpFormatter, max_help_position=26)
@@ -84,16 +93,25 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     """Read what is written behind `thresholds`: what is not given has its default, `given` names the rest."""
     described = parser()
     options, unknown = described.parse_known_args(words)
-    if unknown:
-        of_fits = [word for word in unknown if any(word in OPTIONS[name].flags for name in OF_FITS)]
-        hint = f" (fit takes {of_fits[0]}; what it saves is judged by --rule)" if of_fits else ""
-        described.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     command = COMMANDS[options.command]
+    if unknown:
+        described.usage = _usage(options.command, command)
+        described.error(f"unrecognized arguments: {' '.join(unknown)}{_hint(command, unknown)}")
     options.given = frozenset(vars(options))
     for option in (*command.arguments.values(), *command.options.values()):
         if option.name not in options.given:
             setattr(options, option.name, option.default)
     return options
+
+
+def _hint(command: Command, unknown: Sequence[str]) -> str:
+    """Say of options of fits at another command who takes them."""
+    flags = {flag for name in OF_FITS for flag in OPTIONS[name].flags} - {"--rule"}
+    of_fits = [flag for flag, _, _ in (word.partition("=") for word in unknown) if flag in flags]
+    if not of_fits:
+        return ""
+    judged = any("--rule" in option.flags for option in command.options.values())
+    return f" (fit takes {of_fits[0]}{'; what it saves is judged by --rule' if judged else ''})"
 
 
 def _page_on_files(command: Command) -> str:

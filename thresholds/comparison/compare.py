@@ -152,8 +152,8 @@ def compare(
         confidence=confidence,
         baseline=baseline,
     )
-    rows = about_given_rules(counted(problem.n_samples, "row"), judged.fitted_here)
-    return replace(judged, rows=rows)
+    rows = f"rules as given, judged on {counted(problem.n_samples, 'row')}"
+    return replace(judged, rows=about_given_rules(rows, judged.fitted_here))
 
 
 def _refuse_what_is_for_fits(label_names: object, random_state: object, missing: object) -> None:
@@ -235,9 +235,8 @@ def _fit_and_compare(
     )
 
 
-def about_given_rules(rows: str, fitted_here: tuple[str, ...]) -> str:
-    """Say of rules that were given on which rows they are judged, and which were fitted on these."""
-    judged = f"rules as given, judged on {rows}"
+def about_given_rules(judged: str, fitted_here: tuple[str, ...]) -> str:
+    """Add to what judges rules that were given which of them were fitted on these rows."""
     if not fitted_here:
         return f"{judged}; the figures of a rule that was fitted on any of them are too high"
     names = ", ".join(map(shown_name, fitted_here))
