@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from thresholds._arrays.types import AnyFloats
+
 Form = Literal["plain", "cut", "figure"]
 
 
@@ -20,8 +22,10 @@ def plain(value: Any, form: Form = "figure") -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.names is not None:
             return [plain(row, form) for row in objects_of(value)]
-        if value.dtype.kind in "biu" or (value.dtype.kind == "f" and np.isfinite(value).all()):
+        if value.dtype.kind in "biu":
             return value.tolist()
+        if value.dtype.kind == "f" and value.ndim:
+            return _plain_floats(value, form)
         value = value.tolist()
     elif isinstance(value, np.generic):
         value = value.item()
@@ -38,6 +42,16 @@ def plain(value: Any, form: Form = "figure") -> Any:
     if is_dataclass(value) or hasattr(value, "_fields"):
         return {name: plain(item, form) for name, item in values_of(value).items()}
     return value
+
+
+def _plain_floats(array: AnyFloats, form: Form) -> list[Any]:
+    """Return an array of floats in lists; only what is not finite is looked at one by one."""
+    if array.ndim > 1:
+        return [_plain_floats(row, form) for row in array]
+    values: list[Any] = array.tolist()
+    for place in np.flatnonzero(~np.isfinite(array)).tolist():
+        values[place] = _WORDS[form](values[place])
+    return values
 
 
 def _of_cut(value: float) -> str | None:
