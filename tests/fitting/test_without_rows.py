@@ -154,7 +154,7 @@ def test_a_fit_reads_no_row(form: str, fit: dict[str, Any]) -> None:
     found = fitted(Counted.of_rows(rows), FitOptions(**{"guard": None, **fit}))
     assert found.fitted_on is None
     assert found.profile is None
-    kept = {"fitted_on": None, "profile": None, "made_by": None}
+    kept = {"fitted_on": None, "kept": None, "made_by": None}
     assert replace(found, **kept).to_dict() == replace(expected, **kept).to_dict()  # type: ignore[arg-type]
 
 

@@ -94,7 +94,7 @@ def test_names_of_labels_are_checked_as_they_are_given() -> None:
 
 @pytest.mark.parametrize("bad", [3, "x", {}, np.zeros((2, 2))])
 def test_what_is_known_of_a_fit_is_a_record(bad: object) -> None:
-    for name in ("fitted_on", "out_of_fold", "made_by", "profile", "odds", "budget", "guarantees"):
+    for name in ("fitted_on", "out_of_fold", "made_by", "kept", "odds", "budget", "guarantees"):
         with pytest.raises(InputError, match=f"{name} is .*, expected a record of this library, or None"):
             ThresholdRule([0.5, 0.2], **{name: bad})
 
@@ -107,7 +107,7 @@ def test_unsupported_labels_are_one_truth_value_each(bad: object) -> None:
 
 def test_what_was_given_stays_its_owners() -> None:
     quantiles, positives = np.linspace(0, 1, 7), np.array([1.0, 2.0])
-    known = FittedOn(3, positives, "float64", quantiles, "0.1.0")
+    known = FittedOn(3, positives, "float64", "0.1.0", known_quantiles=quantiles)
     quantiles[:] = positives[:] = 0
     assert known.quantiles[-1] == 1
     assert known.positives[-1] == 2

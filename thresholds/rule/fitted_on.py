@@ -33,6 +33,14 @@ def _weights(values: Any, name: str) -> Numbers:
     return np.array(values)
 
 
+def _seven_or_none(values: Any, name: str) -> Floats:
+    """Check quantiles: one for each of `QUANTILES`, or none."""
+    found = np.array(_checks.finites(values, name))
+    if found.size not in (0, len(QUANTILES)):
+        raise InputError(f"{name} has {found.size} values, expected {len(QUANTILES)}, or none")
+    return found
+
+
 @record
 class FittedOn(SavedResult):
     """The data of a fit, in brief.
@@ -54,7 +62,9 @@ class FittedOn(SavedResult):
     dtype: str = value(_checks.text)
     version: str = value(_checks.text)
     known: Numbers | None = of_labels(_weights, default=None, left_out=True)
-    known_quantiles: Floats | None = value(default=None, saved=False, compare=False, repr=False)
+    known_quantiles: Floats | None = value(
+        _seven_or_none, default=None, saved=False, compare=False, repr=False
+    )
     scores: Dense | None = value(default=None, saved=False, compare=False, repr=False)
 
     @cached_property
@@ -84,11 +94,7 @@ class FittedOn(SavedResult):
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build it from what `to_dict` gave."""
         found = read_fields(cls, values, also=["quantiles"])
-        quantiles = _checks.finites(_checks.a_list(values["quantiles"], "quantiles"), "quantiles")
-        if quantiles.size not in (0, len(QUANTILES)):
-            raise InputError(
-                f"quantiles has {quantiles.size} values, expected {len(QUANTILES)}, or none"
-            )
+        quantiles = _seven_or_none(_checks.a_list(values["quantiles"], "quantiles"), "quantiles")
         return cls(**found, known_quantiles=quantiles)
 
     @classmethod

@@ -1,19 +1,27 @@
 """Rows of a fit, copied, of which its profile is made when somebody asks for it: that takes longer than a small fit."""
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from thresholds._arrays.types import Ints, Matrix, Numbers
+from thresholds._results.fields import Record, record, value
 from thresholds.rule.protocol import Decides
 
 
-class KeptRows(NamedTuple):
-    """What a rule keeps of the scores of its fit until its profile is read."""
+@record
+class KeptRows(Record):
+    """What a rule keeps of the scores of its fit until its profile is read.
 
-    rows: Matrix  # (n_sampled, n_labels), dense or CSR
-    n_rows: int  # of the fit
-    predicted: (
-        Numbers | None
-    )  # (n_labels,), on how many of all rows each label is predicted; None: not counted
+    Attributes
+    ----------
+    rows : (n_sampled, n_labels), dense or CSR
+    n_rows : of the fit
+    predicted : (n_labels,), on how many of all rows each label is predicted; None: not counted
+    """
+
+    rows: Matrix = value()
+    n_rows: int = value()
+    predicted: Numbers | None = value(default=None)
 
     @property
     def n_labels(self) -> int:
@@ -23,7 +31,7 @@ class KeptRows(NamedTuple):
     def taken(self, places: Ints) -> "KeptRows":
         """Return the same of some labels, in that order."""
         predicted = None if self.predicted is None else self.predicted[places]
-        return self._replace(rows=self.rows[:, places], predicted=predicted)
+        return replace(self, rows=self.rows[:, places], predicted=predicted)
 
     def profile_of(self, rule: Decides) -> Any:
         """Describe the rows, and what a rule decides about them: a `ScoreProfile`."""
