@@ -1,5 +1,6 @@
 """The command line on small files: what it prints, writes and refuses."""
 
+import inspect
 import json
 import os
 import re
@@ -18,6 +19,8 @@ from scipy.special import logit
 import thresholds
 from tests.words import flat
 from thresholds import cli
+from thresholds.cli.commands import COMMANDS
+from thresholds.cli.options import OF_FITS
 from thresholds.fitting.rules import USUAL_RULES
 
 pytestmark = pytest.mark.each_value
@@ -907,6 +910,14 @@ def test_options_of_fits_elsewhere_are_told_as_the_command_needs(
         run(*words)
     assert stopped.value.code == 2
     assert f"unrecognized arguments: {hint}" in capsys.readouterr().err
+
+
+def test_update_takes_the_options_that_its_function_has(capsys: pytest.CaptureFixture[str]) -> None:
+    of_fits = set(OF_FITS) & set(COMMANDS["update"].options)
+    assert of_fits < set(inspect.signature(thresholds.update_rule).parameters)
+    with pytest.raises(SystemExit):
+        run("update", "old.json", "s.npz", "-o", "rule.json", "--confidence", "0.9")
+    assert "unrecognized arguments: --confidence 0.9 (fit takes --confidence)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

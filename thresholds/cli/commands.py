@@ -60,6 +60,7 @@ _OF_FILE = _OF_SCORES | _take(
 _OF_FITTED_FILE = _take("missing") | _OF_FILE
 _CRITERIA = _take(" ".join(CRITERIA))
 _TO_FIT_ON = "(default: calib_idx, else all but test_idx); where the file names none, calib is a half that is made here"
+_FRESH = "by the fresh thresholds (default: that of the old rule, unless --guard is given)"
 
 COMMANDS: Mapping[str, Command] = {
     "fit": Command(
@@ -165,7 +166,10 @@ COMMANDS: Mapping[str, Command] = {
         "fit a saved rule on new rows, and move what they show to have moved",
         _take("<old> <file>"),
         _but("guard", "against over-fitting (default: that of the old rule)")
-        | _take("max_overprediction min_precision min_recall confidence family groups weights")
+        | _but("max_overprediction", f"predict a label on at most X times its positives {_FRESH}")
+        | _but("min_precision", f"keep each label's precision at X or above {_FRESH}")
+        | _but("min_recall", f"keep each label's recall at X or above {_FRESH}")
+        | _take("groups weights")
         | _but("split", f"the new rows {_TO_FIT_ON}")
         | _but("cv", default=N_SPLITS)
         | _but("alpha", "false discovery rate: what share of the moves may be chance", default=0.1)
