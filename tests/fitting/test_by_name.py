@@ -52,7 +52,7 @@ Y = (RNG.random(P.shape) < P).astype(np.uint8)
 LOGITS = np.log(P / (1 - P))
 SCHEMA = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
-RECORD = {"objective", "fitted_on", "made_by", "kept"}  # what a rule keeps of its fit
+RECORD = {"objective", "fitted_on", "made_by", "profile"}  # what a rule keeps of its fit
 PUT_TOGETHER = ("fixed", "calibrated")  # methods whose direct call has no record, as a rule is made by hand
 
 Options = dict[str, Any]
