@@ -133,7 +133,9 @@ class Rule(Result, ABC):
         A fit keeps a few rows of them, `kept`, which are described, and let go, when this is first read.
         """
         if isinstance(self.kept, KeptRows):
-            object.__setattr__(self, "kept", self.kept.profile_of(self))
+            from thresholds.rule.watching.describing import profile_of_kept
+
+            object.__setattr__(self, "kept", profile_of_kept(self, self.kept))
         known: Any = self.kept
         return known  # type: ignore[no-any-return]
 

@@ -65,6 +65,11 @@ def kept_rows(
     return KeptRows(rows, scores.shape[0], predicted if _are_ones(weights) else None)
 
 
+def profile_of_kept(rule: Decides, kept: KeptRows) -> ScoreProfile:
+    """Describe rows that were kept, and what a rule decides about them."""
+    return profile_of_rows(rule, kept.rows, n_rows=kept.n_rows, predicted=kept.predicted)
+
+
 def profile_of_rows(
     rule: Decides,
     rows: Matrix,

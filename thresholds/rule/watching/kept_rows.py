@@ -1,11 +1,9 @@
 """Rows of a fit, copied, of which its profile is made when somebody asks for it: that takes longer than a small fit."""
 
 from dataclasses import replace
-from typing import Any
 
 from thresholds._arrays.types import Ints, Matrix, Numbers
 from thresholds._results.fields import Record, record, value
-from thresholds.rule.protocol import Decides
 
 
 @record
@@ -32,9 +30,3 @@ class KeptRows(Record):
         """Return the same of some labels, in that order."""
         predicted = None if self.predicted is None else self.predicted[places]
         return replace(self, rows=self.rows[:, places], predicted=predicted)
-
-    def profile_of(self, rule: Decides) -> Any:
-        """Describe the rows, and what a rule decides about them: a `ScoreProfile`."""
-        from thresholds.rule.watching.describing import profile_of_rows
-
-        return profile_of_rows(rule, self.rows, n_rows=self.n_rows, predicted=self.predicted)
