@@ -221,8 +221,9 @@ def _of_fits() -> dict[str, Option]:
         about = FIT_OPTIONS[name].metadata
         default = DEFAULTS[name]
         if isinstance(default, bool):
-            settings = {"action": "store_const", "const": not default, "help": about["unless"]}
-            option = Option(settings, default, ("--shared",))
+            flag, text = about["switch"]
+            settings = {"action": "store_const", "const": not default, "help": text}
+            option = Option(settings, default, (flag,))
         elif about["choices"]:
             more = {"metavar": "AVERAGE"} if name == "average" else {}
             option = _one_of(about["choices"], about["help"], default, **more)

@@ -56,7 +56,7 @@ def _about(
 
     On the command line an option with `choices` takes one of them, a bool can only be switched from its default, and
     `value` says how all others are written (`cli/options.py`): "number", "whole", "floor", "probability", "name". A
-    bool needs `unless`, the help text of the flag that does so, unless the command line does not offer it.
+    bool needs `switch`, the flag that does so and its help text, unless the command line does not offer it.
     """
     described = {"heading": heading, "check": check, "help": text}
     return described | {"choices": choices, "value": value, **more}
@@ -132,7 +132,7 @@ class FitOptions:
             MAXIMISED,
             _one_of(True, False),
             "a threshold for each label",
-            unless="one threshold for all labels",
+            switch=("--shared", "one threshold for all labels"),
         ),
     )
     zero_division: float = field(
