@@ -46,7 +46,7 @@ def count_by_sample(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
     # A product: a third of the time of sums. Floats of 32 bits count exactly up to 2^24 labels.
     dtype = np.float32 if truth.shape[1] < 2**24 else np.float64
     ones: AnyFloats = np.ones(truth.shape[1], dtype)
-    # Kernels of OpenBLAS may raise the flag of an invalid operation in lanes that hold no data; sums of 0 and 1 have none.
+    # Kernels of OpenBLAS may flag an invalid operation in lanes without data; sums of 0 and 1 have none.
     with np.errstate(invalid="ignore"):
         for sums, cells in zip(counts, (truth & predicted, predicted, truth), strict=True):
             sums[:] = cells @ ones
