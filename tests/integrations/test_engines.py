@@ -90,7 +90,7 @@ def files(data: tuple[Any, Any], tmp_path: Path) -> list[str]:
 
 def check(rule: thresholds.ThresholdRule, data: tuple[Any, Any], names: Any = None) -> None:
     """Hold a rule to that of all rows in memory."""
-    expected = thresholds.fit_empirical(*data, label_names=names)
+    expected = thresholds.fit_empirical(*data, guard="shrink", label_names=names)
     assert rule.thresholds.tolist() == expected.thresholds.tolist()
     assert rule.objective == expected.objective
     assert rule.unsupported.tolist() == expected.unsupported.tolist()
