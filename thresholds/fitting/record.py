@@ -7,7 +7,7 @@ from thresholds._arrays.types import Ints
 from thresholds._engine.problem import Problem
 from thresholds.rule import FittedOn, Rule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.describing import kept_rows, profile_of
+from thresholds.rule.watching.describing import kept_rows
 from thresholds.rule.watching.kept_rows import KeptRows
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def data_in_brief(problem: Problem, positives: Ints) -> FittedOn:
     )
 
 
-def rows_kept(problem: Problem, predicted: Ints) -> KeptRows:
-    """Copy rows of which a profile is made later; on so many rows each label is predicted, (n_labels,)."""
+def rows_kept(problem: Problem, predicted: Ints | None = None) -> KeptRows:
+    """Copy rows of which a profile is made later; `predicted` (n_labels,) of all rows, where that is counted."""
     # What is counted on all rows is a number of rows where all truth is known.
     on_all_rows = predicted if problem.unknown is None else None
     return kept_rows(problem.scores, problem.sample_weight, on_all_rows)
@@ -59,11 +59,11 @@ def with_record(
 
 
 def with_brief_record(rule: FittedRule, problem: Problem) -> FittedRule:
-    """Return a rule with what it keeps of its fit but for what it reaches there, with decisions about few rows."""
+    """Return a rule with what it keeps of its fit but for what it reaches there: it decides about none of the rows."""
     from thresholds.metrics.judging import positives_of
 
     record: dict[str, Any] = {
         "fitted_on": data_in_brief(problem, positives_of(problem)),
-        "kept": profile_of(rule, problem.scores, weights=problem.sample_weight),
+        "kept": rows_kept(problem),
     }
     return replace(rule, **record)

@@ -48,39 +48,36 @@ def profile_of(
     decided : (n_samples, n_labels), all decisions, where they are made already
     """
     places = sampled_rows(scores.shape, weights)  # (n_sampled,)
-    return profile_of_rows(
-        rule,
-        taken_rows(scores, places),
-        n_rows=scores.shape[0],
-        predicted=predicted if _are_ones(weights) else None,  # A weighted count is none of rows.
-        decided=None if decided is None else decided[places],
-    )
+    kept = _rows_at(places, scores, weights, predicted)
+    return profile_of_kept(rule, kept, None if decided is None else decided[places])
 
 
 def kept_rows(
     scores: Any, weights: Numbers | None = None, predicted: Numbers | None = None
 ) -> KeptRows:
     """Copy the rows of which a profile is to be made later; arguments as in `profile_of`."""
-    rows = taken_rows(scores, sampled_rows(scores.shape, weights))
+    return _rows_at(sampled_rows(scores.shape, weights), scores, weights, predicted)
+
+
+def _rows_at(
+    places: Places, scores: Any, weights: Numbers | None, predicted: Numbers | None
+) -> KeptRows:
+    """Copy the rows at some places; other arguments as in `profile_of`."""
+    rows = taken_rows(scores, places)
+    if isinstance(rows, np.ndarray):
+        rows.flags.writeable = (
+            False  # Nobody else has them: a record copies what others may write to.
+        )
+    # A weighted count is none of rows.
     return KeptRows(rows, scores.shape[0], predicted if _are_ones(weights) else None)
 
 
-def profile_of_kept(rule: Decides, kept: KeptRows) -> ScoreProfile:
-    """Describe rows that were kept, and what a rule decides about them."""
-    return profile_of_rows(rule, kept.rows, n_rows=kept.n_rows, predicted=kept.predicted)
-
-
-def profile_of_rows(
-    rule: Decides,
-    rows: Matrix,
-    *,
-    n_rows: int,
-    predicted: Numbers | None,
-    decided: Matrix | None = None,
-) -> ScoreProfile:
-    """Describe rows (n_sampled, n_labels) that were sampled already; other arguments as in `profile_of`."""
+def profile_of_kept(rule: Decides, kept: KeptRows, decided: Matrix | None = None) -> ScoreProfile:
+    """Describe rows that were kept, and what a rule decides about them; `decided` has their shape."""
+    rows = kept.rows
     if decided is None:
         decided = rule.decide(rows, dense=rule.needs_dense(rows))
+    n_rows, predicted = kept.n_rows, kept.predicted
     if predicted is None:
         n_rows, predicted = rows.shape[0], n_predicted(decided)
     return _profile(rows, rule.missing, n_rows, predicted, labels_per_row(decided))
