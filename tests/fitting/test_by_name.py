@@ -403,3 +403,12 @@ def test_alternatives_are_those_of_thresholds(name: str) -> None:
         "micro, pool": ["one threshold for all labels"],
     }
     assert [other.name for other in found.alternatives] == expected.get(name, [])
+
+
+@pytest.mark.parametrize("name", ["fixed 0.5", "top-k"])
+def test_rules_that_are_not_fitted_can_be_capped_and_watch_what_is_left(name: str) -> None:
+    rule = fit(Y, P, name, max_predicted_per_row=1)
+    decided = rule.predict(P)
+    assert decided.sum(axis=1).max() == 1
+    assert rule.profile is not None
+    assert rule.profile.predicted.tolist() == decided.sum(axis=0).tolist()

@@ -29,14 +29,13 @@ from thresholds.fitting.options import (
     with_fit_options,
 )
 from thresholds.fitting.outside_folds import fit_outside_folds
-from thresholds.fitting.record import with_brief_record, with_record
+from thresholds.fitting.record import rows_kept, with_brief_record, with_record
 from thresholds.fitting.regions import BinsOfScores, best_regions, bins_of_scores
 from thresholds.fitting.rules import Calibration, NamedRule, calibrated_form, find_rule
 from thresholds.fitting.top_k import best_top_k
 from thresholds.metrics.judging import judge
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.describing import profile_of
 from thresholds.sources.taking import takes_source
 
 _FIXED = 0.5
@@ -246,15 +245,15 @@ def _thresholds(problem: Problem, options: FitOptions, _: Shared) -> Rule:
 
 def _fixed(problem: Problem, options: FitOptions, _: Shared) -> Rule:
     """Return the same threshold for all labels, with a profile of the scores: nothing is fitted."""
-    rule = ThresholdRule(
+    return ThresholdRule(
         np.full(problem.n_labels, _FIXED),
         label_names=problem.label_names,
         missing=problem.missing,
         beta=options.beta,
         zero_division=options.zero_division,
         per_label=False,
+        kept=rows_kept(problem),
     )
-    return replace(rule, kept=profile_of(rule, problem.scores, weights=problem.sample_weight))
 
 
 def _top_k(problem: Problem, options: FitOptions, _: Shared) -> Rule:

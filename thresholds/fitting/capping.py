@@ -31,7 +31,7 @@ from thresholds.calibration.platt import weight_of_row
 from thresholds.expectation.value import expected_f
 from thresholds.fitting.odds import cells_in_bins
 from thresholds.fitting.options import FitOptions
-from thresholds.fitting.record import FittedRule, with_record
+from thresholds.fitting.record import FittedRule, rows_kept, with_record
 from thresholds.metrics.judging import Decisions, judge
 from thresholds.rule import Rule
 from thresholds.rule.capped import CappedRule
@@ -49,9 +49,7 @@ def with_cap(rule: FittedRule, problem: Problem, options: FitOptions) -> FittedR
     # What is known of the fit is known of the capped decisions.
     within: Any = replace(rule, fitted_on=None, made_by=None, kept=None)
     if rule.average is None:
-        capped = CappedRule(within, k)
-        weights = problem.sample_weight
-        return replace(capped, kept=profile_of(capped, problem.scores, weights=weights))
+        return CappedRule(within, k, kept=rows_kept(problem))
     if options.named.needs_labels:
         gains = _gains(problem, _counts_by_label(rule, problem), _curves(problem, options), rule)
         return with_record(CappedRule(within, k, "gain", gains), problem, rule.made_by)

@@ -25,7 +25,7 @@ from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import FittedOn, InstanceRule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.watching.describing import profile_of
+from thresholds.rule.watching.describing import kept_rows, profile_of
 
 
 def fit_expected(
@@ -233,8 +233,8 @@ def best_expected(
         objective = float(average_of(f_score(beta), counts, average, zero_division))
     elif with_objective:
         objective = float(value(rule.decide(p.matrix), exact=exact))
-    profile = profile_of(rule, p.matrix, weights=p.weights * p.unit, predicted=counts.predicted)
-    return replace(rule, objective=objective, kept=profile)
+    kept = kept_rows(p.matrix, p.weights * p.unit, counts.predicted)
+    return replace(rule, objective=objective, kept=kept)
 
 
 def _rule_of_cuts(
@@ -295,7 +295,7 @@ def _fit_on_device(
         if "float" in dtype
         else cuts
     )
-    rule = ThresholdRule(
+    return ThresholdRule(
         thresholds=np.where(nothing, np.inf, cuts),
         label_names=names,
         average=average,
@@ -308,5 +308,5 @@ def _fit_on_device(
         made_by=MadeBy.from_call(
             fit_expected, {"average": average, "beta": beta, "zero_division": zero_division}
         ),
+        kept=kept_rows(cells, predicted=counts.predicted),
     )
-    return replace(rule, kept=profile_of(rule, cells, predicted=counts.predicted))
