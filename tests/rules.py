@@ -51,8 +51,10 @@ AWKWARD = ThresholdRule(
 
 
 def bits(value: object) -> object:
-    """A value that is equal only to values of the same bits, arrays by their bytes."""
+    """A value that is equal only to values of the same bits, arrays by their bytes; the sign of a NaN means nothing."""
     if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f":
+            value = np.where(np.isnan(value), value.dtype.type(np.nan), value)
         return value.dtype, value.shape, value.tobytes()
     if isinstance(value, tuple):
         return tuple(map(bits, value))
