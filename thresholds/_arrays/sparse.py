@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.libraries import imported
-from thresholds._arrays.types import Ints, Places
+from thresholds._arrays.types import Ints, Matrix, Places
 
 
 def is_sparse(value: object) -> bool:
@@ -50,3 +50,20 @@ def entries_of_rows(array: Any) -> tuple[Ints, Ints]:
 def row_of_entries(array: Any) -> Places:
     """Return the row of each stored entry of a CSR array."""
     return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
+
+
+def as_csr(cells: Matrix) -> Any:
+    """Return a matrix of 0 and 1 as a CSR array of uint8 that stores the ones."""
+    from scipy import sparse
+
+    if is_sparse(cells):
+        return sparse.csr_array(cells, dtype=np.uint8)
+    # Look for the ones in all rows as if these were one: SciPy, which looks in two dimensions, takes 3 times as long.
+    is_one = np.not_equal(cells, 0)
+    n_rows, n_columns = is_one.shape
+    place = np.flatnonzero(is_one)  # (n_ones,)
+    starts = place.searchsorted(np.arange(n_rows + 1) * n_columns)  # (n_rows + 1,)
+    number = sparse.get_index_dtype(maxval=max(n_columns, place.size))
+    column = (place % max(n_columns, 1)).astype(number)
+    parts = (np.ones(place.size, np.uint8), column, starts.astype(number))
+    return sparse.csr_array(parts, is_one.shape)

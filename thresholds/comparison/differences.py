@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import as_csr, is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds._results.fields import record
@@ -36,7 +36,7 @@ from thresholds._significance import rejected
 from thresholds.calibration import BaseRates, CalibratedRule
 from thresholds.calibration.label_shift import rates_of
 from thresholds.fitting.odds import change_between
-from thresholds.metrics.judging import as_csr, stacked_rows
+from thresholds.metrics.judging import stacked_rows
 from thresholds.rule import RegionRule, Rule, ThresholdRule
 from thresholds.rule.region import region_in_words
 

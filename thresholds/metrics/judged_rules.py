@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from thresholds._arrays import threads
+from thresholds._arrays.sparse import as_csr
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._engine.problem import Problem
 from thresholds.metrics.jackknife import (
@@ -19,7 +20,7 @@ from thresholds.metrics.jackknife import (
     interval_of,
     standard_error_of,
 )
-from thresholds.metrics.judging import Judged, as_csr, count_decisions, f_measure
+from thresholds.metrics.judging import Judged, count_decisions, f_measure
 from thresholds.metrics.leaving_out import SHARES, LeftOut, leave_out_of, leave_out_of_shares
 
 

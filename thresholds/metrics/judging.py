@@ -12,7 +12,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.blocks import equal_parts, row_blocks
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import as_csr
 from thresholds._arrays.threads import ALL_CORES, run, workers
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._engine.problem import Problem
@@ -130,13 +130,6 @@ def _of_known_cells(
         if by_sample is not None:
             by_sample = replace(by_sample, total=problem.known_in_row)
     return Judged(by_label, by_sample)
-
-
-def as_csr(cells: Matrix) -> Any:
-    """Return a matrix of 0 and 1 as a CSR array of uint8 that stores the ones."""
-    from scipy import sparse
-
-    return sparse.csr_array(cells if is_sparse(cells) else np.not_equal(cells, 0), dtype=np.uint8)
 
 
 def stacked_rows(blocks: Sequence[Any]) -> Any:

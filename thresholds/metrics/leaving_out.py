@@ -16,13 +16,13 @@ exact, at the cost of the labels of the row. "samples" is a mean over rows. Rows
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.dtypes import ROUNDING
-from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
+from thresholds._arrays.sparse import as_csr, row_of_entries
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
@@ -30,8 +30,6 @@ from thresholds.metrics.counts import ConfusionCounts, count_by_label
 
 AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
 SHARES = ("precision", "recall")  # of all decisions
-
-# What rounding may leave of a sum of weights when all that was added is taken away again.
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +85,11 @@ def count_units(
 def _count_block(truth: Matrix, decided: Matrix, unit: Ints, weights: Floats) -> UnitCounts:
     """Count decisions about the rows of whole units."""
     n_rows, n_labels = truth.shape
-    row, label, kind = _marked_cells(truth, decided)  # (n_cells,) each
-    is_true, is_marked = kind >= 2, kind % 2 == 1
-    columns = (is_true & is_marked, is_marked, is_true)
+    cells = _marked_cells(truth, decided)
+    row, label = row_of_entries(cells), cells.indices.astype(np.int64)  # (n_cells,) each
+    counts_of_cell = _counts_of_kinds(cells.data)  # (3, n_cells)
     counts_of_row = np.array(
-        [np.bincount(row[column], minlength=n_rows) for column in columns], np.float64
+        [np.bincount(row, column, n_rows) for column in counts_of_cell]
     )  # (3, n_rows)
 
     # Add up the cells of each unit and label.
@@ -99,10 +97,8 @@ def _count_block(truth: Matrix, decided: Matrix, unit: Ints, weights: Floats) ->
     has_weight = weight > 0
     cell = unit[row[has_weight]] * n_labels + label[has_weight]
     pairs, pair = np.unique(cell, return_inverse=True)  # (n_pairs,) and (n_weighing_cells,)
-    counts = np.array(
-        [np.bincount(pair, (weight * column)[has_weight], pairs.size) for column in columns],
-        np.float64,
-    )  # (3, n_pairs)
+    weighed = (weight * counts_of_cell)[:, has_weight]
+    counts = np.array([np.bincount(pair, column, pairs.size) for column in weighed])  # (3, n_pairs)
     return UnitCounts(
         pairs // n_labels,
         pairs % n_labels,
@@ -113,14 +109,92 @@ def _count_block(truth: Matrix, decided: Matrix, unit: Ints, weights: Floats) ->
     )
 
 
-def _marked_cells(truth: Matrix, decided: Matrix) -> tuple[Ints, Ints, Ints]:
-    """Return row, label and kind of the cells that are predicted (kind 1), true (2) or both (3)."""
-    if is_sparse(truth) and is_sparse(decided):
-        cells = truth.astype(np.uint8) * 2 + decided.astype(np.uint8)
-        return row_of_entries(cells), cells.indices.astype(np.int64), cells.data
-    kinds = 2 * np.not_equal(to_dense(truth), 0) + np.not_equal(to_dense(decided), 0)
-    row, label = np.nonzero(kinds)
-    return row, label, kinds[row, label]
+def _marked_cells(truth: Matrix, decided: Matrix) -> Any:
+    """Return the kind of each cell as CSR: 1 is predicted, 2 true, 3 both, and 0, neither, is left out."""
+    return as_csr(truth) * 2 + as_csr(decided)
+
+
+def _counts_of_kinds(kinds: Any) -> Floats:
+    """Return what cells of such kinds count: (3, n_cells) true positives, predictions and positives."""
+    return np.array([kinds == 3, kinds % 2 == 1, kinds >= 2], np.float64)
+
+
+class _Labels:
+    """What labels have of all rows, and what they lose."""
+
+    def __init__(self, counts: Floats, beta: float, zero_division: float) -> None:
+        self.counts = counts  # (3, n_labels)
+        self.beta = beta
+        self.zero_division = zero_division
+        self.terms = _terms_of(counts, beta, zero_division)  # (8, n_labels)
+
+    def losses(self, label: Ints, counts: Floats) -> Floats:
+        """Return what the sums behind the averages lose, (8, n_pairs), where a label (n_pairs,) loses counts."""
+        left = _rest(self.counts[:, label], counts)  # (3, n_pairs)
+        return self.terms[:, label] - _terms_of(left, self.beta, self.zero_division)
+
+    def f_of_rows(self, counts: Floats) -> Floats:
+        """Return F of rows that count so much, (n_rows,)."""
+        tp, predicted, positives = counts
+        return f_of_counts(tp, predicted, positives, self.beta, self.zero_division)
+
+
+class _Units(NamedTuple):
+    """Some units: what is lost without each, and what each has."""
+
+    losses: Floats  # (8, n_units) of the sums behind the averages over labels
+    f: Numbers  # (n_units,) F of their rows, as these weigh
+    weight: Numbers  # (n_units,)
+    n_active: int  # units with something true or predicted
+
+
+def _plain_rows(decided: Matrix, problem: Problem, labels: _Labels) -> Iterator[_Units]:
+    """Leave out each row, all of weight 1.
+
+    What a label loses is one of three vectors then, as its cell in the row is predicted, true, or both. These stand in
+    a table, and rows, of which each lists such cells, are multiplied by it: 6 times as fast as counting the units.
+    """
+    from scipy import sparse
+
+    # Row 4 j + k of the table is for cells of label j and kind k: 8 losses and 3 counts.
+    n_labels = problem.n_labels
+    counts = _counts_of_kinds(np.tile(np.arange(4), n_labels))  # (3, 4 n_labels)
+    losses = labels.losses(np.arange(n_labels).repeat(4), counts)  # (8, 4 n_labels)
+    table = np.vstack([losses, counts]).T.copy()  # (4 n_labels, 11)
+
+    known = problem.rows_with_known
+    rows = np.arange(problem.n_samples) if known is None else known  # (n_known,)
+    for block in row_blocks(rows.size, problem.stored_per_row):
+        cells = _marked_cells(problem.truth[rows[block]], decided[rows[block]])
+        listed = cells.indices * 4 + cells.data  # (n_cells,)
+        n_rows = cells.shape[0]
+        ones = np.ones(listed.size)
+        of_rows = sparse.csr_array((ones, listed, cells.indptr), (n_rows, 4 * n_labels))
+        sums = (of_rows @ table).T  # (11, n_rows)
+        yield _Units(
+            sums[:8],
+            labels.f_of_rows(sums[8:]),
+            np.ones(n_rows),
+            int(np.count_nonzero(np.diff(cells.indptr))),
+        )
+
+
+def _weighted_units(
+    decided: Matrix, problem: Problem, groups: Ints | None, labels: _Labels
+) -> Iterator[_Units]:
+    """Leave out each row, or group of rows, as rows weigh."""
+    for part in count_units(decided, problem, groups):
+        first, last = part.unit_of_row[[0, -1]]
+        n_units = last + 1 - first
+        own_unit, unit = part.unit - first, part.unit_of_row - first  # (n_pairs,), (n_rows,)
+        lost = labels.losses(part.label, part.counts)  # (8, n_pairs)
+        f = labels.f_of_rows(part.counts_of_row)  # (n_rows,)
+        yield _Units(
+            np.array([np.bincount(own_unit, values, n_units) for values in lost]),
+            np.bincount(unit, part.weight_of_row * f, n_units),
+            np.bincount(unit, part.weight_of_row, n_units),
+            np.unique(own_unit).size,
+        )
 
 
 def leave_out_of(
@@ -137,33 +211,22 @@ def leave_out_of(
     """
     # What labels, and the averages over them, have of all rows.
     counted = count_by_label(problem.truth, decided, problem.sample_weight)
-    all_counts = counted.sums.astype(np.float64)  # (3, n_labels)
-    all_terms = _terms_of(all_counts, beta, zero_division)  # (8, n_labels)
-    totals = all_terms.sum(axis=1)  # (8,)
+    labels = _Labels(counted.sums.astype(np.float64), beta, zero_division)
+    totals = labels.terms.sum(axis=1)  # (8,)
 
-    # What these lose without each unit; what each unit has: F of its rows, weight, and whether anything is marked.
-    n_units = problem.n_samples if groups is None else int(groups.max()) + 1
-    losses = np.zeros((8, n_units))
-    f, weight = np.zeros(n_units), np.zeros(n_units)
-    is_active = np.zeros(n_units, np.bool_)
-    for part in count_units(decided, problem, groups):
-        left = _rest(all_counts[:, part.label], part.counts)  # (3, n_pairs)
-        lost = all_terms[:, part.label] - _terms_of(left, beta, zero_division)  # (8, n_pairs)
-        first, last = part.unit_of_row[[0, -1]]
-        units = slice(first, last + 1)
-        n = last + 1 - first
-        for of_term, values in zip(losses, lost, strict=True):
-            of_term[units] = np.bincount(part.unit - first, values, n)
-        tp, predicted, positives = part.counts_of_row  # (n_rows,) each
-        f_of_row = f_of_counts(tp, predicted, positives, beta, zero_division)
-        of_row = part.unit_of_row - first
-        f[units] = np.bincount(of_row, part.weight_of_row * f_of_row, n)
-        weight[units] = np.bincount(of_row, part.weight_of_row, n)
-        is_active[part.unit] = True
+    # What each unit takes away from these, and what it has.
+    if groups is None and problem.sample_weight is None:
+        parts = list(_plain_rows(decided, problem, labels))
+    else:
+        parts = list(_weighted_units(decided, problem, groups, labels))
+    f = np.concatenate([part.f for part in parts])  # (n_units,)
+    weight = np.concatenate([part.weight for part in parts])  # (n_units,)
+    losses = np.concatenate([part.losses for part in parts], axis=1)  # (8, n_units)
+    if not weight.all():
+        has_weight = weight > 0
+        f, weight, losses = f[has_weight], weight[has_weight], losses[:, has_weight]
 
     # The averages without each unit, less their means: what each changes.
-    has_weight = weight > 0
-    losses, f, weight = losses[:, has_weight], f[has_weight], weight[has_weight]
     all_f, all_weight = f.sum(), weight.sum()
     without = [
         *_averages(_rest(totals[:, np.newaxis], losses), zero_division),
@@ -175,7 +238,7 @@ def leave_out_of(
     return LeftOut(
         on_all=dict(zip(AVERAGES, map(float, on_all), strict=True)),
         changes=dict(zip(AVERAGES, changes, strict=True)),
-        n_active=int(np.count_nonzero(is_active)),
+        n_active=sum(part.n_active for part in parts),
     )
 
 

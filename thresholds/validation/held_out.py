@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from thresholds._arrays.sparse import as_csr
 from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.folds import Question
 from thresholds._engine.problem import Problem
 from thresholds.fitting.by_name import Calibrators, Shared, fit_named, fit_named_outside_folds
 from thresholds.fitting.options import FitOptions
-from thresholds.metrics.judging import as_csr, decide_all, stacked_rows
+from thresholds.metrics.judging import decide_all, stacked_rows
 from thresholds.rule import Rule
 
 Folds = list[tuple[Ints, Ints]]  # rows to fit on, rows to judge

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
+from thresholds._arrays.sparse import as_csr
 from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds._checks import Average, InputError
 from thresholds._engine.problem import Problem
@@ -40,7 +41,7 @@ from thresholds.guards.names import GUARDS
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judged_rules import JudgedRules
-from thresholds.metrics.judging import as_csr, judge
+from thresholds.metrics.judging import judge
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
 from thresholds.rule.watching.describing import profile_of
 from thresholds.validation.cross_fit import RowsInFolds, cross_fit_rows, in_folds
