@@ -96,6 +96,14 @@ def test_blocks_of_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(compared(RULES | ALWAYS, sparse.csr_array).both, whole.both)
 
 
+def test_there_may_be_more_rules_than_a_number_has_bits() -> None:
+    rng = np.random.default_rng(0)
+    rules = {f"rule {k}": ThresholdRule(rng.random(4)) for k in range(70)}
+    found = compared(rules)
+    cells = np.array([rule.predict(SCORES) for rule in rules.values()], np.int64)  # (70, 60, 4)
+    np.testing.assert_array_equal(found.both, np.einsum("aij,bij->abj", cells, cells))
+
+
 def test_rules_that_never_predict_decide_the_same() -> None:
     found = compared({"never": FixedRule(2.0, 4), "nor": FixedRule(3.0, 4), "half": FixedRule(0.5, 4)})
     assert found.pairs.tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]

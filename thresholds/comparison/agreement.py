@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays import threads
+from thresholds._arrays.blocks import in_pieces
+from thresholds._arrays.sparse import with_cells
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
@@ -28,9 +29,9 @@ from thresholds._results.result import Drawable, Result, names_of, rows_of
 from thresholds._results.tables import Column, Table, count, tabulate
 from thresholds._results.text import on_one_line, shortened
 from thresholds._results.words import counted
-from thresholds.metrics.counts import count_by_label
 
 _MOST_IN_MATRIX = 12  # rules; of more, a table says which are most and least alike
+_BITS = 62  # rules in one pattern
 _LONGEST_NAME = 32  # columns of a rule's name that is not in the first column
 
 
@@ -201,14 +202,35 @@ def _predicted_by_both(decided: Sequence[Any]) -> Ints:
     """Count how many rows two rules both predict of each label, (n_rules, n_rules, n_labels)."""
     n_rules = len(decided)
     both = np.zeros((n_rules, n_rules, decided[0].shape[1]), np.int64)
-
-    def count(pair: tuple[int, int]) -> None:
-        a, b = pair
-        both[a, b] = both[b, a] = count_by_label(decided[a], decided[b], None).tp
-
-    pairs = list(combinations_with_replacement(range(n_rules), 2))
-    threads.run(count, pairs, cells=n_rules * decided[0].nnz)
+    # Two parts of the rules at a time: a pattern has a bit for each.
+    parts = list(in_pieces(slice(0, n_rules), _BITS // 2))
+    for one, other in combinations_with_replacement(parts, 2):
+        rules = np.union1d(np.r_[one], np.r_[other])
+        both[np.ix_(rules, rules)] = _predicted_by_both_of([decided[k] for k in rules.tolist()])
     return both
+
+
+def _predicted_by_both_of(decided: Sequence[Any]) -> Ints:
+    """Count as `_predicted_by_both` for at most `_BITS` rules.
+
+    The rules that predict a cell are its pattern, a number with a bit for each of them. Cells have few patterns, and
+    what each label has of these says all about pairs: of 25 rules in a sixth of the time of counting 325 pairs.
+    """
+    from scipy import sparse
+
+    n_rules, n_labels = len(decided), decided[0].shape[1]
+
+    # The pattern of each cell that any rule predicts, and what there is of each pattern in each label.
+    bits = (with_cells(cells, np.full(cells.nnz, 1 << k)) for k, cells in enumerate(decided))
+    union = sum(bits, start=sparse.csr_array(decided[0].shape, dtype=np.int64))
+    patterns = np.unique(union.data)  # (n_patterns,)
+    places = union.indices, patterns.searchsorted(union.data)  # (n_cells,) each
+    cells = sparse.coo_array((np.ones(union.nnz, np.int64), places), (n_labels, patterns.size))
+    of_labels = cells.tocsr()  # (n_labels, n_patterns)
+
+    # Add up, for each rule, the patterns that it shares with each other.
+    has = patterns[:, np.newaxis] >> np.arange(n_rules) & 1  # (n_patterns, n_rules)
+    return np.stack([(of_labels @ (has * has[:, [a]])).T for a in range(n_rules)])
 
 
 def _agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:

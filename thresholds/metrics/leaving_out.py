@@ -152,7 +152,7 @@ def _plain_rows(decided: Matrix, problem: Problem, labels: _Labels) -> Iterator[
     """Leave out each row, all of weight 1.
 
     What a label loses is one of three vectors then, as its cell in the row is predicted, true, or both. These stand in
-    a table, and rows, of which each lists such cells, are multiplied by it: 6 times as fast as counting the units.
+    a table, and rows, of which each lists such cells, are multiplied by it: 2 to 6 times as fast as counting units.
     """
     from scipy import sparse
 
@@ -162,10 +162,11 @@ def _plain_rows(decided: Matrix, problem: Problem, labels: _Labels) -> Iterator[
     losses = labels.losses(np.arange(n_labels).repeat(4), counts)  # (8, 4 n_labels)
     table = np.vstack([losses, counts]).T.copy()  # (4 n_labels, 11)
 
-    known = problem.rows_with_known
-    rows = np.arange(problem.n_samples) if known is None else known  # (n_known,)
-    for block in row_blocks(rows.size, problem.stored_per_row):
-        cells = _marked_cells(problem.truth[rows[block]], decided[rows[block]])
+    known = problem.rows_with_known  # (n_known,) or None for all
+    n_known = problem.n_samples if known is None else known.size
+    for block in row_blocks(n_known, problem.stored_per_row):
+        rows = block if known is None else known[block]
+        cells = _marked_cells(problem.truth[rows], decided[rows])
         listed = cells.indices * 4 + cells.data  # (n_cells,)
         n_rows = cells.shape[0]
         ones = np.ones(listed.size)
