@@ -63,7 +63,8 @@ def as_csr(cells: Matrix) -> Any:
     n_rows, n_columns = is_one.shape
     place = np.flatnonzero(is_one)  # (n_ones,)
     starts = place.searchsorted(np.arange(n_rows + 1) * n_columns)  # (n_rows + 1,)
-    number = sparse.get_index_dtype(maxval=max(n_columns, place.size))
+    is_small = max(n_columns, place.size) <= np.iinfo(np.int32).max
+    number = np.int32 if is_small else np.int64
     column = (place % max(n_columns, 1)).astype(number)
     parts = (np.ones(place.size, np.uint8), column, starts.astype(number))
     return sparse.csr_array(parts, is_one.shape)
