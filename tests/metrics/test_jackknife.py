@@ -109,6 +109,23 @@ def test_decisions_may_be_dense_or_sparse(kind: type, groups: np.ndarray | None)
         np.testing.assert_array_equal(dense.changes[average], found.changes[average])
 
 
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(1).integers(1, 3, N)])
+@pytest.mark.parametrize("groups", [None, np.arange(N) // 2])
+def test_rows_without_a_known_cell_are_left_aside(weights: np.ndarray | None, groups: np.ndarray | None) -> None:
+    truth, scores = drawn()
+    unknown = np.random.default_rng(3).random(truth.shape) < 0.2
+    is_known = np.arange(N) % 5 > 0
+    unknown[~is_known] = True
+    truth = np.where(unknown, -1, truth.astype(int))
+    problem = Problem.of(truth, scores, sample_weight=weights, unknown=-1)
+    found = left_out(RULE, problem, groups)
+    rest = problem.at_rows(np.flatnonzero(is_known))
+    expected = left_out(RULE, rest, None if groups is None else groups[is_known])
+    assert found.on_all == pytest.approx(expected.on_all)
+    for average in AVERAGES:
+        np.testing.assert_allclose(found.changes[average], expected.changes[average], atol=1e-14)
+
+
 def test_what_rounding_leaves_of_weights_is_no_positive() -> None:
     # All positives are in one group; .1 + .2 + .3 is not what these add up to in another order.
     truth = [[1], [1], [1], [0]]

@@ -26,7 +26,7 @@ from thresholds.diagnosis.evidence import Criteria, LabelEvidence, evidence_of, 
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
-from thresholds.metrics.counts import ConfusionCounts, count_by_label
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Interval, behind
 from thresholds.metrics.judged_rules import JudgedRules
 from thresholds.metrics.judging import count_truth, decide_all, positives_of
@@ -74,7 +74,7 @@ def judge_side_by_side(
                 labels_predicted_often=int(
                     np.count_nonzero(counts.predicted > OFTEN * counts.total)
                 ),
-                **_flagged(table.decided[name], unweighted, evidence[rule.missing]),
+                **_flagged(table.unweighted(name), evidence[rule.missing]),
                 sum_over_positives=calibration[name].sum_over_positives,
                 calibration_slope=calibration[name].slope,
             )
@@ -134,9 +134,8 @@ def _reached(
     }
 
 
-def _flagged(decided: Any, unweighted: Problem, evidence: LabelEvidence) -> dict[str, Any]:
-    """Count the labels that `diagnose` flags."""
-    counts = count_by_label(unweighted.truth, decided, None)
+def _flagged(counts: ConfusionCounts, evidence: LabelEvidence) -> dict[str, Any]:
+    """Count the labels that `diagnose` flags, from unweighted counts."""
     state = states_of(counts, evidence, Criteria())  # (n_labels,)
     return {name: int(np.count_nonzero(state == name)) for name in ("platypus", "suspect")}
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from thresholds._arrays import threads
 from thresholds._arrays.sparse import as_csr
-from thresholds._arrays.types import Ints, Matrix
+from thresholds._arrays.types import Ints
 from thresholds._engine.problem import Problem
+from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.jackknife import (
     Interval,
     StandardError,
@@ -44,10 +45,9 @@ class JudgedRules:
         groups: Ints | None = None,
     ) -> None:
         self.decided = decided
+        # The scores have been decided about; the truth takes their place.
         truth = as_csr(problem.truth)
-        self._problem = replace(
-            problem, truth=truth, scores=truth
-        )  # Scores have been decided about.
+        self._problem = replace(problem, truth=truth, scores=truth)
         self._beta = beta
         self._zero_division = zero_division
         self._groups = groups
@@ -62,17 +62,30 @@ class JudgedRules:
         )
         return dict(zip(self.decided, judged, strict=True))
 
+    def unweighted(self, rule: str) -> ConfusionCounts:
+        """Return what a rule counts by label where each row weighs 1."""
+        if self._problem.sample_weight is None:
+            return self.counts[rule].by_label
+        return count_by_label(self._problem.truth, self.decided[rule], None)
+
     @cached_property
     def left_out(self) -> dict[str, LeftOut]:
         """The averages of F of each rule without each row, or group."""
-        problem = self._problem
+        problem, counts = self._problem, self.counts
 
-        def leave_out(cells: Matrix) -> LeftOut:
-            return leave_out_of(cells, problem, self._beta, self._groups, self._zero_division)
+        def leave_out(rule: str) -> LeftOut:
+            return leave_out_of(
+                self.decided[rule],
+                problem,
+                self._beta,
+                self._groups,
+                self._zero_division,
+                counts=counts[rule].by_label,
+            )
 
-        decided = list(self.decided.values())
-        left_out = threads.run(leave_out, decided, cells=problem.n_stored)
-        return dict(zip(self.decided, left_out, strict=True))
+        rules = list(self.decided)
+        left_out = threads.run(leave_out, rules, cells=problem.n_stored)
+        return dict(zip(rules, left_out, strict=True))
 
     @cached_property
     def _shares(self) -> dict[str, dict[str, LeftOut]]:

@@ -151,8 +151,9 @@ class _Units(NamedTuple):
 def _plain_rows(decided: Matrix, problem: Problem, labels: _Labels) -> Iterator[_Units]:
     """Leave out each row, all of weight 1.
 
-    What a label loses is one of three vectors then, as its cell in the row is predicted, true, or both. These stand in
-    a table, and rows, of which each lists such cells, are multiplied by it: 2 to 6 times as fast as counting units.
+    What a label loses without a row depends on the label, and on the kind of its cell in that row, alone. So a table
+    has the losses of each label and kind, and those of rows are a product: the cells of rows, as a sparse matrix, times
+    the table. That takes a sixth to a half of the time of counting units.
     """
     from scipy import sparse
 
@@ -204,15 +205,17 @@ def leave_out_of(
     beta: float,
     groups: Ints | None = None,
     zero_division: float = 0.0,
+    counts: ConfusionCounts | None = None,
 ) -> LeftOut:
     """Return the averages of decisions (n_samples, n_labels) without each row, or each of the `groups`.
 
     Decisions are 0 where the truth is not known; `groups` (n_samples,) are numbers from 0. Units of weight 0, and rows
-    without a known cell, are left aside.
+    without a known cell, are left aside. `counts`, by label as rows weigh, are found where they are not given.
     """
     # What labels, and the averages over them, have of all rows.
-    counted = count_by_label(problem.truth, decided, problem.sample_weight)
-    labels = _Labels(counted.sums.astype(np.float64), beta, zero_division)
+    if counts is None:
+        counts = count_by_label(problem.truth, decided, problem.sample_weight)
+    labels = _Labels(counts.sums.astype(np.float64), beta, zero_division)
     totals = labels.terms.sum(axis=1)  # (8,)
 
     # What each unit takes away from these, and what it has.
