@@ -63,29 +63,6 @@ def test_a_batch_of_a_better_day_asks_for_more() -> None:
 # Break-even probabilities
 
 
-@pytest.mark.parametrize(
-    ("n", "expected"),
-    [
-        (2, 0.25),
-        (3, 0.2909090909090909),
-        (5, 0.3130183916336098),
-        (10, 0.32471218601757523),
-        (100, 0.3325817592439752),
-        (1000, 0.3332591521306568),
-    ],
-)
-def test_break_even_beside_even_chances(n: int, expected: float) -> None:
-    """Lipton et al. 2013, section 5.2, with finite batches; .335 is printed for large ones, 1/3 is the limit.
-
-    Values closer than 1e-12, relatively, count as equal; a probability changes them by a part of about 1 / n of it.
-    """
-    p = np.append(np.full(n - 1, 0.5), 0.1)[:, np.newaxis]
-    effect = batch_effect(p, n - 1, sizes=[n])
-    assert effect.break_even.shape == (1, 1)
-    assert effect.break_even[0, 0] == pytest.approx(expected, rel=2e-12 * n)
-    assert not effect.predicted[0, 0]
-
-
 def test_break_even_beside_even_chances_tends_to_a_third() -> None:
     """F of expected counts of all, (n - 1) / (1.5 (n - 1) + p), is twice p at the break-even: 1/3 but for 1/n."""
     for n in (1000, 2000):
