@@ -550,7 +550,17 @@ def test_siblings_on_a_grid_are_nearly_those_of_each_size() -> None:
     own, positives = rng.random((1000, 7)), np.exp(rng.uniform(0, 7, 1000))
     near = np.exp(-0.5 * ((np.log(positives)[:, np.newaxis] - np.log(positives)) / 0.7) ** 2)
     expected = near @ own / near.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(means_of_siblings(positives, own), expected, atol=3e-4)
+    means, size_of_label = means_of_siblings(positives, own)
+    np.testing.assert_allclose(means[size_of_label], expected, atol=3e-4)
+
+
+def test_ratios_of_some_labels_at_a_time_are_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for at_once in (1, 2, 4096):
+        monkeypatch.setattr("thresholds._arrays.blocks._BLOCK_ROWS", at_once)
+        found.append(np.concatenate([shrunk(problem).thresholds for problem in PROBLEMS]))
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
 
 
 def test_a_bin_of_several_scores_is_predicted_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:

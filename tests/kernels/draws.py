@@ -338,9 +338,8 @@ def of_among_highest(rng: Generator, dtype: Any) -> Arguments:
     n_labels = rng.integers(1, 6)
     offsets = np.append(0, rng.integers(0, 9, n_labels)).cumsum()
     weights = weights_of(rng, offsets[-1]) + 1
-    labels = np.flatnonzero(rng.random(n_labels) < 0.7)
-    wanted = np.sort(rng.uniform(0, 2.0**34, (labels.size, 7)), axis=1)
-    return offsets, labels, weights, rng.random(weights.size) * weights, wanted
+    wanted = np.sort(rng.uniform(0, 2.0**34, (n_labels, 7)), axis=1)
+    return offsets, weights, rng.random(weights.size) * weights, wanted
 
 
 def of_counts_at_cuts(rng: Generator, dtype: Any) -> Arguments:

@@ -14,26 +14,24 @@ from thresholds._kernels._jit import kernel
 
 
 @kernel
-def among_highest(
-    offsets: Ints, labels: Ints, weights: Ints, amounts: Floats, wanted: Floats
-) -> Floats:
-    """Return what the highest cells of labels hold, as many by weight as are `wanted`, (n_some, n_wanted), which rise.
+def among_highest(offsets: Ints, weights: Ints, amounts: Floats, wanted: Floats) -> Floats:
+    """Return what the highest cells of labels hold, as many by weight as are `wanted`, (n_labels, n_wanted).
 
-    The bins of label j are `offsets[j]:offsets[j + 1]`, from the highest down. Cells of one bin count in equal parts.
-    NumPy's bisection of each label takes ten times as long.
+    The numbers that are wanted of a label rise. The bins of label j are `offsets[j]:offsets[j + 1]`, from the highest
+    down. Cells of one bin count in equal parts. NumPy's bisection of each label takes ten times as long.
     """
     found = np.zeros(wanted.shape)
-    for row in range(labels.size):
-        at, last = offsets[labels[row]], offsets[labels[row] + 1]
+    for j in range(wanted.shape[0]):
+        at, last = offsets[j], offsets[j + 1]
         above, held = np.int64(0), 0.0
         for k in range(wanted.shape[1]):
-            while at < last and above + weights[at] <= wanted[row, k]:
+            while at < last and above + weights[at] <= wanted[j, k]:
                 above += weights[at]
                 held += amounts[at]
                 at += 1
-            found[row, k] = held
+            found[j, k] = held
             if at < last:
-                found[row, k] += amounts[at] * (wanted[row, k] - above) / weights[at]
+                found[j, k] += amounts[at] * (wanted[j, k] - above) / weights[at]
     return found
 
 

@@ -110,7 +110,7 @@ def _own_f(found: Histograms, positives: Ints, beta2: float) -> Floats:
     """Return F-beta of each label at `RATIOS`, (n_labels, n_ratios), 0 without positives."""
     f = np.zeros((positives.size, RATIOS.size))
     supported = np.flatnonzero(positives > 0)
-    f[supported] = f_at_ratios(found, supported, positives[supported], beta2)
+    f[supported] = f_at_ratios(found.take(supported), positives[supported], beta2)
     return f
 
 
@@ -131,7 +131,7 @@ def _loss(
     """Return the loss of each label, and the F that its fitted threshold is expected to have; 0 without positives."""
     others = np.flatnonzero(~is_useless)
     of_others = positives[others].astype(np.float64)
-    siblings = means_of_siblings(of_others, own_f[others])  # (n_others, n_ratios)
+    siblings, size_of_label = means_of_siblings(of_others, own_f[others])
     own_share = of_others / (of_others + PRIOR_ROWS)
     loss = np.empty(positives.size)
     f_now = np.empty_like(loss)
@@ -140,7 +140,7 @@ def _loss(
         expected = own_f[labels].copy()
         among = slice(*np.searchsorted(others, [labels.start, labels.stop]))
         own, at = own_share[among, np.newaxis], others[among] - labels.start
-        expected[at] = own * expected[at] + (1 - own) * siblings[among]
+        expected[at] = own * expected[at] + (1 - own) * siblings[size_of_label[among]]
 
         # What cuts are expected to reach.
         reached = _read(expected, ratios[labels])  # (n_labels of the block, 1 + n_bootstraps)

@@ -142,9 +142,12 @@ def _at_cuts(found: Histograms, cuts: Floats, tp: AnyFloats, predicted: AnyFloat
 def _counts(found: Histograms, cuts: Floats, rows_per_unit: float) -> AnyFloats:
     """Count each label's tp and predictions in rows, (2, n_labels, 1 + n_cuts); the first cut is never."""
     with_never = np.append(np.inf, cuts)
-    counts = np.zeros((2, found.n_labels, with_never.size))
-    _at_cuts(found, with_never, *counts)
-    return (counts * rows_per_unit).astype(np.float32)
+    counts = np.empty((2, found.n_labels, with_never.size), np.float32)
+    for labels in found.blocks_of_labels():
+        own = np.zeros((2, labels.stop - labels.start, with_never.size))
+        _at_cuts(found.of_labels(labels), with_never, *own)
+        counts[:, labels] = own * rows_per_unit
+    return counts
 
 
 def _decided(

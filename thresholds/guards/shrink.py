@@ -36,6 +36,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.types import Floats, Ints
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.histograms import Histograms
@@ -109,27 +110,34 @@ class Shrink(BaseGuard):
             weight_of_row *= given.alike.in_all()
             worth /= given.alike.in_labels(positives * worth)
 
-        # 2. What labels that have positives say themselves of each ratio, (n_supported, n_ratios),
-        #    and what they borrow: from their siblings, and from one curve of all.
+        # 2. What labels that have positives say themselves of each ratio, and what they may borrow:
+        #    from their siblings, and from one curve of all.
         supported = np.flatnonzero(positives > 0)  # (n_supported,) labels
-        in_rows = (positives * worth)[supported]
-        own = f_at_ratios(found, supported, positives[supported], beta2)
-        borrowed = []
-        if self.siblings:
-            borrowed.append(means_of_siblings(in_rows, own))
+        in_units = positives[supported]
+        in_rows = in_units * worth[supported]
+        blocks = list(row_blocks(supported.size, RATIOS.size))  # Ratios of all take much memory.
+        own = np.empty((supported.size, RATIOS.size))
+        for some in blocks:
+            own[some] = f_at_ratios(found.take(supported[some]), in_units[some], beta2)
+        siblings = means_of_siblings(in_rows, own) if self.siblings else None
         curve = (
             PooledCurve.from_labels(found, problem, weight_of_row) if self.probabilities else None
         )
-        if curve is not None:
-            expected = found.weights * curve.probabilities(found)  # (n_bins,)
-            borrowed.append(_expected_f(found, supported, positives[supported], expected, beta2))
 
         # 3. The rank of each label, from both, and its cut there.
-        prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(own)
-        evidence = in_rows[:, np.newaxis] * own + PRIOR_ROWS * prior
         unsupported = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
         ranks = np.full(problem.n_labels, unsupported, np.float64)
-        ranks[supported] = _EXTRA_RANKS + in_rows * _mean_ratio(evidence)
+        for some in blocks:
+            borrowed = []  # (n_some, n_ratios) each
+            if siblings is not None:
+                means, size_of_label = siblings
+                borrowed.append(means[size_of_label[some]])
+            if curve is not None:
+                cells = found.take(supported[some])
+                borrowed.append(_expected_f(cells, curve, in_units[some], beta2))
+            prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(own[some])
+            evidence = in_rows[some, np.newaxis] * own[some] + PRIOR_ROWS * prior
+            ranks[supported[some]] = _EXTRA_RANKS + in_rows[some] * _mean_ratio(evidence)
         cuts = cut_at_ranks(found, problem, ranks, worth)
 
         # 4. Always where that is better, if labels do worse than that on average.
@@ -138,9 +146,10 @@ class Shrink(BaseGuard):
         return cuts
 
 
-def means_of_siblings(positives: Floats, figures: Floats) -> Floats:
-    """Return figures, (n_labels, n_figures), averaged over labels with about as many positives.
+def means_of_siblings(positives: Floats, figures: Floats) -> tuple[Floats, Ints]:
+    """Average figures, (n_labels, n_figures), over labels with about as many positives.
 
+    Returns the means of each number of positives, (n_sizes, n_figures), and which of these is that of each label.
     More than 2,048 different numbers of `positives`, (n_labels,), as real weights give, are rounded to 64ths of the
     bandwidth. A label without positives, or other labels, has no siblings: 0.
     """
@@ -164,29 +173,28 @@ def means_of_siblings(positives: Floats, figures: Floats) -> Floats:
     # einsum without optimisation: no BLAS, whose sums depend on its threads.
     total = np.einsum("vu,u->v", weight, n_labels[finite])
     means[finite] = np.einsum("vu,ug->vg", weight, sums[finite]) / total[:, np.newaxis]
-    return np.asarray(means[size_of_label])
+    return means, size_of_label
 
 
-def f_at_ratios(found: Histograms, labels: Ints, positives: Ints, beta2: float) -> Floats:
-    """Return F-beta of some labels where `RATIOS` times their positives are predicted, (n_some, n_ratios).
+def f_at_ratios(found: Histograms, positives: Ints, beta2: float) -> Floats:
+    """Return F-beta of labels where `RATIOS` times their positives are predicted, (n_labels, n_ratios).
 
-    `positives` (n_some,) are above 0. Cells of one bin count in equal parts. Where more are asked for than there are,
+    `positives` (n_labels,) are above 0. Cells of one bin count in equal parts. Where more are asked for than there are,
     all are predicted, but F is that of so many.
     """
     wanted = RATIOS * positives[:, np.newaxis]
     hits = found.hits.astype(np.float64)
-    tp = among_highest(found.offsets, labels, found.weights, hits, wanted)
+    tp = among_highest(found.offsets, found.weights, hits, wanted)
     return np.asarray((1.0 + beta2) * tp / (beta2 * positives[:, np.newaxis] + wanted))
 
 
-def _expected_f(
-    found: Histograms, labels: Ints, positives: Ints, expected: Floats, beta2: float
-) -> Floats:
-    """Return F-beta of expected counts at each ratio, (n_some, n_ratios); `expected` (n_bins,) are positives."""
-    totals = np.bincount(found.label, expected, found.n_labels)[labels, np.newaxis]
+def _expected_f(found: Histograms, curve: PooledCurve, positives: Ints, beta2: float) -> Floats:
+    """Return F-beta of expected counts at each ratio, (n_labels, n_ratios): the positives that a curve expects."""
+    expected = found.weights * curve.probabilities(found)  # (n_bins,)
+    totals = np.bincount(found.label, expected, found.n_labels)[:, np.newaxis]
     wanted = RATIOS * positives[:, np.newaxis]
-    wanted = np.minimum(wanted, found.totals[labels, np.newaxis])
-    tp = among_highest(found.offsets, labels, found.weights, expected, wanted)
+    wanted = np.minimum(wanted, found.totals[:, np.newaxis])
+    tp = among_highest(found.offsets, found.weights, expected, wanted)
     denominator = beta2 * totals + wanted
     f = np.zeros_like(tp)
     np.divide((1.0 + beta2) * tp, denominator, out=f, where=denominator > 0)
