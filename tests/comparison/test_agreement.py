@@ -131,7 +131,8 @@ def test_what_is_said_of_two_of_a_few_and_of_many() -> None:
     line = next(line for line in str(many).splitlines() if line.startswith("cut 9 "))
     others = np.delete(many.pairs[7], 7)
     near = np.delete(many.rules, 7)[others.argmax()]
-    assert [cell.strip() for cell in re.split("  +", line)][2:4] == [near, f"{others.max():.2f}"]
+    cells = [cell.strip() for cell in re.split("  +", line)]
+    assert cells[1:4] == [f"{many.both[7, 7].sum():,}", near, f"{others.max():.2f}"]
     assert line.endswith(f"  {others.min():.2f}")
 
 

@@ -100,7 +100,6 @@ def test_decisions_change_at_the_break_even(beta: float, zero_division: float, e
             np.testing.assert_array_equal(decided, np.full(5, hit) & (changed[row] > 0))
 
 
-@pytest.mark.each_value
 @each_setting
 def test_predictions_are_those_of_a_fit_on_the_batch(beta: float, zero_division: float, exact: bool) -> None:
     p = draw(6, 6, seed=12)
@@ -114,7 +113,6 @@ def test_predictions_are_those_of_a_fit_on_the_batch(beta: float, zero_division:
         np.testing.assert_array_equal(effect.predicted[0], above)
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
 @pytest.mark.parametrize("beta", BETAS)
 def test_at_the_break_even_the_best_sets_with_and_without_the_row_are_equal(beta: float, zero_division: float) -> None:
@@ -137,7 +135,6 @@ def best_with_and_without(column: Floats, beta: float, zero_division: float) -> 
 # One break-even for each batch
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
 @pytest.mark.parametrize("beta", [0.5, 1.0, 1.37, 2.0, 10.0])
 def test_with_its_probability_sets_with_the_row_gain_and_sets_without_it_lose(
@@ -152,7 +149,6 @@ def test_with_its_probability_sets_with_the_row_gain_and_sets_without_it_lose(
         assert list(without) == sorted(without, reverse=True)
 
 
-@pytest.mark.each_value
 @each_setting
 def test_a_row_that_is_predicted_stays_so_with_a_higher_probability(
     beta: float, zero_division: float, exact: bool
@@ -198,6 +194,3 @@ def test_the_probabilities_given_stay_as_they_are() -> None:
     batch_effect(p, 2, [1, 6])
     predict_by_batch(p, [0, 1, 0, 1, 0, 1])
     np.testing.assert_array_equal(p, before)
-
-
-# Words

@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
-import thresholds
 from tests.words import flat
 from thresholds import RULES, InputError, cli, cross_fit, fit, load_rule, select_rule
 from thresholds.validation.selection import REFERENCES, RuleSelection, guarded_form, in_order
@@ -340,11 +339,6 @@ def test_where_no_rule_applies_the_first_says_why() -> None:
     truth, scores = drawn()
     with pytest.raises(InputError, match=r"rules has none that applies \('micro, label-free': scores lie outside"):
         select_rule(truth, 10 * scores, rules=["micro, label-free"])
-
-
-def test_the_public_names_are_those_of_the_module() -> None:
-    assert thresholds.select_rule is select_rule
-    assert RuleSelection is RuleSelection
 
 
 def test_the_command_says_which_rules_a_choice_begins_from(capsys: pytest.CaptureFixture[str]) -> None:

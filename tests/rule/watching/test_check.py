@@ -132,6 +132,22 @@ def test_two_columns_that_were_swapped_are_named() -> None:
     assert "'j' has the scores of 'c'" in finding.sentence
 
 
+@pytest.mark.parametrize(("n_rows", "is_named"), [(49, False), (50, True)])
+def test_equal_scores_of_a_few_rows_are_no_constant_column(n_rows: int, is_named: bool) -> None:
+    new = draw(n_rows)[1]
+    new[:, 4] = 9
+    kinds = {finding.kind for finding in rule_of_logits().check(new).findings}
+    assert ("constant" in kinds) == is_named
+
+
+def test_a_column_that_was_constant_has_not_become_so() -> None:
+    before, now = draw(seed=0)[1], draw()[1]
+    before[:, 4], now[:, 4] = 0.5, 0.7
+    kinds = {finding.kind for finding in thresholds.FixedRule(0.0, 20).watching(before).check(now).findings}
+    assert "scores" in kinds or "moved" in kinds
+    assert "constant" not in kinds
+
+
 def test_a_column_that_became_constant_is_named() -> None:
     new = draw()[1]
     new[:, 4] = 0.5
@@ -216,12 +232,11 @@ def test_two_samples_of_one_distribution_are_alike(kind: str) -> None:
 
 
 def test_the_rows_of_the_fit_are_alike() -> None:
-    y_true, y_score = draw(seed=0)
+    _, y_score = draw(seed=0)
     check = rule_of_logits().check(y_score)
     assert check.ok
     assert check.labels["distance"].max() == 0
     assert (check.labels["predicted_rate_fit"] == check.labels["predicted_rate"]).all()
-    assert y_true.shape == y_score.shape
 
 
 def test_alpha_is_the_probability_of_finding_anything() -> None:
@@ -246,6 +261,14 @@ def test_distances_and_p_values_are_those_of_the_definitions() -> None:
         before, now = (int(rule.predict(given)[:, j].sum()) for given in (y_score, new))
         exact = min(profiles.p_of_more(before, 120, now, 70), profiles.p_of_more(now, 70, before, 120))
         assert min(1, 2 * float(exact)) <= found["p_rate"][j] + 1e-12
+
+
+def test_labels_that_moved_farthest_come_first() -> None:
+    new = draw()[1]
+    new[:, 3] += 2
+    new[:, 11] += 4
+    rows = [line.split()[0] for line in str(rule_of_logits().check(new)).splitlines() if line.strip()]
+    assert rows.index("11") < rows.index("3")
 
 
 def test_a_check_is_a_result() -> None:
@@ -338,6 +361,26 @@ def test_a_change_of_fewer_decisions_than_a_fifth_is_a_note() -> None:
     check = thresholds.FixedRule(0.5, 10).watching(before).check(now + 0.1)
     assert 1.05 < check.labels_per_row / check.labels_per_row_fit < 1.2
     assert {finding.severity for finding in check.findings} == {"note"}
+    assert "labels_per_row" in {finding.kind for finding in check.findings}
+
+
+def test_less_than_a_twentieth_of_the_decisions_is_not_worth_a_note() -> None:
+    before, now = np.random.default_rng(0).normal(size=(2, 100_000, 10))
+    check = thresholds.FixedRule(0.5, 10).watching(before).check(now + 0.03)
+    assert check.labels_per_row_ratio_low > 1.01
+    assert check.labels_per_row / check.labels_per_row_fit < 1.05
+    assert "labels_per_row" not in {finding.kind for finding in check.findings}
+
+
+@pytest.mark.parametrize(("shift", "severity"), [(0.35, "grave"), (0.1, "note")])
+def test_changes_of_labels_add_up_where_the_number_of_decisions_stays(shift: float, severity: str) -> None:
+    """Half of the labels are predicted more often, and the others less often."""
+    before, now = two_samples(0)
+    check = thresholds.FixedRule(0.5, 10).watching(before).check(now + np.where(np.arange(10) < 5, shift, -shift))
+    assert 0.95 < check.labels_per_row / check.labels_per_row_fit < 1.05
+    of_kind = {finding.kind: finding.severity for finding in check.findings}
+    assert "labels_per_row" not in of_kind
+    assert of_kind["rates"] == severity
 
 
 def test_a_quarter_of_a_standard_deviation_is_grave() -> None:
@@ -360,6 +403,19 @@ def test_intervals_cover_the_change_of_decisions() -> None:
         of_labels.append((check.labels["rate_ratio_low"] < 1.5) & (check.labels["rate_ratio_high"] > 1.5))
     assert 0.9 <= n_covered / 200 <= 0.99
     assert (np.mean(of_labels, axis=0) >= 0.92).all()
+
+
+def test_the_interval_of_labels_a_row_is_that_of_two_samples() -> None:
+    """The logarithm of each mean m has the variance sd^2 / (n m^2)."""
+    rng = np.random.default_rng(0)
+    before, now = rng.normal(size=(4000, 10)), rng.normal(size=(100, 10))
+    check = thresholds.FixedRule(0.5, 10).watching(before).check(now)
+    of_rows = [(scores >= 0.5).sum(axis=1) for scores in (before, now)]
+    relative = sum(labels.var() / labels.mean() ** 2 / labels.size for labels in of_rows)
+    width = np.exp(1.96 * np.sqrt(relative))
+    ratio = of_rows[1].mean() / of_rows[0].mean()
+    assert check.labels_per_row_ratio_low == pytest.approx(ratio / width, rel=2e-3)
+    assert check.labels_per_row_ratio_high == pytest.approx(ratio * width, rel=2e-3)
 
 
 def test_what_is_not_known_of_decisions_has_no_interval() -> None:

@@ -153,7 +153,7 @@ def _affine(shift: ScoreShift, labels: Booleans) -> Iterator[Cause]:
     # Where both look like probabilities, their logits may have moved.
     chosen = labels & are_known(shift)
     if _all_within(before[chosen], 0, 1) and _all_within(after[chosen], 0, 1):
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # Those of other labels may be any.
             logits = _logit(before), _logit(after)
         yield from _factor_and_shift(shift, labels, *logits, are_logits=True)
 
