@@ -24,6 +24,7 @@ from thresholds.fitting.searches import FoundCuts, found_by_guard, limits_of, se
 from thresholds.guards.fitting import GuardedFit, guarded_fit
 from thresholds.guards.limits import limited_cuts
 from thresholds.metrics.judging import judge
+from thresholds.rule import FittedOn
 
 Array = NDArray[Any]
 N_ROWS, N_LABELS = 4000, 7
@@ -140,9 +141,10 @@ def fitted(problem: Counted, options: FitOptions) -> thresholds.ThresholdRule:
     else:
         allowed = limits.candidates(problem, exact)
         best = allowed.at(best_steps(allowed, options.beta**2))
-        cuts = limited_cuts(problem, limits, search, optimum, best)
+        cuts = limited_cuts(problem, limits, search, best)
         found = found_by_guard(problem, options, GuardedFit(cuts, optimum))
-    return rule_of(problem, options, found, kept={})
+    in_brief = FittedOn(problem.n_samples, optimum.positives, str(problem.dtype), "")
+    return rule_of(problem, options, found, fitted_on=in_brief)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -152,7 +154,6 @@ def test_a_fit_reads_no_row(form: str, fit: dict[str, Any]) -> None:
     expected = thresholds.fit_empirical(truth, scores, **fit, **about)
     rows = Problem.of(truth, scores, keep_sparse=None if form != "sparse" else True, **about)
     found = fitted(Counted.of_rows(rows), FitOptions(**{"guard": None, **fit}))
-    assert found.fitted_on is None
     assert found.profile is None
     kept = {"fitted_on": None, "kept": None, "made_by": None}
     assert replace(found, **kept).to_dict() == replace(expected, **kept).to_dict()  # type: ignore[arg-type]

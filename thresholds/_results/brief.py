@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -14,17 +15,15 @@ _LONGEST_ITEM = 20  # of one of several
 _VALUES_SHOWN = 3  # of an array, or of names
 
 
-def in_brief(value: object) -> str:
-    """Return the `repr` of a value without defaults: of arrays and tuples the first few items, and their number."""
-    if is_dataclass(value) and not isinstance(value, type):
-        values = ((item, getattr(value, item.name)) for item in own_first(value) if item.repr)
-        shown = [
-            f"{item.name}={_part_in_brief(own)}"
-            for item, own in values
-            if not _checks.is_default(own, item.default)
-        ]
-        return f"{type(value).__name__}({', '.join(shown)})"
-    return _part_in_brief(value)
+def in_brief(record: Any) -> str:
+    """Return the `repr` of a record without defaults: of arrays and tuples the first few items, and their number."""
+    values = ((item, getattr(record, item.name)) for item in own_first(record) if item.repr)
+    shown = [
+        f"{item.name}={_part_in_brief(own)}"
+        for item, own in values
+        if not _checks.is_default(own, item.default)
+    ]
+    return f"{type(record).__name__}({', '.join(shown)})"
 
 
 def _part_in_brief(value: object) -> str:

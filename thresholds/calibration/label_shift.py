@@ -254,9 +254,11 @@ def _of_own_rates(known: ScoresByClass) -> tuple[ScoresByClass, Floats]:
     """
     shares = known.shares()
 
+    def moved(odds: Floats) -> Floats:
+        return moved_odds(known.probabilities, np.broadcast_to(odds[:, np.newaxis], shares.shape))
+
     def mean(odds: Floats) -> Floats:
-        p = moved_odds(known.probabilities, np.broadcast_to(odds[:, np.newaxis], shares.shape))
-        return np.asarray((shares * p).sum(axis=1))
+        return np.asarray((shares * moved(odds)).sum(axis=1))
 
     low, high = np.full((2, known.rates.size), _MOST_LOG_ODDS) * np.array([[-1.0], [1.0]])
     for _ in range(_HALVINGS):
@@ -268,8 +270,7 @@ def _of_own_rates(known: ScoresByClass) -> tuple[ScoresByClass, Floats]:
     is_certain = (known.observed <= 0) | (known.observed >= 1)
     is_found = np.abs(mean(odds) - known.observed) <= ROUNDING
     odds = np.where(is_found & ~is_certain, odds, 1.0)
-    p = moved_odds(known.probabilities, np.broadcast_to(odds[:, np.newaxis], shares.shape))
-    return replace(known, probabilities=p, rates=mean(odds)), odds
+    return replace(known, probabilities=moved(odds), rates=mean(odds)), odds
 
 
 def _likeliest(

@@ -186,13 +186,12 @@ def likeliest_rates(starts: Ints, p: Floats, weights: Floats, rates: Floats) -> 
             return np.add.reduceat(weighted, first), np.add.reduceat(weighted * h, first)
 
     # At an end of [0, 1] where the likelihood still rises.
-    found = before.copy()
     low = np.zeros_like(before)
     high = np.ones_like(before)
     at_low, _ = slopes(low)
     at_high, _ = slopes(high)
     at_end = (at_low <= 0) | (at_high >= 0)
-    found = np.where(at_low <= 0, 0.0, np.where(at_high >= 0, 1.0, found))
+    found = np.where(at_low <= 0, 0.0, np.where(at_high >= 0, 1.0, before))
 
     # Elsewhere by Newton's method, by halving where that leaves the bounds.
     for _ in range(_MOST_STEPS):

@@ -221,9 +221,9 @@ def _of_fits() -> dict[str, Option]:
         about = FIT_OPTIONS[name].metadata
         default = DEFAULTS[name]
         if isinstance(default, bool):
-            flag, text = about["switch"]
+            word, text = about["switch"]
             settings = {"action": "store_const", "const": not default, "help": text}
-            option = Option(settings, default, (flag,))
+            option = Option(settings, default, (word,))
         elif about["choices"]:
             more = {"metavar": "AVERAGE"} if name == "average" else {}
             option = _one_of(about["choices"], about["help"], default, **more)

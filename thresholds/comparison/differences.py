@@ -11,7 +11,7 @@ rows of both fits cannot tell. Of rules that were fitted with other settings nob
 these, too. Rules of other kinds keep no such curves: what moved is *unknown* there.
 
 With scores, the calibrator of an old `CalibratedRule` tells without labels whether the new ones fit other base rates
-than those of the calibration, or none, as they changed their meaning (`calibration/base_rates.py`).
+than those of the calibration, or none, as they changed their meaning (`calibration/label_shift.py`).
 """
 
 from collections.abc import Iterator, Mapping

@@ -29,7 +29,7 @@ def fit_counts(problem: CountedProblem, options: FitOptions) -> ThresholdRule:
         problem.known,
         some_scores=problem.some_scores(SAMPLE_CELLS),
     )
-    rule = rule_of(problem, options, found, kept={"fitted_on": in_brief})
+    rule = rule_of(problem, options, found, fitted_on=in_brief)
     assert rule.made_by is not None, "fits say so"
     return replace(rule, made_by=replace(rule.made_by, function="Counts.fit"))
 
@@ -44,7 +44,7 @@ def _search(problem: CountedProblem, options: FitOptions) -> FoundCuts:
         return found_by_guard(problem, options, _guarded(problem, options, limits))
     allowed = limits.candidates(problem, problem.finest)
     best = best_among(allowed, "macro", options.beta)
-    cuts = limited_cuts(problem, limits, search_options(options), optimum, best)
+    cuts = limited_cuts(problem, limits, search_options(options), best)
     return found_by_guard(problem, options, GuardedFit(cuts, optimum))
 
 

@@ -28,7 +28,7 @@ from thresholds.diagnosis.plan import QUESTIONS, AnnotationPlan, sentence_on
 from thresholds.diagnosis.states import states_of
 from thresholds.diagnosis.verdicts import verdicts_of
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import judge
+from thresholds.metrics.judging import judge, positives_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.rule.guarantees import Guarantees
 
@@ -280,8 +280,7 @@ def plan_annotation(
 
 def _counts_of(problem: Problem, evidence: LabelEvidence) -> ConfusionCounts:
     """Count what the cuts do that predict as many rows as are positive."""
-    positives = np.asarray(problem.truth.sum(axis=0), np.int64).reshape(-1)
-    sums = np.stack([evidence.top_tp, evidence.top_predicted, positives])
+    sums = np.stack([evidence.top_tp, evidence.top_predicted, positives_of(problem)])
     return ConfusionCounts(sums, problem.rows_of_label, labels=range(problem.n_labels))
 
 

@@ -122,7 +122,8 @@ class Verdicts(Result):
             on_own_rows = " that the rule was fitted on, so that it will do worse on others"
         f = f"F{self.beta:g}"
         return (
-            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}{self._known()}."
+            f"{counted(self.table.size, 'label')} judged on {counted(self.n_samples, 'row')}"
+            f"{on_own_rows}{self._known()}."
             f" Good enough is an {f} of at least {self.min_f:g}, and at least {in_percent(self.min_skill)} of"
             f" the way from marking every row up to 1; of labels called usable, at most"
             f" {in_percent(self.alpha)} are expected to fall short"

@@ -2,7 +2,7 @@
 
 Of scores that a calibrator turns into probabilities more is known: how they were distributed by truth. So it is tested,
 too, whether labels have become more or less frequent, or whether scores mean something else
-(`calibration/base_rates.py`).
+(`calibration/label_shift.py`).
 """
 
 from collections.abc import Iterator
@@ -20,6 +20,7 @@ from thresholds._results.fields import record
 from thresholds._results.plain import plain
 from thresholds._results.result import Result, names_of, rows_of
 from thresholds._results.tables import Table
+from thresholds._results.words import counted
 from thresholds.calibration import BaseRates, CalibratedRule, Calibrator
 from thresholds.calibration.label_shift import rates_of
 from thresholds.diagnosis.evidence import Criteria
@@ -108,8 +109,8 @@ class ExpectedDiagnosis(Result):
     def _about(self) -> str:
         """Say what was judged, and how little that proves."""
         return (
-            f"{self.table.size:,} labels on {self.n_samples:,} rows without labels: this reflects the model's own"
-            " belief only, and a model that is wrong about itself is not found out"
+            f"{counted(self.table.size, 'label')} on {counted(self.n_samples, 'row')} without labels: this reflects"
+            " the model's own belief only, and a model that is wrong about itself is not found out"
         )
 
 

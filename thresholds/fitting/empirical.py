@@ -33,7 +33,7 @@ from thresholds.fitting.searches import (
 )
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.rule import ThresholdRule
+from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.made_by import MadeBy
 from thresholds.sources.taking import takes_source
 
@@ -287,18 +287,17 @@ def _search(problem: Problem, options: FitOptions) -> FoundCuts:
 
 
 def rule_of(
-    problem: Problem, options: FitOptions, found: FoundCuts, *, kept: dict[str, Any] | None = None
+    problem: Problem, options: FitOptions, found: FoundCuts, *, fitted_on: FittedOn | None = None
 ) -> ThresholdRule:
     """Make a rule of what was found.
 
-    `kept` is what it keeps of the data, `fitted_on` and `kept`; None to read that off the scores.
+    `fitted_on` are the data in brief; None to read that off the scores, and to keep some of their rows.
     """
     cuts, thresholds, report, guarantees, in_budget = found
 
     # Place each threshold in the gap below its cut; a guard has placed its own, and what was tested stays where it is.
     if thresholds is None:
         thresholds = cuts.placed(problem, options.placement)
-    decider = ThresholdRule(thresholds, missing=problem.missing)
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
     if cuts.tp.size and problem.exactly_weighted:
@@ -310,6 +309,7 @@ def rule_of(
     else:
         from thresholds.metrics.judging import f_measure
 
+        decider = ThresholdRule(thresholds, missing=problem.missing)
         judged = _judged(decider, problem, options)
         objective = f_measure(
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
@@ -326,9 +326,10 @@ def rule_of(
     # What the scores look like is kept, so that others can be compared with them.
     predicted = counts.predicted.copy()
     del counts, of_rows  # room for what is made of very many labels
-    if kept is None:
+    rows = None
+    if fitted_on is None:
+        fitted_on = data_in_brief(problem, cuts.positives)
         rows = rows_kept(problem, predicted)
-        kept = {"fitted_on": data_in_brief(problem, cuts.positives), "kept": rows}
     return ThresholdRule(
         thresholds,
         label_names=problem.label_names,
@@ -345,7 +346,8 @@ def rule_of(
         budget=budget,
         guarantees=guarantees,
         made_by=MadeBy.from_call(fit_empirical, options.arguments),
-        **kept,
+        fitted_on=fitted_on,
+        kept=rows,
     )
 
 

@@ -52,8 +52,8 @@ def fit_outside_folds(
     rules = [rule_of(problem, options, whole.choose(of_all[0]))]
     for part, search, answers in zip(parts, made, of_outside, strict=True):
         found = search.choose(answers)
-        kept = {"fitted_on": data_in_brief(part, found.cuts.positives)}
-        rules.append(rule_of(part, options, found, kept=kept))
+        in_brief = data_in_brief(part, found.cuts.positives)
+        rules.append(rule_of(part, options, found, fitted_on=in_brief))
     return rules, of_all[1:]
 
 

@@ -90,7 +90,7 @@ def _search_within_limits(problem: Problem, options: FitOptions) -> Search:
 
     def choose(answers: list[Any]) -> FoundCuts:
         optimum, within = best.cuts(answers)
-        chosen = limited_cuts(problem, limits, search_options(options), optimum, within)
+        chosen = limited_cuts(problem, limits, search_options(options), within)
         return found_by_guard(problem, options, GuardedFit(chosen, optimum))
 
     return Search(best, choose)

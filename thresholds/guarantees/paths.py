@@ -218,7 +218,8 @@ class FAlong:
         tp, predicted, positives = np.broadcast_arrays(*of_rows)
         if self._by_row:
             self._f_sum += f_of_counts(tp, predicted, positives, *self._of_f).sum(axis=0)
-        self._sums += np.stack([tp.sum(axis=0), predicted.sum(axis=0), positives.sum(axis=0)])
+        else:
+            self._sums += np.stack([tp.sum(axis=0), predicted.sum(axis=0), positives.sum(axis=0)])
         self._n_rows += len(tp)
 
     def values(self) -> Floats:

@@ -16,13 +16,13 @@ at most as many rows as are true.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.matrices import compressed
-from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Scores
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._engine.cuts import Cuts
 from thresholds._engine.f_measure import f_of_counts
 from thresholds._engine.problem import Problem
@@ -157,8 +157,9 @@ def _cells_of_labels(problem: Problem) -> Iterator[tuple[Ints, Scores, Booleans]
     """Return rows, scores and truth of the cells of each label that may lie above a cut, and whose truth is known."""
     truth, scores = compressed(problem.truth, "csc"), compressed(problem.scores, "csc")
     unknown = compressed(problem.unknown, "csc")
+    all_rows = np.arange(problem.n_samples)
     for j in range(problem.n_labels):
-        rows = np.arange(problem.n_samples)
+        rows = all_rows
         if not is_sparse(scores):
             own = np.asarray(scores[:, j], problem.dtype)
         elif problem.keep_sparse:
@@ -169,11 +170,14 @@ def _cells_of_labels(problem: Problem) -> Iterator[tuple[Ints, Scores, Booleans]
             stored = slice(*scores.indptr[j : j + 2])
             own[scores.indices[stored]] = scores.data[stored]
         if unknown is not None:
-            is_known = ~_is_marked(unknown, j)[rows]
+            is_known = ~_is_marked(unknown, j, rows)
             rows, own = rows[is_known], own[is_known]
-        yield rows, own, _is_marked(truth, j)[rows]
+        yield rows, own, _is_marked(truth, j, rows)
 
 
-def _is_marked(matrix: Matrix, label: int) -> Booleans:
-    """Return in which rows a label has an entry other than 0, (n_samples,)."""
-    return np.asarray(to_dense(matrix[:, [label]])[:, 0] != 0)
+def _is_marked(matrix: Any, label: int, rows: Ints) -> Booleans:
+    """Return in which of some rows a label has an entry other than 0, (n_rows,); a sparse matrix is CSC."""
+    if not is_sparse(matrix):
+        return np.asarray(matrix[rows, label] != 0)
+    own = slice(*matrix.indptr[label : label + 2])
+    return np.isin(rows, matrix.indices[own][matrix.data[own] != 0])

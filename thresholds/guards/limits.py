@@ -69,12 +69,12 @@ class Limits(NamedTuple):
 
 
 def limited_cuts(
-    problem: Problem, limits: Limits, options: SearchOptions, optimum: Cuts, best: Cuts
+    problem: Problem, limits: Limits, options: SearchOptions, best: Cuts
 ) -> GuardedCuts:
     """Take the best cut of each label within limits of counts; where no step keeps them, as much as they allow."""
     cuts = placed(best, problem, options, LIMITED)
     # Labels without a step that keeps the limits may be predicted above their highest positive.
-    left = np.flatnonzero((cuts.predicted == 0) & (optimum.positives > 0))
+    left = np.flatnonzero((cuts.predicted == 0) & (best.positives > 0))
     if not limits.has_overprediction or not left.size:
         return cuts
     return _with_nearest(problem, limits, options, cuts, left)

@@ -31,6 +31,7 @@ class JudgedRules:
     Attributes
     ----------
     decided : CSR (n_samples, n_labels) of each rule, 0 where the truth is not known
+    problem : the rows, whose truth is CSR and stands in the place of their scores
     counts : Judged of each rule, by label as rows weigh
     left_out : LeftOut of each rule, without each row, or each of the `groups` (n_samples,), numbers from 0
     """
@@ -47,7 +48,7 @@ class JudgedRules:
         self.decided = decided
         # The scores have been decided about; the truth takes their place.
         truth = as_csr(problem.truth)
-        self._problem = replace(problem, truth=truth, scores=truth)
+        self.problem = replace(problem, truth=truth, scores=truth)
         self._beta = beta
         self._zero_division = zero_division
         self._groups = groups
@@ -55,7 +56,7 @@ class JudgedRules:
     @cached_property
     def counts(self) -> dict[str, Judged]:
         """What each rule counts."""
-        problem = self._problem
+        problem = self.problem
         decided = list(self.decided.values())
         judged = threads.run(
             lambda cells: count_decisions(cells, problem), decided, cells=problem.n_stored
@@ -64,14 +65,14 @@ class JudgedRules:
 
     def unweighted(self, rule: str) -> ConfusionCounts:
         """Return what a rule counts by label where each row weighs 1."""
-        if self._problem.sample_weight is None:
+        if self.problem.sample_weight is None:
             return self.counts[rule].by_label
-        return count_by_label(self._problem.truth, self.decided[rule], None)
+        return count_by_label(self.problem.truth, self.decided[rule], None)
 
     @cached_property
     def left_out(self) -> dict[str, LeftOut]:
         """The averages of F of each rule without each row, or group."""
-        problem, counts = self._problem, self.counts
+        problem, counts = self.problem, self.counts
 
         def leave_out(rule: str) -> LeftOut:
             return leave_out_of(
@@ -109,7 +110,7 @@ class JudgedRules:
         """Return an average of F of a rule."""
         return f_measure(
             self.counts[rule],
-            self._problem.sample_weight,
+            self.problem.sample_weight,
             average,
             self._beta,
             self._zero_division,
@@ -132,7 +133,7 @@ class JudgedRules:
         """Return the table of some of the rows."""
         return JudgedRules(
             {name: cells[rows] for name, cells in self.decided.items()},
-            self._problem.at_rows(rows),
+            self.problem.at_rows(rows),
             beta=self._beta,
             zero_division=self._zero_division,
             groups=None if self._groups is None else self._groups[rows],

@@ -28,7 +28,7 @@ def table_of(diagnosis: Diagnosis, rule: Rule, marked: Ints, *, by_folds: bool) 
         "predicted": table["predicted_positive"],
         "tp": diagnosis.verdicts.table["tp"],
         "f_out_of_fold": _f_out_of_fold(rule, diagnosis.n_labels),
-        "sentence": _sentences(diagnosis, trust, by_folds=by_folds),
+        "sentence": _sentences(diagnosis, by_folds=by_folds),
     }
     return rows_of({name: own[name] if name in own else table[name] for name in LABELS})
 
@@ -85,9 +85,7 @@ def _trust(diagnosis: Diagnosis) -> npt.NDArray[np.str_]:
     return np.select([verdict == "usable", is_open, is_border], [TRUSTED, OPEN, BORDER], DISTRUSTED)
 
 
-def _sentences(
-    diagnosis: Diagnosis, trust: npt.NDArray[np.str_], *, by_folds: bool
-) -> npt.NDArray[np.str_]:
+def _sentences(diagnosis: Diagnosis, *, by_folds: bool) -> npt.NDArray[np.str_]:
     """Return what is said of each label: by its verdict, or why it is flagged though nothing is proven."""
     verdicts = diagnosis.verdicts.table
     sentences = verdicts["sentence"].tolist()

@@ -68,14 +68,12 @@ class Rule(Result, ABC):
     """
 
     kind: ClassVar[str]  # its name in JSON
-    criterion: ClassVar[str] = (
-        ""  # what decides about a label by its score alone; "" where the row does
-    )
+    # What decides about a label by its score alone; "" where the row does.
+    criterion: ClassVar[str] = ""
 
     _shown: ClassVar[int] = 10
 
-    # What every rule may know of its fit. Rules are equal if they decide alike, and were made alike: what is known of
-    # the rows does not count.
+    # What every rule may know of its fit. Of this only the objective counts where rules are compared.
     objective: float | None = value(_objective, default=None, kw_only=True)
     fitted_on: FittedOn | None = part(
         FittedOn.from_dict, default=None, later=True, compare=False, repr=False, kw_only=True
@@ -132,12 +130,13 @@ class Rule(Result, ABC):
 
         A fit keeps a few rows of them, `kept`, which are described, and let go, when this is first read.
         """
-        if isinstance(self.kept, KeptRows):
+        known = self.kept  # Read once: another thread may describe the rows meanwhile.
+        if isinstance(known, KeptRows):
             from thresholds.rule.watching.describing import profile_of_kept
 
-            object.__setattr__(self, "kept", profile_of_kept(self, self.kept))
-        known: Any = self.kept
-        return known  # type: ignore[no-any-return]
+            known = profile_of_kept(self, known)
+            object.__setattr__(self, "kept", known)
+        return known
 
     # How it decides.
 

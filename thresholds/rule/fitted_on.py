@@ -111,7 +111,11 @@ class FittedOn(SavedResult):
 
         Of scores that cannot be read some are given, (n_cells,).
         """
-        cells = sampled_cells(scores, missing) if some_scores is None else some_scores
+        cells = some_scores
+        if cells is None:
+            cells = sampled_cells(scores, missing)
+            # Nobody else has these cells; a record copies what others may write to.
+            cells.flags.writeable = False
         return cls(
             n_samples=int(scores.shape[0]),
             positives=positives,

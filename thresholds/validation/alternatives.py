@@ -89,12 +89,12 @@ def alternatives_to(
     }
     judged = np.flatnonzero(fold_of_row >= 0)
     table = JudgedRules(
-        {_FIT: decided[judged], **{name: cells[judged] for name, cells in of_others.items()}},
-        problem.at_rows(judged),
+        {_FIT: decided, **of_others},
+        problem,
         beta=options.beta,
         zero_division=options.zero_division,
-        groups=fold_of_row[judged],
-    )
+        groups=fold_of_row,
+    ).at_rows(judged)
     found = []
     for name, changed, others in given:
         # Without each fold: how much more, less the mean of that, (n_folds,).

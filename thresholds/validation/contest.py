@@ -81,12 +81,7 @@ def hold_contest(
     fold = folds[judged]  # (n_judged,)
     n_folds = int(folds.max()) + 1
     options: Any = {"beta": beta, "zero_division": zero_division}
-    table = JudgedRules(
-        {name: cells[judged] for name, cells in decided.items()},
-        problem.at_rows(judged),
-        groups=None if groups is None else groups[judged],
-        **options,
-    )
+    table = JudgedRules(decided, problem, groups=groups, **options).at_rows(judged)
     parts = [table]
     if n_folds > 1:
         parts += [table.at_rows(np.flatnonzero(fold != k)) for k in range(n_folds)]
@@ -110,7 +105,7 @@ def hold_contest(
             blocks.append(table.decided[name][np.flatnonzero(fold == k)])
         in_order = np.argsort(np.argsort(fold, kind="stable"))
         choice = {reference: stacked_rows(blocks)[in_order]}
-        of_choice = JudgedRules(choice, problem.at_rows(judged), **options)
+        of_choice = JudgedRules(choice, table.problem, **options)
         figure_of_choice = of_choice.figure(reference, average)
     return Contest(entries, _winner(entries, 0), figure_of_choice)
 

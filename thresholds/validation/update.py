@@ -34,16 +34,15 @@ from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_between
 from thresholds.fitting.options import BY_LABEL, FitOptions
+from thresholds.fitting.record import rows_kept
 from thresholds.fitting.rules import LIMITS
 from thresholds.guarantees.independent_rows import warn_of_copies
 from thresholds.guards.base import Guard
 from thresholds.guards.names import GUARDS
 from thresholds.metrics.averages import average_of, f_score
-from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judged_rules import JudgedRules
+from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import judge
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
-from thresholds.rule.watching.describing import profile_of
 from thresholds.validation.cross_fit import RowsInFolds, cross_fit_rows, in_folds
 from thresholds.validation.gain import p_of_gain, rows_of_weight
 from thresholds.validation.held_out import decide_out_of_fold
@@ -303,13 +302,11 @@ def _counted(rows: RowsInFolds, before: Floats, fold_thresholds: Floats) -> dict
     decided["dropped"] = as_csr(decided["old"] - both)
 
     judged = np.flatnonzero(rows.folds >= 0)
-    table = JudgedRules(
-        {name: cells[judged] for name, cells in decided.items()},
-        problem.at_rows(judged),
-        beta=1.0,
-        zero_division=0.0,
-    )
-    return {name: counted.by_label.sums for name, counted in table.counts.items()}
+    truth = as_csr(problem.truth)[judged]
+    weights = None if problem.sample_weight is None else problem.sample_weight[judged]
+    return {
+        name: count_by_label(truth, cells[judged], weights).sums for name, cells in decided.items()
+    }
 
 
 def _average_f(sums: Numbers, rule: ThresholdRule) -> float:
@@ -451,15 +448,11 @@ def _updated(
         made_by=replace(fresh.made_by, function="update_rule"),
     )
     judged = judge(rule, problem)
-    assert rule.average is not None, "fits have one"
-    objective = average_of(f_score(rule.beta), judged.by_label, rule.average, rule.zero_division)
-    profile = profile_of(
+    return replace(
         rule,
-        problem.scores,
-        weights=problem.sample_weight,
-        predicted=judged.by_label.predicted if problem.unknown is None else None,
+        objective=_average_f(judged.by_label.sums, rule),
+        kept=rows_kept(problem, judged.by_label.predicted),
     )
-    return replace(rule, objective=objective, kept=profile)
 
 
 def _by_label(known: OutOfFold, problem: Problem, sums: Floats) -> LabelCounts | None:

@@ -1,6 +1,6 @@
 """Rules as ONNX models: a graph with one input, the scores, and one output, the decisions about them.
 
-Rules that compare scores, and the search of an `InstanceRule`, are recordings of what `devices/` does to arrays on any
+Rules that compare scores, and the search of an `InstanceRule`, are recordings of what `_devices/` does to arrays on any
 device. ONNX knows neither sparse scores nor errors: see `Rule.to_onnx`.
 """
 

@@ -1,7 +1,7 @@
 """Operations of the array API, recorded as the nodes of an ONNX graph (https://onnx.ai/onnx/operators).
 
 A `Value` stands for an array that will exist when the graph runs. What is done to it by operators, or by functions of
-its `Namespace`, becomes nodes. So the code of `devices/`, which decides on any device, is what the graph does.
+its `Namespace`, becomes nodes. So the code of `_devices/`, which decides on any device, is what the graph does.
 """
 
 from collections.abc import Callable, Sequence

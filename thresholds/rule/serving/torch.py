@@ -1,6 +1,6 @@
 """Rules as PyTorch modules: what `Rule.to_torch` gives.
 
-A module decides as its rule does, by the operations of `devices/`, and holds the numbers of the rule in buffers. These
+A module decides as its rule does, by the operations of `_devices/`, and holds the numbers of the rule in buffers. These
 are integers, the bits of floats: `half()`, `to(torch.bfloat16)` and autocast round floats, and a rounded threshold is
 another one. Thresholds are kept twice, rounded up into float32 and as float64, so that scores of each dtype are
 compared with what the rule compares them with.

@@ -34,7 +34,6 @@ def profile_of(
     scores: Any,
     *,
     weights: Numbers | None = None,
-    predicted: Numbers | None = None,
     decided: Matrix | None = None,
 ) -> ScoreProfile:
     """Describe checked scores, wherever they are, and what a rule decides about them.
@@ -44,30 +43,32 @@ def profile_of(
     rule : the columns of scores are in the order of its labels
     scores : (n_samples, n_labels)
     weights : (n_samples,), of rows
-    predicted : (n_labels,), on how many of all rows each label is predicted, where that is counted already
     decided : (n_samples, n_labels), all decisions, where they are made already
     """
     places = sampled_rows(scores.shape, weights)  # (n_sampled,)
-    kept = _rows_at(places, scores, weights, predicted)
+    kept = _rows_at(places, scores, weights, None)
     return profile_of_kept(rule, kept, None if decided is None else decided[places])
 
 
 def kept_rows(
     scores: Any, weights: Numbers | None = None, predicted: Numbers | None = None
 ) -> KeptRows:
-    """Copy the rows of which a profile is to be made later; arguments as in `profile_of`."""
+    """Copy the rows of which a profile is to be made later.
+
+    `predicted` (n_labels,) is on how many of all rows each label is predicted, where that is counted already; other
+    arguments as in `profile_of`.
+    """
     return _rows_at(sampled_rows(scores.shape, weights), scores, weights, predicted)
 
 
 def _rows_at(
     places: Places, scores: Any, weights: Numbers | None, predicted: Numbers | None
 ) -> KeptRows:
-    """Copy the rows at some places; other arguments as in `profile_of`."""
+    """Copy the rows at some places; arguments as in `kept_rows`."""
     rows = taken_rows(scores, places)
     if isinstance(rows, np.ndarray):
-        rows.flags.writeable = (
-            False  # Nobody else has them: a record copies what others may write to.
-        )
+        # Nobody else has these rows; a record copies what others may write to.
+        rows.flags.writeable = False
     # A weighted count is none of rows.
     return KeptRows(rows, scores.shape[0], predicted if _are_ones(weights) else None)
 

@@ -76,8 +76,9 @@ def grave_change(
     decided : (n_samples, n_labels) decisions about them, where they are known
     order : (n_labels,), where the rule's labels are among the columns; None: in their order
     """
-    profile = rule.profile
-    if profile is None or scores.shape[0] < FEWEST_ROWS:
+    # Of few rows no profile is made: that takes longer than to decide about them.
+    profile = rule.profile if scores.shape[0] >= FEWEST_ROWS else None
+    if profile is None:
         return out_of_range(rule, share_outside(rule, scores))
     if scores.shape[1] != profile.n_labels:
         return None
@@ -139,11 +140,13 @@ def _scores_moved(profile: ScoreProfile, rows: Matrix, missing: float) -> bool:
 
     Of lists for a rule that was fitted on whole rows, and where no label has scores on both sides, a closer look tells.
     """
+    if are_lists(profile, rows):
+        return True
     cells, used = scored_cells(rows, missing, profile.sparse)
     n_new = np.count_nonzero(~np.isnan(cells), axis=0)  # (n_used,)
     n_fit = profile.n_scores[used]  # (n_used,)
     kept = (n_new > 0) & (n_fit > 0)
-    if are_lists(profile, rows) or not kept.any():
+    if not kept.any():
         return True
     n_new, n_fit = n_new[kept], n_fit[kept]
     rank = ranks(n_fit)  # (n_kept, n_levels)
