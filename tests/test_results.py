@@ -28,6 +28,7 @@ from thresholds.calibration.calibrator import Calibrator
 from thresholds.files import LabelledFile
 from thresholds.files.score_file import ScoreFile
 from thresholds.rule.watching.check import ScoreCheck
+from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.validation.cross_fit import CrossFit
 from thresholds.warming import WarmUp
 
@@ -447,6 +448,35 @@ def test_a_copy_of_a_result_is_equal(name: str) -> None:
     result = made(name)
     assert pickle.loads(pickle.dumps(result)) == result
     assert copy.deepcopy(result) == result
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MAKERS if name not in ("ConfusionCounts", "LabelledFile", "ScoreFile")]
+)
+def test_a_result_of_which_one_number_differs_is_another(name: str) -> None:
+    result = made(name)
+    for item in dataclasses.fields(result):
+        rows = getattr(result, item.name)
+        if not item.compare or not isinstance(rows, np.ndarray) or rows.dtype.names is None or not rows.size:
+            continue
+        for column in rows.dtype.names:
+            if rows.dtype[column].kind != "f":
+                continue
+            for number in (12345.5, np.nan):
+                changed = rows.copy()
+                changed[column][-1] = number
+                is_same = np.array_equal(changed[column], rows[column], equal_nan=True)
+                other = copy.copy(result)
+                object.__setattr__(other, item.name, changed)
+                assert (other == result) == is_same, (item.name, column)
+
+
+def test_a_record_has_arrays_of_its_own() -> None:
+    given = np.array([3.0, 1.0])
+    profile = ScoreProfile(5, given, 5, False, np.zeros((2, 7), np.float32), None, {})
+    given[0] = 4.0
+    assert profile.predicted.tolist() == [3.0, 1.0]
+    assert not profile.predicted.flags.writeable
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -231,6 +231,24 @@ def test_two_samples_of_one_distribution_are_alike(kind: str) -> None:
     assert n_alarms <= 2  # .3 are to be expected; more than 2 have a probability of .004
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_rare_labels_that_are_predicted_where_they_occur_are_fewer_on_other_rows(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a label that occurs once in the fit nothing is expected of other rows: that is no change."""
+
+    def drawn(n_rows: int) -> tuple[Any, Any]:
+        occurs = rng.random((n_rows, 2000)) < 0.004
+        return occurs, sparse.csr_array(occurs * rng.uniform(0.5, 1, occurs.shape))
+
+    rng = np.random.default_rng(seed)
+    rule = fit_empirical(*drawn(300), keep_sparse=True)
+    _, new = drawn(1000)
+    assert "labels_per_row" not in {finding.kind for finding in rule.check(new).findings}
+    monkeypatch.setattr(watching, "_luck", lambda profile: (0.0, 0.0))
+    assert "labels_per_row" in {finding.kind for finding in rule.check(new).findings}
+
+
 def test_the_rows_of_the_fit_are_alike() -> None:
     _, y_score = draw(seed=0)
     check = rule_of_logits().check(y_score)
